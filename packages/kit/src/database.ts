@@ -1,0 +1,133 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+
+/** A query: its text with `$1 …`, its values, and a name when it is hot enough to be prepared once per connection. */
+export interface Query {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  readonly name?: string
+}
+
+export interface Rows<Row> {
+  readonly rows: Row[]
+  readonly rowCount: number
+}
+
+/**
+ * Something that runs SQL. `bigint` and counts come back as numbers, `timestamptz` as Unix milliseconds, `json` and
+ * `jsonb` parsed, arrays as arrays.
+ */
+export interface Queryable {
+  query<Row extends object>(query: string | Query, values?: readonly unknown[]): Promise<Rows<Row>>
+}
+
+declare const open: unique symbol
+
+/** The one handle that may be used inside {@link Database.transaction}. A {@link Database} is not one. */
+export interface Transaction extends Queryable {
+  readonly [open]: true
+}
+
+export interface Database extends Queryable {
+  readonly engine: 'postgres' | 'embedded'
+  /**
+   * Runs `work` in one transaction (READ COMMITTED): committed when it resolves, rolled back when it throws. The whole
+   * of it runs again after a deadlock or a serialization failure, so it makes no calls to the outside. A query on the
+   * database itself while a transaction of the same call is open throws: on one connection it would wait for ever.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Throws when the database does not answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+const retried = new Set(['40001', '40P01'])
+const mostTries = 8
+const inTransaction = new AsyncLocalStorage<true>()
+
+const oid = { int8: 20, timestamptz: 1184 } as const
+
+/** How values are read: 64-bit integers as numbers (ours stay below 2^53), points in time as Unix milliseconds. */
+export const typeParsers = {
+  getTypeParser(id: number, format?: 'text' | 'binary'): (text: string) => unknown {
+    if (id === oid.int8) return Number
+    if (id === oid.timestamptz) return unixMilliseconds
+    return types.getTypeParser(id, format as 'text') as (text: string) => unknown
+  },
+}
+
+function unixMilliseconds(text: string): number {
+  return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+}
+
+/** A database over a pool of node-postgres, whichever engine is behind it. `release` closes what `pool.end()` doesn't. */
+export function databaseOver(pool: Pool, engine: Database['engine'], release?: () => Promise<void>): Database {
+  return {
+    engine,
+    async query(query, values) {
+      if (inTransaction.getStore())
+        throw new Error('a query on the database inside an open transaction; use its handle')
+      return run(pool, query, values)
+    },
+    async transaction(work) {
+      if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
+      for (let tries = 1; ; tries++) {
+        try {
+          return await attempt(pool, work)
+        } catch (error) {
+          if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
+        }
+      }
+    },
+    async ping() {
+      await pool.query('SELECT 1')
+    },
+    async close() {
+      await pool.end()
+      await release?.()
+    },
+  }
+}
+
+async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const result = await inTransaction.run(true, () => work(transactionOn(client)))
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch((rollback: Error) => {
+      broken = rollback
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+function transactionOn(client: PoolClient): Transaction {
+  return { query: (query, values) => run(client, query, values) } as Transaction
+}
+
+async function run<Row extends object>(
+  on: Pool | PoolClient,
+  query: string | Query,
+  values: readonly unknown[] | undefined,
+): Promise<Rows<Row>> {
+  const asked = typeof query === 'string' ? { text: query, values } : query
+  const config = {
+    text: asked.text,
+    values: [...(asked.values ?? [])],
+    ...(typeof query !== 'string' && query.name ? { name: query.name } : {}),
+  }
+  const { rows, rowCount } = await on.query<QueryResultRow & Row>(config)
+  return { rows, rowCount: rowCount ?? 0 }
+}
+
+/** The SQLSTATE of a database error, `23505` for a unique violation; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}

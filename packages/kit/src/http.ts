@@ -1,0 +1,152 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Ajv, type ErrorObject } from 'ajv'
+import formats from 'ajv-formats'
+import {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifySchemaCompiler,
+  fastify,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import type { Log } from './log.ts'
+import { type Fault, Problem } from './problem.ts'
+import { decodeUtf8, findUncleanText } from './text.ts'
+
+/** The HTTP server and every encapsulated part of it, with TypeBox schemas as types. */
+export type Http = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+export interface HttpOptions {
+  readonly log: Log
+  /** The largest body accepted, in bytes; a route may set its own. Default 256 KiB. */
+  readonly bodyLimitBytes?: number
+  /** Sends Strict-Transport-Security; for when the public address is https. */
+  readonly https?: boolean
+}
+
+const mostFaults = 50
+
+/**
+ * The HTTP server as every service expects it: strict validation (no coercion of bodies, no silent removal, all faults
+ * at once), problem+json errors (RFC 9457), request ids in answer and log, body limits and safe headers.
+ */
+export function createHttp(options: HttpOptions): Http {
+  const http: Http = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
+    genReqId: (request) => requestId(request.headers['x-request-id']),
+    routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
+    requestTimeout: 60_000,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => writeError(error, request, reply),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  http.setValidatorCompiler(strictValidation())
+  http.removeContentTypeParser(['application/json', 'text/plain'])
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson(http))
+  http.addHook('preValidation', refuseUncleanText)
+  http.addHook('onSend', async (request, reply) => {
+    for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) reply.header(name, value)
+    if (options.https) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+    reply.header('x-request-id', request.id)
+  })
+  http.setErrorHandler(writeError)
+  http.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]
+    writeError(new Problem(404, `Nothing is at ${request.method} ${path}.`), request, reply)
+  })
+  return http
+}
+
+const safeHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.:-]{8,128}$/.test(given) ? given : randomUUIDv7()
+}
+
+/** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
+function strictValidation(): FastifySchemaCompiler<object> {
+  const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false } as const
+  const asSent = formats.default(new Ajv({ ...strict, coerceTypes: false }))
+  const fromText = formats.default(new Ajv({ ...strict, coerceTypes: 'array' }))
+  return ({ schema, httpPart }) => (httpPart === 'body' || httpPart === 'headers' ? asSent : fromText).compile(schema)
+}
+
+function parseJson(http: Http) {
+  const parse = http.getDefaultJsonParser('error', 'error')
+  return (request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void): void => {
+    const text = decodeUtf8(body)
+    if (text === undefined) {
+      done(new Problem(400, 'The body is not UTF-8.'))
+      return
+    }
+    parse(request, text, (error, value) => {
+      if (error) done(new Problem(400, `The body is not JSON: ${error.message}`))
+      else done(null, value)
+    })
+  }
+}
+
+async function refuseUncleanText(request: FastifyRequest): Promise<void> {
+  for (const [part, value] of [
+    ['body', request.body] as const,
+    ['query', request.query] as const,
+    ['path', request.params] as const,
+  ]) {
+    const pointer = findUncleanText(value)
+    if (pointer === undefined) continue
+    const detail = 'must be text without U+0000 and without lone surrogates'
+    throw new Problem(400, `The ${part} holds text that is not valid: ${pointer} ${detail}.`, {
+      errors: [{ pointer, detail }],
+    })
+  }
+}
+
+function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = asProblem(error as FastifyError)
+  if (problem.status >= 500) request.log.error({ err: error }, 'request failed')
+  for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
+  reply.code(problem.status).type('application/problem+json').serializer(JSON.stringify)
+  reply.send({ ...problem.body(), request_id: request.id })
+}
+
+function asProblem(error: FastifyError): Problem {
+  if (error instanceof Problem) return error
+  if (error.validation) {
+    const errors = (error.validation as ErrorObject[]).slice(0, mostFaults).map(fault)
+    const where = error.validationContext ?? 'request'
+    return new Problem(400, `The ${where} is not valid: ${errors.map((e) => `${e.pointer} ${e.detail}`).join('; ')}.`, {
+      errors,
+    })
+  }
+  const status = error.statusCode ?? 500
+  if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
+  return new Problem(status, error.message)
+}
+
+function fault({ instancePath, keyword, params, message }: ErrorObject): Fault {
+  if (keyword === 'required') return { pointer: `${instancePath}/${params.missingProperty}`, detail: 'is required' }
+  if (keyword === 'additionalProperties')
+    return { pointer: `${instancePath}/${params.additionalProperty}`, detail: 'is not a known member' }
+  if (keyword === 'enum')
+    return { pointer: instancePath || '/', detail: `must be one of ${params.allowedValues.join(', ')}` }
+  if (keyword === 'const') return { pointer: instancePath || '/', detail: `must be ${params.allowedValue}` }
+  return { pointer: instancePath || '/', detail: message ?? 'is not valid' }
+}

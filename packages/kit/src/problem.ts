@@ -1,0 +1,61 @@
+/** One fault of a request: where (a JSON pointer into the part it stands in) and what was expected there. */
+export interface Fault {
+  readonly pointer: string
+  readonly detail: string
+}
+
+export interface ProblemOptions {
+  readonly type?: string
+  readonly title?: string
+  readonly errors?: readonly Fault[]
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further members of the body. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** What only the operator may see; it is logged, never sent. */
+  readonly cause?: unknown
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+}
+
+/** An answer that tells what went wrong, as RFC 9457 problem details. Thrown below, written by the error handler. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly #options: ProblemOptions
+
+  constructor(status: number, detail: string, options: ProblemOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    this.status = status
+    this.headers = options.headers ?? {}
+    this.#options = options
+  }
+
+  /** The body of the answer (RFC 9457 §3.1). */
+  body(): Record<string, unknown> {
+    const { type, title, errors, members } = this.#options
+    return {
+      type: type ?? 'about:blank',
+      title: title ?? titles[this.status] ?? 'Error',
+      status: this.status,
+      detail: this.message,
+      ...(errors ? { errors } : {}),
+      ...members,
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import type { Database } from '../src/index.ts'
+
+async function behavesAsADatabase(open: () => Promise<Database>): Promise<void> {
+  const database = await open()
+  try {
+    await database.query(
+      'CREATE TABLE account (id int PRIMARY KEY, balance bigint, at timestamptz); INSERT INTO account VALUES (1, 10, now())',
+    )
+    const { rows } = await database.query<{ balance: number; at: number }>(
+      'SELECT balance, $1::timestamptz AS at FROM account',
+      ['2026-01-02T03:04:05.678Z'],
+    )
+    assert.deepEqual(rows, [{ balance: 10, at: Date.UTC(2026, 0, 2, 3, 4, 5, 678) }])
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        await tx.query('UPDATE account SET balance = 0')
+        throw new Error('changed my mind')
+      }),
+      /changed my mind/,
+    )
+    assert.equal((await database.query<{ balance: number }>('SELECT balance FROM account')).rows[0]?.balance, 10)
+    await assert.rejects(
+      database.transaction(() => database.query('SELECT 1')),
+      /inside an open transaction/,
+    )
+    await database.ping()
+  } finally {
+    await database.close()
+  }
+}
+
+test('the embedded engine reads numbers and times, rolls back, and refuses the pool inside a transaction', () =>
+  behavesAsADatabase(memoryDatabase))
+
+describe('on PostgreSQL', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+  const running = () => server ?? assert.fail('PostgreSQL did not start')
+
+  testWith(
+    'postgresql',
+    'PostgreSQL reads numbers and times, rolls back, and refuses the pool inside a transaction',
+    () => behavesAsADatabase(() => postgresDatabase(running(), 1)),
+  )
+
+  testWith('postgresql', 'a transaction that meets a deadlock runs again and both are committed', async () => {
+    const database = await postgresDatabase(running())
+    await database.query('CREATE TABLE counter (id int PRIMARY KEY, n int); INSERT INTO counter VALUES (1, 0), (2, 0)')
+    let tries = 0
+    const crosswise = (first: number, second: number, met: { first: Promise<unknown>; arrive: () => void }) =>
+      database.transaction(async (tx) => {
+        tries++
+        await tx.query('UPDATE counter SET n = n + 1 WHERE id = $1', [first])
+        met.arrive()
+        await met.first
+        await tx.query('UPDATE counter SET n = n + 1 WHERE id = $1', [second])
+      })
+    const left = Promise.withResolvers<void>()
+    const right = Promise.withResolvers<void>()
+    await Promise.all([
+      crosswise(1, 2, { first: right.promise, arrive: left.resolve }),
+      crosswise(2, 1, { first: left.promise, arrive: right.resolve }),
+    ])
+    const { rows } = await database.query('SELECT n FROM counter ORDER BY id')
+    await database.close()
+    assert.deepEqual(rows, [{ n: 2 }, { n: 2 }])
+    assert.equal(tries, 3)
+  })
+})

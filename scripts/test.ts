@@ -1,0 +1,47 @@
+/**
+ * Runs the tests: `node scripts/test.ts [--long] [folder or file …]`. Prints at the end how many tests wait for a server
+ * that is not installed; under REQUIRE_SERVICES=1 those fail instead.
+ */
+import { readdirSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+
+const root = resolve(import.meta.dirname, '..')
+const long = process.argv.includes('--long')
+const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const files = (
+  asked.length > 0
+    ? asked.map((path) => resolve(path))
+    : ['packages', 'apps', 'scripts', 'examples'].map((name) => join(root, name))
+)
+  .flatMap(testFiles)
+  .filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)
+
+if (files.length === 0) {
+  console.error(`no test file found in ${asked.join(', ') || root}`)
+  process.exit(1)
+}
+
+const waiting = new Map<string, number>()
+const tests = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: long ? 30 * 60_000 : 5 * 60_000 })
+tests.on('test:fail', () => {
+  process.exitCode = 1
+})
+tests.on('test:pass', ({ skip }) => {
+  const server = /^waits for (.+)$/.exec(String(skip ?? ''))?.[1]
+  if (server) waiting.set(server, (waiting.get(server) ?? 0) + 1)
+})
+tests.on('end', () => {
+  for (const [server, count] of waiting) console.log(`${count} tests wait for ${server} (apt-get install ${server})`)
+})
+tests.compose(new spec()).pipe(process.stdout)
+
+function testFiles(path: string): string[] {
+  if (statSync(path).isFile()) return [path]
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    .sort()
+    .map((name) => join(path, name))
+}

@@ -1,0 +1,5 @@
+export * from './database.ts'
+export * from './nats.ts'
+export * from './postgres.ts'
+export * from './redis.ts'
+export * from './server.ts'

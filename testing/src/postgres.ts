@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process'
+import { chownSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort, requireProgram, type Server, startServer, temporaryFolder } from './server.ts'
+
+export interface PostgresOptions {
+  readonly port?: number
+  /** Further settings such as `fsync=on`. By default the server does not fsync: tests need no durability. */
+  readonly settings?: readonly string[]
+}
+
+/** Starts PostgreSQL with a fresh cluster on a free port, as an unprivileged user when this process is root. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<Server> {
+  const initdb = requireProgram('postgresql', 'initdb')
+  const port = options.port ?? (await freePort())
+  const folder = temporaryFolder('postgres')
+  const owner = unprivileged()
+  if (owner) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  const args = ['-D', data, '-U', 'gatehouse', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
+  execFileSync(initdb, args, { stdio: 'pipe', cwd: folder, ...owner })
+  const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=200', ...(options.settings ?? [])]
+  return startServer({
+    program: requireProgram('postgresql', 'postgres'),
+    args: ['-D', data, '-p', String(port), '-k', folder, ...settings.flatMap((setting) => ['-c', setting])],
+    port,
+    folder,
+    url: `postgres://gatehouse@127.0.0.1:${port}/postgres`,
+    ...owner,
+  })
+}
+
+/** PostgreSQL refuses to run as root; Debian's package brings the user `postgres`, and `nobody` is everywhere. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const user of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // the next one
+    }
+  }
+  throw new Error('PostgreSQL needs an unprivileged user, and neither postgres nor nobody is here')
+}

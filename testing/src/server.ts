@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { test } from 'node:test'
+
+/** A real server that a test or a race started for itself. */
+export interface Server {
+  readonly url: string
+  readonly port: number
+  /** The server's process, for tests that pause or kill it. */
+  readonly process: ChildProcess
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>
+}
+
+export type ServerName = 'postgresql' | 'redis-server' | 'nats-server' | 'chromium'
+
+const debianPostgres = '/usr/lib/postgresql'
+
+/** Where a server's program is: on the PATH, or where Debian puts PostgreSQL's; undefined when it isn't installed. */
+export function findProgram(program: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...postgresFolders()]
+  return folders.map((folder) => join(folder, program)).find(isExecutable)
+}
+
+function postgresFolders(): string[] {
+  try {
+    return readdirSync(debianPostgres)
+      .sort((a, b) => Number(b) - Number(a))
+      .map((version) => join(debianPostgres, version, 'bin'))
+  } catch {
+    return []
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const programs: Readonly<Record<ServerName, string>> = {
+  postgresql: 'initdb',
+  'redis-server': 'redis-server',
+  'nats-server': 'nats-server',
+  chromium: 'chromium',
+}
+
+/** What a skipped test says; the runner counts these and tells how many tests wait for which server. */
+export const waitsFor = (name: ServerName): string => `waits for ${name}`
+
+/**
+ * A test that needs a real server. Without the server it is skipped, saying so; with `REQUIRE_SERVICES=1` in the
+ * environment it fails instead.
+ */
+export function testWith(name: ServerName, title: string, body: () => Promise<void> | void): void {
+  const installed = findProgram(programs[name]) !== undefined
+  if (installed) test(title, body)
+  else if (process.env.REQUIRE_SERVICES === '1')
+    test(title, () => Promise.reject(new Error(`${name} is not installed; apt-get install ${name}`)))
+  else test(title, { skip: waitsFor(name) }, () => {})
+}
+
+/** The path of a server's program. Throws in one line what to install when it is missing. */
+export function requireProgram(name: ServerName, program: string = programs[name]): string {
+  const path = findProgram(program)
+  if (path === undefined) throw new Error(`${program} is missing: apt-get install ${name}`)
+  return path
+}
+
+/** A TCP port that nothing listens on at this moment. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => (address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))))
+    })
+  })
+}
+
+/** A fresh temporary folder. */
+export function temporaryFolder(prefix: string): string {
+  return mkdtempSync(join(tmpdir(), `${prefix}-`))
+}
+
+export interface StartOptions {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly port: number
+  readonly url: string
+  readonly folder: string
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** Starts a server and resolves once it accepts connections. Rejects with what it printed when it ends before that. */
+export async function startServer(options: StartOptions): Promise<Server> {
+  const { program, args, port, url, folder, uid, gid } = options
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: folder,
+    ...(uid !== undefined && gid !== undefined ? { uid, gid } : {}),
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      printed = `${printed}${chunk}`.slice(-4_000)
+    })
+  }
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const killAtExit = () => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  await accepting(port, child, () => printed)
+  return {
+    url,
+    port,
+    process: child,
+    async stop() {
+      process.removeListener('exit', killAtExit)
+      child.kill('SIGCONT')
+      child.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const startDeadlineMs = 30_000
+
+async function accepting(port: number, child: ChildProcess, printed: () => string): Promise<void> {
+  const deadline = Date.now() + startDeadlineMs
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended before it was ready: ${printed()}`)
+    if (Date.now() > deadline) throw new Error(`${child.spawnfile} was not ready in 30 s: ${printed()}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { createHttp, Problem, silentLog } from '../src/index.ts'
+
+function setup() {
+  const http = createHttp({ log: silentLog, bodyLimitBytes: 1_000 })
+  const body = Type.Object(
+    { count: Type.Integer(), name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) },
+    { additionalProperties: false },
+  )
+  const querystring = Type.Object(
+    { limit: Type.Optional(Type.Integer({ maximum: 10 })) },
+    { additionalProperties: false },
+  )
+  http.post('/things', { schema: { body, querystring } }, async (request) => ({ ...request.body, ...request.query }))
+  http.get('/broken', async () => {
+    throw new Error('the password is hunter2')
+  })
+  http.get('/teapot', async () => {
+    throw new Problem(409, 'It is taken.', { members: { by: 'ann' }, headers: { 'retry-after': '3' } })
+  })
+  const post = (payload: string | object, headers: Record<string, string> = {}) =>
+    http.inject({
+      method: 'POST',
+      url: '/things',
+      payload,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  return { http, post }
+}
+
+test('a body is neither coerced nor trimmed: every wrong, missing and unknown member is named at once', async () => {
+  const { post } = setup()
+  const answer = await post({ count: '1', extra: true })
+  assert.equal(answer.statusCode, 400)
+  assert.match(answer.headers['content-type'] as string, /^application\/problem\+json/)
+  assert.deepEqual(
+    answer
+      .json()
+      .errors.map(({ pointer }: { pointer: string }) => pointer)
+      .sort(),
+    ['/count', '/extra', '/name'],
+  )
+})
+
+test('a query string is text, so a number in it is read as one and still checked', async () => {
+  const { http } = setup()
+  const send = (limit: string) =>
+    http.inject({ method: 'POST', url: `/things?limit=${limit}`, payload: { count: 1, name: 'a' } })
+  assert.equal((await send('7')).json().limit, 7)
+  assert.equal((await send('70')).statusCode, 400)
+  assert.equal((await send('many')).statusCode, 400)
+})
+
+for (const [what, payload] of [
+  ['an escaped NUL', '{"count":1,"name":"a\\u0000b"}'],
+  ['a lone surrogate', '{"count":1,"name":"\\ud800"}'],
+  ['a NUL in a nested list', '{"count":1,"name":"a","tags":["ok","\\u0000"]}'],
+  ['a NUL in a member name', '{"count":1,"name":"a","\\u0000":1}'],
+] as const) {
+  test(`${what} in a body is answered with 400`, async () => {
+    const { post } = setup()
+    assert.equal((await post(payload)).statusCode, 400)
+  })
+}
+
+test('bytes that are not UTF-8, broken JSON, a prototype in JSON and a body over the limit are refused clearly', async () => {
+  const { http, post } = setup()
+  const bytes = Buffer.concat([Buffer.from('{"count":1,"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])
+  const binary = await http.inject({
+    method: 'POST',
+    url: '/things',
+    payload: bytes,
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.deepEqual([binary.statusCode, binary.json().detail], [400, 'The body is not UTF-8.'])
+  assert.equal((await post('{"count":')).statusCode, 400)
+  assert.equal((await post('{"count":1,"name":"a","__proto__":{"x":1}}')).statusCode, 400)
+  assert.equal((await post({ count: 1, name: 'x'.repeat(2_000) })).statusCode, 413)
+  assert.equal((await post('count=1', { 'content-type': 'text/plain' })).statusCode, 415)
+})
+
+test('an unforeseen error becomes a 500 that tells the request id and nothing else', async () => {
+  const { http } = setup()
+  const answer = await http.inject({ url: '/broken', headers: { 'x-request-id': 'request-42' } })
+  assert.equal(answer.statusCode, 500)
+  assert.equal(answer.json().request_id, 'request-42')
+  assert.ok(!answer.body.includes('hunter2'))
+})
+
+test('a problem is written as RFC 9457 says, with its members and headers', async () => {
+  const { http } = setup()
+  const answer = await http.inject({ url: '/teapot' })
+  const { type, title, status, detail, by } = answer.json()
+  assert.deepEqual(
+    { type, title, status, detail, by },
+    { type: 'about:blank', title: 'Conflict', status: 409, detail: 'It is taken.', by: 'ann' },
+  )
+  assert.equal(answer.headers['retry-after'], '3')
+})
+
+test('an unknown path is a problem with 404, and every answer carries safe headers and a request id', async () => {
+  const { http } = setup()
+  const answer = await http.inject({ url: '/nowhere?token=abc' })
+  assert.equal(answer.statusCode, 404)
+  assert.ok(!answer.body.includes('abc'))
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+  assert.match(answer.headers['content-security-policy'] as string, /frame-ancestors 'none'/)
+  assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/)
+})
+
+test('a request id that could forge a log line is replaced', async () => {
+  const { http } = setup()
+  const answer = await http.inject({ url: '/nowhere', headers: { 'x-request-id': 'a b"}{' } })
+  assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/)
+})

@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+# Gatehouse for production-like use. The Node that runs it comes from the lock file, not from the base image.
+FROM node:26-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY apps/gatehouse/package.json apps/gatehouse/
+COPY packages/bearer/package.json packages/bearer/
+COPY packages/gateway/package.json packages/gateway/
+COPY packages/identity/package.json packages/identity/
+COPY packages/kit/package.json packages/kit/
+COPY packages/limiter/package.json packages/limiter/
+COPY packages/notify/package.json packages/notify/
+COPY testing/package.json testing/
+COPY bench/package.json bench/
+RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
+
+FROM node:26-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json gatehouse.yaml ./
+COPY templates templates
+COPY apps apps
+COPY packages packages
+RUN install -d -o node -g node -m 0700 /data
+USER node
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+STOPSIGNAL SIGTERM
+# The pinned Node of the lock file where npm put one, else the image's own.
+CMD ["sh", "-c", "PATH=/app/node_modules/.bin:$PATH exec node apps/gatehouse/src/main.ts"]

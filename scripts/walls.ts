@@ -2,7 +2,7 @@
  * The walls of the house: which package may import which, what feature folders and engines may be imported by, and no
  * import circles. Prints every breach and exits 1.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
@@ -40,6 +40,7 @@ function sourceFiles(): string[] {
 }
 
 function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(ts|js)$/.test(name))
     .map((name) => relative(root, join(folder, name)))

@@ -1,1 +1,10 @@
-export {}
+export type { AlgorithmName } from './algorithms.ts'
+export { bearerToken, type Credentials } from './authorization.ts'
+export { type Bearer, createBearer, type Demand } from './bearer.ts'
+export { BearerError, type BearerErrorCode, type BearerErrorReason } from './bearer-error.ts'
+export { type Caller, hasScope } from './caller.ts'
+export { type ChallengeOptions, wwwAuthenticate } from './challenge.ts'
+export type { Clock } from './clock.ts'
+export type { Jwk } from './key-set.ts'
+export type { BearerObserver } from './observer.ts'
+export type { BearerOptions, RevocationList } from './options.ts'

@@ -1,0 +1,88 @@
+import { constants, type KeyObject, verify } from 'node:crypto'
+
+/** A signature algorithm of RFC 7518 / RFC 8037 / RFC 9864 and the one kind of key it goes with. */
+interface Algorithm {
+  readonly kty: 'RSA' | 'EC' | 'OKP'
+  readonly crv?: string
+  /** True: a key that does not name its algorithm is taken for this one. */
+  readonly presumed: boolean
+  /** Length of every signature in bytes, where the algorithm fixes it. */
+  readonly signatureBytes?: number
+  check(key: KeyObject): (data: Buffer, signature: Buffer) => boolean
+}
+
+const rs256: Algorithm = {
+  kty: 'RSA',
+  presumed: true,
+  check: (key) => (data, signature) => verify('sha256', data, key, signature),
+}
+
+const ps256: Algorithm = {
+  kty: 'RSA',
+  presumed: false,
+  check(key) {
+    const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+    return (data, signature) => verify('sha256', data, options, signature)
+  },
+}
+
+function ecdsa(crv: string, hash: string, signatureBytes: number): Algorithm {
+  return {
+    kty: 'EC',
+    crv,
+    presumed: true,
+    signatureBytes,
+    check(key) {
+      const options = { key, dsaEncoding: 'ieee-p1363' as const }
+      return (data, signature) => verify(hash, data, options, signature)
+    },
+  }
+}
+
+const ed25519: Algorithm = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  presumed: true,
+  signatureBytes: 64,
+  check: (key) => (data, signature) => verify(null, data, key, signature),
+}
+
+/** Every algorithm there is here. No `none`, and nothing symmetric: a public key can never serve as a secret. */
+const algorithms = {
+  RS256: rs256,
+  PS256: ps256,
+  ES256: ecdsa('P-256', 'sha256', 64),
+  ES384: ecdsa('P-384', 'sha384', 96),
+  EdDSA: ed25519,
+  Ed25519: ed25519,
+} satisfies Record<string, Algorithm>
+
+export type AlgorithmName = keyof typeof algorithms
+
+export const algorithmNames: readonly AlgorithmName[] = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
+
+/** What is accepted unless configured otherwise. */
+export const defaultAlgorithms: readonly AlgorithmName[] = ['ES256', 'RS256', 'EdDSA']
+
+export function isAlgorithmName(name: unknown): name is AlgorithmName {
+  return typeof name === 'string' && Object.hasOwn(algorithms, name)
+}
+
+/** The algorithms that a key may be used with: the one it names, else those its type and curve leave open. */
+export function algorithmsOf(kty: unknown, crv: unknown, alg: unknown): AlgorithmName[] {
+  return algorithmNames.filter((name) => {
+    const algorithm: Algorithm = algorithms[name]
+    if (algorithm.kty !== kty || (algorithm.crv !== undefined && algorithm.crv !== crv)) return false
+    return alg === undefined ? algorithm.presumed : alg === name
+  })
+}
+
+/** A function that checks signatures of one algorithm with one key; false for anything that is not a signature. */
+export function signatureCheck(name: AlgorithmName, key: KeyObject): (data: Buffer, signature: Buffer) => boolean {
+  const algorithm: Algorithm = algorithms[name]
+  const check = algorithm.check(key)
+  return (data, signature) => {
+    if (algorithm.signatureBytes !== undefined && signature.length !== algorithm.signatureBytes) return false
+    return check(data, signature)
+  }
+}

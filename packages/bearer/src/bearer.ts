@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto'
+import { bearerToken, type Credentials } from './authorization.ts'
+import { BearerError, invalidToken } from './bearer-error.ts'
+import { RecentCache } from './cache.ts'
+import { type Caller, hasScope } from './caller.ts'
+import { checkTimes } from './claims.ts'
+import { longestToken, parseCompact } from './compact.ts'
+import { IssuerKeys } from './jwks.ts'
+import type { KeySet, VerificationKey } from './key-set.ts'
+import { type BearerOptions, type Settings, settingsOf } from './options.ts'
+import { type VerifiedToken, verifyToken } from './verify.ts'
+
+/** What one endpoint asks for beyond a valid token. */
+export interface Demand {
+  /** Space-separated names, all of which are needed. */
+  readonly scope?: string
+}
+
+/** Checks the bearer tokens of one resource server. */
+export interface Bearer {
+  /**
+   * Who makes this request. At once when the token is remembered or the issuer's keys are at hand, else as a promise;
+   * `await` takes both.
+   *
+   * @param credentials the Authorization header, all its values, or the headers it is in
+   * @throws BearerError at once or as a rejection, and nothing else
+   */
+  authenticate(credentials: Credentials, demand?: Demand): Caller | Promise<Caller>
+  /** Reads the issuer's keys, so that the first request need not wait. Resolves to whether there are keys to use. */
+  prefetch(): Promise<boolean>
+  /** Reads the issuer's keys again, whatever their age: for a rotation or a withdrawal that cannot wait. Never rejects. */
+  refreshKeys(): Promise<void>
+}
+
+/** Remembered tokens are verified again after this long. */
+const rememberMs = 60_000
+const refusalMs = 10_000
+const refusals = 1_000
+
+interface Remembered extends VerifiedToken {
+  readonly generation: number
+  readonly freshUntil: number
+}
+
+interface Refused {
+  readonly error: BearerError
+  readonly generation: number
+  readonly until: number
+}
+
+/**
+ * Checks the access tokens of one issuer for one audience (RFC 6750, RFC 9068).
+ *
+ * @throws TypeError naming the option that is wrong and what was expected
+ */
+export function createBearer(options: BearerOptions): Bearer {
+  return new TokenCheck(settingsOf(options))
+}
+
+class TokenCheck implements Bearer {
+  readonly #settings: Settings
+  readonly #keys: IssuerKeys
+  readonly #remembered: RecentCache<Remembered>
+  readonly #refused = new RecentCache<Refused>({ entries: refusals, weight: refusals })
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#keys = new IssuerKeys(settings.keys)
+    this.#remembered = new RecentCache(settings.cache)
+  }
+
+  authenticate(credentials: Credentials, demand?: Demand): Caller | Promise<Caller> {
+    const token = bearerToken(credentials)
+    if (token.length > longestToken) throw invalidToken('too_long')
+    const now = this.#settings.clock.now()
+    const keys = this.#keys.current(now)
+    if (keys instanceof Promise) return keys.then((set) => this.#check(token, demand, set, now))
+    return this.#check(token, demand, keys, now)
+  }
+
+  async prefetch(): Promise<boolean> {
+    await this.#keys.refresh()
+    return this.#keys.generation > 0
+  }
+
+  refreshKeys(): Promise<void> {
+    return this.#keys.refresh()
+  }
+
+  #check(token: string, demand: Demand | undefined, keys: KeySet, now: number): Caller | Promise<Caller> {
+    const digest = hash('sha256', token, 'latin1')
+    const known = this.#remembered.get(digest)
+    if (known !== undefined && known.generation === this.#keys.generation && now < known.freshUntil) {
+      this.#settings.observer.tokenSeen?.({ known: true })
+      return this.#admit(known, demand, now)
+    }
+    this.#settings.observer.tokenSeen?.({ known: false })
+    this.#throwIfRefused(digest, now)
+    const compact = parseCompact(token)
+    const verify = (key: VerificationKey) => {
+      const verified = this.#remember(digest, token.length, now, () =>
+        verifyToken(compact, key, this.#settings.expected),
+      )
+      return this.#admit(verified, demand, now)
+    }
+    const key = this.#keys.find(keys, compact.kid, compact.alg, now)
+    return key instanceof Promise ? key.then(verify) : verify(key)
+  }
+
+  /** What can change from one use of a token to the next: the time, revocations, and what the endpoint needs. */
+  #admit(token: VerifiedToken, demand: Demand | undefined, now: number): Caller {
+    checkTimes(token.validity, now)
+    if (this.#settings.revocations?.covers(token.caller)) throw invalidToken('revoked')
+    const scope = demand?.scope
+    if (scope !== undefined && !hasScope(token.caller, scope)) {
+      throw new BearerError('insufficient_scope', 'scope', { requiredScope: scope })
+    }
+    return token.caller
+  }
+
+  #remember(digest: string, weight: number, now: number, verify: () => VerifiedToken): VerifiedToken {
+    const generation = this.#keys.generation
+    try {
+      const verified = verify()
+      this.#remembered.set(digest, { ...verified, generation, freshUntil: now + rememberMs }, weight)
+      return verified
+    } catch (error) {
+      if (error instanceof BearerError) this.#refused.set(digest, { error, generation, until: now + refusalMs }, 1)
+      throw error
+    }
+  }
+
+  #throwIfRefused(digest: string, now: number): void {
+    const refused = this.#refused.get(digest)
+    if (refused === undefined || refused.generation !== this.#keys.generation || now >= refused.until) return
+    throw new BearerError(refused.error.code, refused.error.reason)
+  }
+}

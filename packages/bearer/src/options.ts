@@ -1,0 +1,113 @@
+import { type AlgorithmName, algorithmNames, defaultAlgorithms, isAlgorithmName } from './algorithms.ts'
+import type { Caller } from './caller.ts'
+import type { Expectation } from './claims.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { defaultExchange, endpointUrl } from './fetch-json.ts'
+import type { IssuerKeysOptions } from './jwks.ts'
+import type { Jwk } from './key-set.ts'
+import { inProcessKeys, type KeySource } from './key-source.ts'
+import type { BearerObserver } from './observer.ts'
+import { remoteKeys } from './remote-keys.ts'
+
+/** Looked at on every use of a token. */
+export interface RevocationList {
+  /** True when this caller's token was revoked. */
+  covers(caller: Caller): boolean
+}
+
+export interface BearerOptions {
+  /** `iss` must be exactly this. */
+  readonly issuer: string
+  /** `aud` must name this, or one of these. */
+  readonly audience: string | readonly string[]
+  /** The issuer's public keys, from the same process. Either this or `jwksUri`. */
+  readonly keys?: readonly Jwk[] | (() => readonly Jwk[] | Promise<readonly Jwk[]>)
+  /** Address of the issuer's JWK Set; https, or http on loopback. */
+  readonly jwksUri?: string
+  /** Allows http to other machines, for networks that are private by other means. */
+  readonly allowInsecureHttp?: boolean
+  /** Default ES256, RS256 and EdDSA. A key serves only the algorithm it names or its type implies. */
+  readonly algorithms?: readonly AlgorithmName[]
+  /** How far clocks may differ, 0 to 60, default 30. */
+  readonly clockSkewSeconds?: number
+  /** How long keys stay in use while the issuer cannot be reached; default 86400. */
+  readonly staleKeysForSeconds?: number
+  /** Most tokens remembered; default 10000. */
+  readonly cacheEntries?: number
+  readonly revocations?: RevocationList
+  readonly clock?: Clock
+  readonly observer?: BearerObserver
+  /** Instead of the global `fetch`, for proxies and certificates of one's own. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** Options, checked and completed. */
+export interface Settings {
+  readonly expected: Expectation
+  readonly keys: IssuerKeysOptions
+  readonly cache: { readonly entries: number; readonly weight: number }
+  readonly revocations: RevocationList | undefined
+  readonly clock: Clock
+  readonly observer: BearerObserver
+}
+
+const defaultSkewSeconds = 30
+const longestSkewSeconds = 60
+const defaultStaleSeconds = 86_400
+const defaultCacheEntries = 10_000
+/** Weight of a remembered token is its length in characters. */
+const cacheWeight = 16 * 1024 * 1024
+
+/** @throws TypeError naming the option that is wrong and what was expected */
+export function settingsOf(options: BearerOptions): Settings {
+  const clock = options.clock ?? systemClock
+  const observer = options.observer ?? {}
+  const clockSkewMs =
+    seconds('clockSkewSeconds', options.clockSkewSeconds, defaultSkewSeconds, longestSkewSeconds) * 1000
+  const staleForMs =
+    seconds('staleKeysForSeconds', options.staleKeysForSeconds, defaultStaleSeconds, 30 * 86_400) * 1000
+  const entries = options.cacheEntries ?? defaultCacheEntries
+  if (!Number.isInteger(entries) || entries < 2)
+    throw new TypeError('cacheEntries must be a whole number of at least 2')
+  return {
+    expected: { issuer: name('issuer', options.issuer), audiences: audiencesOf(options.audience), clockSkewMs },
+    keys: { source: keySource(options), algorithms: algorithmsOf(options.algorithms), clock, observer, staleForMs },
+    cache: { entries, weight: cacheWeight },
+    revocations: options.revocations,
+    clock,
+    observer,
+  }
+}
+
+function keySource(options: BearerOptions): KeySource {
+  const { keys, jwksUri } = options
+  if ((keys === undefined) === (jwksUri === undefined)) throw new TypeError('either keys or jwksUri must be given')
+  if (keys !== undefined) return inProcessKeys(typeof keys === 'function' ? keys : () => keys)
+  const url = endpointUrl('jwksUri', jwksUri ?? '', options.allowInsecureHttp)
+  const exchange = options.fetch === undefined ? defaultExchange : { ...defaultExchange, fetch: options.fetch }
+  return remoteKeys(async () => url, exchange)
+}
+
+function audiencesOf(audience: string | readonly string[]): readonly string[] {
+  const audiences = typeof audience === 'string' ? [audience] : [...audience]
+  if (audiences.length === 0) throw new TypeError('audience must name at least one audience')
+  return audiences.map((one) => name('audience', one))
+}
+
+function algorithmsOf(algorithms: readonly AlgorithmName[] = defaultAlgorithms): readonly AlgorithmName[] {
+  if (algorithms.length === 0 || !algorithms.every(isAlgorithmName)) {
+    throw new TypeError(`algorithms must be some of ${algorithmNames.join(', ')}`)
+  }
+  return [...algorithms]
+}
+
+function name(option: string, value: string): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a string that is not empty`)
+  return value
+}
+
+function seconds(option: string, value: number | undefined, fallback: number, most: number): number {
+  const given = value ?? fallback
+  if (!(given >= 0 && given <= most)) throw new TypeError(`${option} must be a number of seconds from 0 to ${most}`)
+  return given
+}

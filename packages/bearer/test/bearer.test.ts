@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BearerError, type BearerErrorReason, type BearerOptions, createBearer, hasScope } from '../src/index.ts'
+import { audience, goodClaims, issuer, setup, sign, signingKey } from './issuer.ts'
+
+/** True for a refusal with this code, status and reason. */
+function refusal(code: string, status: number, reason: BearerErrorReason) {
+  return (error: unknown) => {
+    assert.ok(error instanceof BearerError)
+    assert.deepEqual(
+      { code: error.code, status: error.status, reason: error.reason },
+      { code, status, reason },
+      `${error.stack}`,
+    )
+    return true
+  }
+}
+
+const unauthorized = (reason: BearerErrorReason) => refusal('invalid_token', 401, reason)
+
+test('tells who calls, from a valid access token', async () => {
+  const { bearer, token, clock } = await setup()
+  const caller = await bearer.authenticate(`Bearer ${await token({ roles: ['editor'], plan: 'pro' })}`)
+  const { claims, ...told } = caller
+  assert.deepEqual(told, {
+    subject: 'alice',
+    kind: 'user',
+    clientId: 'shop',
+    scopes: ['read:users', 'write:notifications'],
+    roles: ['editor'],
+    plan: 'pro',
+    grantId: 'grant-1',
+    tokenId: 'token-1',
+    issuedAt: clock.now(),
+    expiresAt: clock.now() + 900_000,
+  })
+  assert.equal(claims.iss, issuer)
+})
+
+test('a token whose subject is its client comes from that client, not from a user', async () => {
+  const { bearer, token } = await setup()
+  assert.equal((await bearer.authenticate(`Bearer ${await token({ sub: 'shop' })}`)).kind, 'client')
+})
+
+test('a caller is frozen through and through, since requests share it', async () => {
+  const { bearer, token } = await setup()
+  const caller = await bearer.authenticate(`Bearer ${await token({ act: { sub: 'x', list: [{}] } })}`)
+  const frozen = (value: unknown): boolean =>
+    typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen))
+  assert.ok(frozen(caller))
+})
+
+test('answers at once when the keys are at hand, for a new token as for a known one', async () => {
+  const { bearer, token } = await setup()
+  assert.equal(await bearer.prefetch(), true)
+  const header = `Bearer ${await token()}`
+  const first = bearer.authenticate(header)
+  assert.ok(!(first instanceof Promise))
+  assert.equal(bearer.authenticate(header), first)
+})
+
+for (const alg of ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const) {
+  test(`verifies ${alg} as jose signs it, and refuses another signature`, async () => {
+    const { bearer, token } = await setup({ algorithms: [alg] }, alg)
+    const good = await token()
+    assert.equal((await bearer.authenticate(`Bearer ${good}`)).subject, 'alice')
+    const other = await token({ sub: 'bob' })
+    const forged = good.slice(0, good.lastIndexOf('.')) + other.slice(other.lastIndexOf('.'))
+    assert.throws(() => bearer.authenticate(`Bearer ${forged}`), unauthorized('signature'))
+  })
+}
+
+const refusedClaims: [what: string, claims: object, reason: BearerErrorReason][] = [
+  ['of another issuer', { iss: 'https://other.example' }, 'issuer'],
+  ['of an issuer that differs by a slash', { iss: `${issuer}/` }, 'issuer'],
+  ['of a list of issuers', { iss: [issuer] }, 'issuer'],
+  ['without issuer', { iss: undefined }, 'issuer'],
+  ['for another service', { aud: 'https://other.example' }, 'audience'],
+  ['for nobody', { aud: [] }, 'audience'],
+  ['without audience', { aud: undefined }, 'audience'],
+  ['without expiry', { exp: undefined }, 'claims'],
+  ['whose expiry is text', { exp: '9999999999' }, 'claims'],
+  ['whose nbf is text', { nbf: '0' }, 'claims'],
+  ['without subject', { sub: undefined }, 'claims'],
+  ['with an empty subject', { sub: '' }, 'claims'],
+  ['whose subject is a number', { sub: 1 }, 'claims'],
+  ['whose scope is a list', { scope: ['read:users'] }, 'claims'],
+  ['whose roles are text', { roles: 'admin' }, 'claims'],
+  ['whose roles hold a number', { roles: ['admin', 1] }, 'claims'],
+  ['bound to a key', { cnf: { jkt: 'abc' } }, 'sender_constrained'],
+]
+for (const [what, claims, reason] of refusedClaims) {
+  test(`refuses a token ${what}`, async () => {
+    const { bearer, key, clock } = await setup()
+    const header = `Bearer ${await sign(key, { ...goodClaims(clock.now()), ...claims })}`
+    await assert.rejects(async () => bearer.authenticate(header), unauthorized(reason))
+    await assert.rejects(async () => bearer.authenticate(header), unauthorized(reason), 'refused again')
+  })
+}
+
+test('accepts a token for several services when this one is among them', async () => {
+  const { bearer, token } = await setup()
+  await bearer.authenticate(`Bearer ${await token({ aud: ['https://other.example', audience] })}`)
+})
+
+test('a known token expires on the millisecond, clock skew included', async () => {
+  const { bearer, token, clock } = await setup({ clockSkewSeconds: 10 })
+  const header = `Bearer ${await token()}`
+  await bearer.authenticate(header)
+  clock.advance(909_999)
+  await bearer.authenticate(header)
+  clock.advance(1)
+  assert.throws(() => bearer.authenticate(header), unauthorized('expired'))
+})
+
+test('CVE-2026-107719: a token with exp and without iat expires although it is remembered', async () => {
+  const { bearer, token, clock } = await setup({ clockSkewSeconds: 0 })
+  const header = `Bearer ${await token({ iat: undefined, exp: clock.now() / 1000 + 30 })}`
+  await bearer.authenticate(header)
+  clock.advance(30_000)
+  assert.throws(() => bearer.authenticate(header), unauthorized('expired'))
+})
+
+test('a token is not valid before its nbf, clock skew included', async () => {
+  const { bearer, token, clock } = await setup({ clockSkewSeconds: 10 })
+  const header = `Bearer ${await token({ nbf: clock.now() / 1000 + 11 })}`
+  await assert.rejects(async () => bearer.authenticate(header), unauthorized('not_yet_valid'))
+  clock.advance(1_000)
+  await bearer.authenticate(header)
+})
+
+test('asks for every scope that the endpoint needs, and names them when one is missing', async () => {
+  const { bearer, token } = await setup()
+  const header = `Bearer ${await token()}`
+  const caller = await bearer.authenticate(header, { scope: 'write:notifications read:users' })
+  assert.ok(hasScope(caller, 'read:users'))
+  assert.ok(!hasScope(caller, 'read'))
+  assert.throws(
+    () => bearer.authenticate(header, { scope: 'read:users admin:users' }),
+    (error: unknown) =>
+      refusal('insufficient_scope', 403, 'scope')(error) &&
+      error instanceof BearerError &&
+      error.requiredScope === 'read:users admin:users',
+  )
+})
+
+const refusedHeaders: [what: string, header: object, reason: BearerErrorReason][] = [
+  ['an ID token', { typ: 'JWT' }, 'type'],
+  ['a token without type', { typ: undefined }, 'type'],
+  ['a logout token', { typ: 'logout+jwt' }, 'type'],
+  ['a token that carries its own key (jwk)', { jwk: { kty: 'RSA' } }, 'header'],
+  ['a token that tells where its key is (jku)', { jku: 'https://evil.example/jwks' }, 'header'],
+  ['a token that tells where its key is (x5u)', { x5u: 'https://evil.example/x' }, 'header'],
+  ['a token that carries its own certificate (x5c)', { x5c: ['MIIB'] }, 'header'],
+  ['a key id that is a path', { kid: '../../../../dev/null' }, 'unknown_key'],
+  ['a key id that is SQL', { kid: "x' UNION SELECT 'secret" }, 'unknown_key'],
+  ['a key id that is a member of every object', { kid: '__proto__' }, 'unknown_key'],
+  ['a key id longer than any', { kid: 'k'.repeat(257) }, 'malformed'],
+]
+for (const [what, header, reason] of refusedHeaders) {
+  test(`refuses ${what}`, async () => {
+    const { bearer, token } = await setup()
+    await assert.rejects(async () => bearer.authenticate(`Bearer ${await token({}, header)}`), unauthorized(reason))
+  })
+}
+
+test('the type may be written in full and in any case', async () => {
+  const { bearer, token } = await setup()
+  for (const typ of ['application/at+jwt', 'AT+JWT']) {
+    await bearer.authenticate(`Bearer ${await token({}, { typ })}`)
+  }
+})
+
+test('a token without key id is served only where the issuer leaves no choice', async () => {
+  const { bearer, token, published } = await setup()
+  const header = `Bearer ${await token({}, { kid: undefined })}`
+  await bearer.authenticate(header)
+  published.push((await signingKey('ES256', 'second')).jwk)
+  await bearer.refreshKeys()
+  assert.throws(() => bearer.authenticate(header), unauthorized('unknown_key'))
+})
+
+test('keys that must not verify are not used: private, symmetric, for encryption, weak, of another algorithm', async () => {
+  const { clock, key, published, bearer, token } = await setup()
+  const unusable = [
+    { ...key.jwk, d: 'AAAA' },
+    { ...key.jwk, use: 'enc' },
+    { ...key.jwk, key_ops: ['encrypt'] },
+    { ...key.jwk, alg: 'ES384' },
+    { ...key.jwk, x: 'AAAA' },
+    { kty: 'oct', k: 'c2VjcmV0', kid: key.kid, alg: 'HS256' },
+    { kty: 'RSA', n: 'sXchDaQebHnPiGvyDOAT4saGEUetSyo9MKLOoWFsueri', e: 'AQAB', kid: key.kid, alg: 'RS256' },
+  ]
+  for (const jwk of unusable) {
+    published.splice(0, published.length, jwk)
+    const fresh = createBearer({ issuer, audience, keys: () => [...published], clock })
+    assert.equal(await fresh.prefetch(), false, JSON.stringify(jwk))
+    await assert.rejects(async () => fresh.authenticate(`Bearer ${await token()}`), refusal('unavailable', 503, 'keys'))
+  }
+  await assert.rejects(async () => bearer.authenticate(`Bearer ${await token()}`), refusal('unavailable', 503, 'keys'))
+})
+
+test('a key is withdrawn: what it signed is refused from the next reading on, known or not', async () => {
+  const { bearer, token, published } = await setup()
+  const header = `Bearer ${await token()}`
+  await bearer.authenticate(header)
+  published.splice(0, 1, (await signingKey('ES256', 'next')).jwk)
+  await bearer.refreshKeys()
+  await assert.rejects(async () => bearer.authenticate(header), unauthorized('unknown_key'))
+})
+
+test('a rotation is seen at the first token of the new key, and known tokens of the old one stay good', async () => {
+  const { bearer, token, published, clock } = await setup()
+  const old = `Bearer ${await token()}`
+  await bearer.authenticate(old)
+  const next = await signingKey('ES256', 'next')
+  published.push(next.jwk)
+  await bearer.authenticate(`Bearer ${await sign(next, goodClaims(clock.now()))}`)
+  await bearer.authenticate(old)
+})
+
+test('keys handed over in the process are asked for again within a minute, without anybody waiting', async () => {
+  const { bearer, token, published, clock } = await setup()
+  const header = `Bearer ${await token()}`
+  await bearer.authenticate(header)
+  published.splice(0, 1, (await signingKey('ES256', 'next')).jwk)
+  clock.advance(50_000)
+  assert.ok(!(bearer.authenticate(header) instanceof Promise), 'the reading happens in the background')
+  await bearer.prefetch()
+  await assert.rejects(async () => bearer.authenticate(header), unauthorized('unknown_key'))
+})
+
+test('revocation is looked at on every use of a known token', async () => {
+  const revoked = new Set<string>()
+  const { bearer, token } = await setup({ revocations: { covers: (caller) => revoked.has(caller.grantId ?? '') } })
+  const header = `Bearer ${await token()}`
+  await bearer.authenticate(header)
+  revoked.add('grant-1')
+  assert.throws(() => bearer.authenticate(header), unauthorized('revoked'))
+})
+
+test('remembers no more tokens than it may, and goes on', async () => {
+  const { bearer, token } = await setup({ cacheEntries: 4 })
+  const headers = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => `Bearer ${await token({ jti: `${n}` })}`),
+  )
+  for (const header of [...headers, ...headers]) await bearer.authenticate(header)
+})
+
+const goodOptions: BearerOptions = { issuer, audience, jwksUri: 'https://auth.example/jwks' }
+const faults: [what: string, options: object, message: RegExp][] = [
+  ['no issuer', { issuer: '' }, /issuer must be a string/],
+  ['no audience', { audience: [] }, /audience must name at least one/],
+  ['an empty audience', { audience: [''] }, /audience must be a string/],
+  ['keys and an address of keys', { keys: () => [] }, /either keys or jwksUri/],
+  ['neither keys nor an address', { jwksUri: undefined }, /either keys or jwksUri/],
+  ['a plain http address', { jwksUri: 'http://auth.example/jwks' }, /must be https/],
+  ['an address with credentials', { jwksUri: 'https://a:b@auth.example/jwks' }, /neither credentials/],
+  ['a relative address', { jwksUri: '/jwks' }, /absolute URL/],
+  ['a file', { jwksUri: 'file:///etc/passwd' }, /must be https/],
+  ['a skew of two minutes', { clockSkewSeconds: 120 }, /clockSkewSeconds must be a number of seconds from 0 to 60/],
+  ['a symmetric algorithm', { algorithms: ['HS256'] }, /algorithms must be some of RS256/],
+  ['no algorithm', { algorithms: [] }, /algorithms must be some of RS256/],
+  ['a memory of one token', { cacheEntries: 1 }, /cacheEntries must be a whole number/],
+]
+for (const [what, options, message] of faults) {
+  test(`refuses to be made with ${what}`, () => {
+    assert.throws(() => createBearer({ ...goodOptions, ...options } as BearerOptions), message)
+  })
+}
+
+test('http is for this machine, or where it is allowed by name', () => {
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    createBearer({ ...goodOptions, jwksUri: `http://${host}/jwks` })
+  createBearer({ ...goodOptions, jwksUri: 'http://auth.internal/jwks', allowInsecureHttp: true })
+})

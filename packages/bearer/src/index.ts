@@ -8,3 +8,13 @@ export type { Clock } from './clock.ts'
 export type { Jwk } from './key-set.ts'
 export type { BearerObserver } from './observer.ts'
 export type { BearerOptions, RevocationList } from './options.ts'
+export {
+  createRevocations,
+  type Every,
+  type ReadRevocations,
+  type RevocationPage,
+  type Revocations,
+  type RevocationsOptions,
+} from './revocations.ts'
+export { type RevocationsOverHttpOptions, revocationsOverHttp } from './revocations-over-http.ts'
+export { type ServiceToken, type ServiceTokenOptions, serviceToken } from './service-token.ts'

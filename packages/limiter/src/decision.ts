@@ -1,0 +1,157 @@
+import type { Policy } from './policy.ts'
+import { remaining, resetAt, waitMs } from './reading.ts'
+import type { CountedRule } from './rule.ts'
+import type { Taken } from './store.ts'
+
+/** Who answered: the shared store, this process's own count, or the failure mode itself. */
+export type Source = 'store' | 'local' | 'open' | 'closed'
+
+/** How one rule stands after the check. */
+export interface RuleDecision {
+  readonly name: string
+  readonly allowed: boolean
+  readonly shadow: boolean
+  readonly limit: number
+  readonly remaining: number
+  readonly windowMs: number
+  /** Start of the next window (a bucket: when it is full), Unix milliseconds. */
+  readonly resetAt: number
+  /** Whole seconds until a lone request like this one is admitted; 0 when it was. */
+  readonly retryAfterSeconds: number
+}
+
+/**
+ * The limiter's answer. `limit`, `remaining` and `resetAt` speak for the tightest rule: the violated one that lasts
+ * longest, else the one with the smallest share left.
+ */
+export interface Decision {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Start of the next window, Unix milliseconds. */
+  readonly resetAt: number
+  /** Whole seconds to wait, at least 1 when rejected, 0 when allowed. A lone request after them is admitted. */
+  readonly retryAfterSeconds: number
+  /** The time it was decided by, Unix milliseconds. */
+  readonly now: number
+  readonly policy: Policy
+  readonly source: Source
+  readonly rules: readonly RuleDecision[]
+}
+
+/** Reads a store's answer to a check of `cost`. */
+export function decide(policy: Policy, taken: Taken, cost: number, source: Source): Decision {
+  return new CountedDecision(policy, taken, cost, source)
+}
+
+/** The answer without any count: an unavailable store in the modes `open` and `closed`. */
+export function uncounted(policy: Policy, allowed: boolean, now: number, retryAfterSeconds: number): Decision {
+  const rules = policy.rules.map(
+    (rule): RuleDecision => ({
+      name: rule.name,
+      allowed: allowed || rule.shadow,
+      shadow: rule.shadow,
+      limit: rule.limit,
+      remaining: allowed ? rule.limit : 0,
+      windowMs: rule.windowMs,
+      resetAt: now - (now % rule.windowMs) + rule.windowMs,
+      retryAfterSeconds: allowed || rule.shadow ? 0 : retryAfterSeconds,
+    }),
+  )
+  const { limit, remaining, resetAt } = rules.reduce((tight, rule) => (rule.limit < tight.limit ? rule : tight))
+  const source = allowed ? 'open' : 'closed'
+  const wait = allowed ? 0 : retryAfterSeconds
+  return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
+}
+
+/** Works out what most callers ask for at once, and the rules one by one only when somebody looks. */
+class CountedDecision implements Decision {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAt: number
+  readonly retryAfterSeconds: number
+  readonly now: number
+  readonly policy: Policy
+  readonly source: Source
+  readonly #taken: Taken
+  readonly #cost: number
+
+  constructor(policy: Policy, taken: Taken, cost: number, source: Source) {
+    this.policy = policy
+    this.source = source
+    this.allowed = taken.allowed
+    this.#taken = taken
+    this.#cost = cost
+    const { counters, now } = taken
+    this.now = now
+    const at = taken.allowed ? smallestShare(policy, counters, now) : longestWait(policy, counters, cost, now)
+    const rule = ruleAt(policy, at)
+    const a = counters[2 * at] ?? 0
+    const b = counters[2 * at + 1] ?? 0
+    this.limit = rule.limit
+    this.remaining = remaining(rule, a, b, now)
+    this.resetAt = resetAt(rule, a, b, now)
+    this.retryAfterSeconds = taken.allowed ? 0 : retrySeconds(rule, a, b, cost, now)
+  }
+
+  get rules(): readonly RuleDecision[] {
+    const { counters, now, violated } = this.#taken
+    return this.policy.rules.map((rule, i) => {
+      const a = counters[2 * i] ?? 0
+      const b = counters[2 * i + 1] ?? 0
+      const within = (violated & (1 << i)) === 0
+      return {
+        name: rule.name,
+        allowed: within,
+        shadow: rule.shadow,
+        limit: rule.limit,
+        remaining: remaining(rule, a, b, now),
+        windowMs: rule.windowMs,
+        resetAt: resetAt(rule, a, b, now),
+        retryAfterSeconds: within ? 0 : retrySeconds(rule, a, b, this.#cost, now),
+      }
+    })
+  }
+}
+
+function ruleAt(policy: Policy, index: number): CountedRule {
+  const rule = policy.rules[index]
+  if (rule === undefined) throw new RangeError(`policy "${policy.name}" has no rule ${index}`)
+  return rule
+}
+
+function retrySeconds(rule: CountedRule, a: number, b: number, cost: number, now: number): number {
+  return Math.max(1, Math.ceil(waitMs(rule, a, b, cost, now) / 1000))
+}
+
+function smallestShare(policy: Policy, counters: readonly number[], now: number): number {
+  const { rules } = policy
+  let tightest = 0
+  let smallest = Number.POSITIVE_INFINITY
+  for (let i = 0; i < rules.length; i++) {
+    const rule = ruleAt(policy, i)
+    if (rule.shadow && rules.length > 1) continue
+    const share = remaining(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now) / rule.limit
+    if (share < smallest) {
+      smallest = share
+      tightest = i
+    }
+  }
+  return tightest
+}
+
+function longestWait(policy: Policy, counters: readonly number[], cost: number, now: number): number {
+  let tightest = 0
+  let longest = -1
+  for (let i = 0; i < policy.rules.length; i++) {
+    const rule = ruleAt(policy, i)
+    if (rule.shadow) continue
+    const wait = waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, cost, now)
+    if (wait > longest) {
+      longest = wait
+      tightest = i
+    }
+  }
+  return tightest
+}

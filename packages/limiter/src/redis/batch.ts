@@ -1,0 +1,92 @@
+import type { Identifier, KeyTag } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { Taken } from '../store.ts'
+import type { RedisClient } from './client.ts'
+import { ScriptRequest } from './request.ts'
+import { runScript, type Script } from './script.ts'
+import type { ServerClock } from './server-clock.ts'
+
+/** One call of a store's method, waiting for its answer. */
+interface Call {
+  readonly policy: Policy
+  readonly identifier: Identifier
+  readonly now: number
+  readonly rest: readonly string[]
+  readonly resolve: (taken: Taken) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface BatchOptions {
+  readonly client: RedisClient
+  readonly script: Script
+  readonly tag: KeyTag
+  readonly clock: ServerClock | undefined
+  readonly onForgotten: () => void
+}
+
+const mostCallsTogether = 128
+const mostCallsUnanswered = 16_384
+
+/**
+ * Calls that arrive in one turn of the event loop travel together, in one script call for each 128 of them; with key tags
+ * (Redis Cluster) in one for each identifier. Nothing is sent twice, and nothing waits while the server is away.
+ */
+export class Batch {
+  readonly #options: BatchOptions
+  #calls: Call[] = []
+  #unanswered = 0
+
+  constructor(options: BatchOptions) {
+    this.#options = options
+  }
+
+  /** Rejects at once when too many calls are unanswered already. */
+  call(policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
+    if (this.#unanswered >= mostCallsUnanswered)
+      return Promise.reject(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
+    this.#unanswered++
+    return new Promise((resolve, reject) => {
+      if (this.#calls.length === 0) setImmediate(() => this.#flush())
+      this.#calls.push({ policy, identifier, now, rest, resolve, reject })
+    })
+  }
+
+  #flush(): void {
+    const calls = this.#calls
+    this.#calls = []
+    if (this.#options.tag === 'braces') {
+      const groups = Map.groupBy(calls, ({ identifier }) => identifier.id)
+      for (const group of groups.values()) void this.#send(group)
+    } else {
+      for (let i = 0; i < calls.length; i += mostCallsTogether) void this.#send(calls.slice(i, i + mostCallsTogether))
+    }
+  }
+
+  async #send(calls: readonly Call[]): Promise<void> {
+    const { client, script, tag, clock, onForgotten } = this.#options
+    try {
+      const request = new ScriptRequest(tag)
+      for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest)
+      const sentAt = performance.now()
+      const answer = await runScript(client, script, request.keys, request.args, onForgotten)
+      if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
+      clock?.learn(Number(answer[0]) * 1000 + Number(answer[1]) / 1000, sentAt, performance.now())
+      settle(calls, answer)
+    } catch (error) {
+      for (const call of calls) call.reject(error)
+    } finally {
+      this.#unanswered -= calls.length
+    }
+  }
+}
+
+function settle(calls: readonly Call[], answer: readonly unknown[]): void {
+  let at = 2
+  for (const { policy, now, resolve } of calls) {
+    const violated = Number(answer[at++])
+    const counters: number[] = []
+    for (let i = 0; i < policy.rules.length * 2; i++) counters.push(Number(answer[at++]))
+    const allowed = violated === 0 || policy.rules.every((rule, i) => rule.shadow || (violated & (1 << i)) === 0)
+    resolve({ allowed, violated, counters, now })
+  }
+}

@@ -1,0 +1,16 @@
+-- First part of every script: reads the plans and all counters at once.
+-- KEYS    per call and rule: sliding window: previous, current; fixed window: current; token bucket: its hash
+-- ARGV    number of plans; per plan: number of rules, per rule: algorithm (1 sliding, 2 fixed, 3 bucket), limit,
+--         window ms (bucket: tokens per ms), elapsed ms (bucket: now), expiry ms, 1 in shadow; then the calls
+-- answer  server time (seconds, microseconds), then what the script adds
+local answer, plans, at = redis.call('TIME'), {}, 2
+for p = 1, tonumber(ARGV[1]) do
+  local rules = {}
+  for r = 1, tonumber(ARGV[at]) do
+    local rule = {}
+    for i = 1, 6 do rule[i] = tonumber(ARGV[at + i]) end
+    rules[r], at = rule, at + 6
+  end
+  plans[p], at = rules, at + 1
+end
+local read, written = redis.call('MGET', unpack(KEYS)), {}

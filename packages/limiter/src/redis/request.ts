@@ -1,0 +1,89 @@
+import { counterKey, type Identifier, type KeyTag } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { CountedRule } from '../rule.ts'
+
+const algorithmNumber = { 'sliding-window': 1, 'fixed-window': 2, 'token-bucket': 3 } as const
+
+/** A policy at a moment, as the scripts read it, and the ends of its keys. */
+interface MomentPlan {
+  readonly number: string
+  readonly policy: Policy
+  readonly now: number
+  readonly suffixes: readonly (readonly string[])[]
+}
+
+/** Collects KEYS and ARGV for one script call that carries many calls of ours. */
+export class ScriptRequest {
+  readonly keys: string[] = []
+  readonly #head: string[] = []
+  readonly #calls: string[] = []
+  readonly #plans: MomentPlan[] = []
+  readonly #tag: KeyTag
+
+  constructor(tag: KeyTag) {
+    this.#tag = tag
+  }
+
+  get args(): string[] {
+    return [String(this.#plans.length), ...this.#head, ...this.#calls]
+  }
+
+  /** Adds one call: the keys of its counters, the number of its plan and `rest`. */
+  push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): void {
+    const plan = this.#planAt(policy, now)
+    pushKeys(this.keys, plan, identifier, this.#tag)
+    this.#calls.push(plan.number)
+    for (const argument of rest) this.#calls.push(argument)
+  }
+
+  #planAt(policy: Policy, now: number): MomentPlan {
+    for (let i = this.#plans.length - 1; i >= 0; i--) {
+      const plan = this.#plans[i]
+      if (plan !== undefined && plan.policy === policy && plan.now === now) return plan
+    }
+    const number = String(this.#plans.length + 1)
+    const plan = { number, policy, now, suffixes: policy.rules.map((rule) => suffixesOf(rule, now)) }
+    this.#plans.push(plan)
+    this.#head.push(String(policy.rules.length))
+    for (const rule of policy.rules) this.#head.push(...ruleArguments(rule, now))
+    return plan
+  }
+}
+
+/** The keys of an identifier's counters at a moment, in the scripts' order. */
+export function keysAt(policy: Policy, identifier: Identifier, now: number, tag: KeyTag): string[] {
+  const keys: string[] = []
+  const suffixes = policy.rules.map((rule) => suffixesOf(rule, now))
+  pushKeys(keys, { number: '', policy, now, suffixes }, identifier, tag)
+  return keys
+}
+
+function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: KeyTag): void {
+  let scope: string | undefined
+  let base = ''
+  plan.policy.rules.forEach((rule, i) => {
+    if (rule.scope !== scope) {
+      scope = rule.scope
+      base = counterKey(scope, identifier, tag)
+    }
+    for (const suffix of plan.suffixes[i] ?? []) keys.push(base + suffix)
+  })
+}
+
+function suffixesOf(rule: CountedRule, now: number): string[] {
+  if (rule.algorithm === 'token-bucket') return [':bucket']
+  const index = Math.floor(now / rule.windowMs)
+  return rule.algorithm === 'fixed-window' ? [`:${index}`] : [`:${index - 1}`, `:${index}`]
+}
+
+function ruleArguments(rule: CountedRule, now: number): string[] {
+  const bucket = rule.algorithm === 'token-bucket'
+  return [
+    algorithmNumber[rule.algorithm],
+    rule.limit,
+    bucket ? rule.refillPerMs : rule.windowMs,
+    bucket ? now : now % rule.windowMs,
+    rule.expiryMs,
+    rule.shadow ? 1 : 0,
+  ].map(String)
+}

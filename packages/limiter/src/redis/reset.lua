@@ -1,0 +1,4 @@
+-- Forgets counters.
+-- KEYS    the counters
+-- answer  how many there were
+return redis.call('UNLINK', unpack(KEYS))

@@ -1,0 +1,90 @@
+import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { CounterStore, Taken } from '../store.ts'
+import { Batch } from './batch.ts'
+import type { RedisClient } from './client.ts'
+import { keysAt } from './request.ts'
+import { loadScript, runScript } from './script.ts'
+import { ServerClock } from './server-clock.ts'
+
+export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
+
+export interface RedisStoreOptions {
+  /** `braces` for Redis Cluster: all counters of one identifier lie in one slot. Default `none`: keys as specified. */
+  readonly keyTag?: KeyTag
+  /**
+   * By whose clock windows are counted: the server's, which all processes share (default), or the limiter's own, for
+   * tests that move time.
+   */
+  readonly clock?: 'server' | 'limiter'
+}
+
+const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
+const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
+const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
+const resetScript = loadScript('reset.lua')
+
+/**
+ * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what
+ * was unanswered (README), or an outage would be replayed when it ends.
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): CounterStore {
+  return new RedisStore(client, options)
+}
+
+class RedisStore implements CounterStore {
+  /** Grows when the server may have lost counters. */
+  generation = 0
+  readonly #client: RedisClient
+  readonly #tag: KeyTag
+  readonly #clock: ServerClock | undefined
+  readonly #takes: Batch
+  readonly #adds: Batch
+  readonly #raises: Batch
+  readonly #onForgotten = (): void => {
+    this.generation++
+  }
+
+  constructor(client: RedisClient, { keyTag = 'none', clock = 'server' }: RedisStoreOptions) {
+    this.#client = client
+    this.#tag = keyTag
+    this.#clock = clock === 'server' ? new ServerClock() : undefined
+    const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten }
+    this.#takes = new Batch({ ...batch, script: takeScript })
+    this.#adds = new Batch({ ...batch, script: addScript })
+    this.#raises = new Batch({ ...batch, script: raiseScript })
+  }
+
+  /** The time this store counts by. */
+  time(now: number): number {
+    return this.#clock?.now(now) ?? now
+  }
+
+  take(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
+    return this.#call(this.#takes, policy, identifier, now, [String(cost)])
+  }
+
+  peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
+    return this.#call(this.#takes, policy, identifier, now, ['0'])
+  }
+
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Promise<Taken> {
+    return this.#call(this.#adds, policy, identifier, now, amounts.map(String))
+  }
+
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
+    return this.#call(this.#raises, policy, identifier, now, counters.map(String))
+  }
+
+  async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    const keys = keysAt(policy, identifier, this.time(now), this.#tag)
+    await runScript(this.#client, resetScript, keys, [], this.#onForgotten)
+  }
+
+  /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
+  #call(batch: Batch, policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
+    checkKind(identifier.kind)
+    encodeId(identifier.id)
+    return batch.call(policy, identifier, this.time(now), rest)
+  }
+}

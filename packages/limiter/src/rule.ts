@@ -1,0 +1,89 @@
+export type Algorithm = 'sliding-window' | 'fixed-window' | 'token-bucket'
+
+interface RuleBase {
+  /** Names the rule in decisions, headers, problem bodies and, unless it belongs to a tier, in its keys. */
+  readonly name: string
+  /** Requests in a window; for a token bucket its capacity. */
+  readonly limit: number
+  /** A shadow rule counts and reports but never rejects. */
+  readonly shadow?: boolean
+}
+
+/** So many requests in so many milliseconds. */
+export interface WindowRule extends RuleBase {
+  /** Default: `sliding-window`. */
+  readonly algorithm?: 'sliding-window' | 'fixed-window'
+  readonly windowMs: number
+}
+
+/** A bucket of `limit` tokens that refills steadily. */
+export interface BucketRule extends RuleBase {
+  readonly algorithm: 'token-bucket'
+  readonly refillPerSecond: number
+}
+
+export type Rule = WindowRule | BucketRule
+
+/** A rule as it is counted: checked, with every number worked out. */
+export interface CountedRule {
+  readonly name: string
+  readonly algorithm: Algorithm
+  readonly limit: number
+  /** The window; for a token bucket the time in which an empty one fills. */
+  readonly windowMs: number
+  /** Tokens per millisecond; 0 for windows. */
+  readonly refillPerMs: number
+  /** How long its counter is kept after the last time it was created or, for a bucket, written. */
+  readonly expiryMs: number
+  readonly shadow: boolean
+  /** '' for a tier's rules, whose keys carry no rule name; else the name, percent-encoded. */
+  readonly scope: string
+  /** Rules of equal family and identifier share one counter, whatever their limits: a tier change resets nothing. */
+  readonly family: string
+}
+
+const shortestWindowMs = 1000
+const longestWindowMs = 366 * 86_400_000
+const highestLimit = 2 ** 31 - 1
+const shortestBucketExpiryMs = 60_000
+
+/**
+ * Checks a rule and works its numbers out.
+ * @throws RangeError naming the rule and what was expected
+ */
+export function countedRule(rule: Rule, tiered: boolean): CountedRule {
+  if (rule.name === '' || rule.name.length > 64)
+    throw new RangeError(`a rule's name has 1 to 64 characters, not "${rule.name}"`)
+  expectWhole(rule.name, 'limit', rule.limit, 1, highestLimit)
+  return rule.algorithm === 'token-bucket' ? bucket(rule) : window(rule, tiered)
+}
+
+function window(rule: WindowRule, tiered: boolean): CountedRule {
+  const { name, limit, windowMs, algorithm = 'sliding-window', shadow = false } = rule
+  if (algorithm !== 'sliding-window' && algorithm !== 'fixed-window')
+    throw new RangeError(
+      `rule "${name}": algorithm is sliding-window, fixed-window or token-bucket, not "${algorithm}"`,
+    )
+  expectWhole(name, 'windowMs', windowMs, shortestWindowMs, longestWindowMs)
+  const scope = tiered ? '' : encodeURIComponent(name)
+  const family = `${scope} ${windowMs}`
+  return { name, algorithm, limit, windowMs, refillPerMs: 0, expiryMs: 2 * windowMs, shadow, scope, family }
+}
+
+/** State expires after 60 seconds; a bucket that needs longer to fill is kept until it is full, or expiry would fill it early. */
+function bucket(rule: BucketRule): CountedRule {
+  const { name, algorithm, limit, refillPerSecond, shadow = false } = rule
+  if (!(refillPerSecond > 0 && refillPerSecond <= highestLimit))
+    throw new RangeError(`rule "${name}": refillPerSecond is above 0, not ${refillPerSecond}`)
+  const refillPerMs = refillPerSecond / 1000
+  const windowMs = Math.ceil(limit / refillPerMs)
+  if (windowMs > longestWindowMs) throw new RangeError(`rule "${name}": the bucket takes longer than a year to fill`)
+  const expiryMs = Math.max(shortestBucketExpiryMs, windowMs)
+  const scope = encodeURIComponent(name)
+  return { name, algorithm, limit, windowMs, refillPerMs, expiryMs, shadow, scope, family: `${scope} bucket` }
+}
+
+function expectWhole(rule: string, member: string, value: number, least: number, most: number): void {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new RangeError(`rule "${rule}": ${member} is a whole number from ${least} to ${most}, not ${value}`)
+}

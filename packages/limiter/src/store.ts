@@ -1,0 +1,32 @@
+import type { Identifier } from './key.ts'
+import type { Policy } from './policy.ts'
+
+/**
+ * What a store answers. `counters` holds two numbers per rule, in the policy's order, as they are after the call:
+ * count of the previous and of the current window; for a token bucket its tokens and their time, refilled to `now`.
+ */
+export interface Taken {
+  readonly allowed: boolean
+  /** Bit i is set when rule i was violated, shadow rules too. */
+  readonly violated: number
+  readonly counters: readonly number[]
+  /** The time the store counted by, in Unix milliseconds. */
+  readonly now: number
+}
+
+/**
+ * Keeps counters. Every method is one atomic step. A store that keeps them in this process answers at once, another
+ * by a promise; it neither retries nor queues while its server is away. `now` is Unix milliseconds.
+ */
+export interface CounterStore {
+  /** Takes `cost` from every rule or from none; shadow rules never hinder. */
+  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken>
+  /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
+  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
+  /** Adds `amounts[i]` to the current count of rule i; below zero gives back (to a bucket: tokens, up to its capacity). */
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken>
+  /** Raises every window's counts to at least `counters`, so that any number of tellers may repeat it. Buckets stay. */
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
+  /** Forgets the identifier's counters of these rules. */
+  reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
+}

@@ -43,7 +43,7 @@ const mostFaults = 50
  */
 export function createHttp(options: HttpOptions): Http {
   const http: Http = fastify({
-    loggerInstance: options.log as FastifyBaseLogger,
+    loggerInstance: requestLog(options.log),
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
@@ -66,6 +66,14 @@ export function createHttp(options: HttpOptions): Http {
     writeError(new Problem(404, `Nothing is at ${request.method} ${path}.`), request, reply)
   })
   return http
+}
+
+/** Logs a request by its method and path alone: codes, states and tokens travel in query strings. */
+function requestLog(log: Log): FastifyBaseLogger {
+  const serializers = {
+    req: ({ method, url, ip }: FastifyRequest) => ({ method, path: url?.split('?', 1)[0], remoteAddress: ip }),
+  }
+  return Object.assign(log.child({}), { serializers }) as FastifyBaseLogger
 }
 
 const safeHeaders: Readonly<Record<string, string>> = {

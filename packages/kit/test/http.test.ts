@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { createHttp, Problem, silentLog } from '../src/index.ts'
+import { createHttp, createLog, Problem, silentLog } from '../src/index.ts'
 
 function setup() {
   const http = createHttp({ log: silentLog, bodyLimitBytes: 1_000 })
@@ -114,4 +114,16 @@ test('a request id that could forge a log line is replaced', async () => {
   const { http } = setup()
   const answer = await http.inject({ url: '/nowhere', headers: { 'x-request-id': 'a b"}{' } })
   assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/)
+})
+
+test('the log tells a request by method and path, never its query', async () => {
+  let logged = ''
+  const write = (line: string) => {
+    logged += line
+  }
+  const http = createHttp({ log: createLog('info', { write }) })
+  http.get('/callback', async () => ({}))
+  await http.inject({ url: '/callback?code=s3cret' })
+  assert.ok(logged.includes('"path":"/callback"'), logged)
+  assert.ok(!logged.includes('s3cret'))
 })

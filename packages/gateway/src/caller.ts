@@ -1,0 +1,22 @@
+/** Who makes a request, once verified: what services get from `authenticate`, and what upstreams are told. */
+export interface Caller {
+  /** The user; the client itself where `kind` is `client`; the owner of the key where it is `key`. */
+  readonly subject: string
+  readonly kind: 'user' | 'client' | 'key'
+  readonly clientId?: string
+  readonly scopes: ReadonlySet<string>
+  readonly roles: readonly string[]
+  /** What a revocation names. */
+  readonly grantId?: string
+  /** The plan that the credential itself carries: a client's or a key's. */
+  readonly plan?: string
+  /** The id of the API key, where `kind` is `key`. */
+  readonly keyId?: string
+  /** When the credential ends, Unix milliseconds; an API key may last for ever. */
+  readonly expiresAt?: number
+}
+
+/** Whether the caller holds every name of a space-separated scope. */
+export function holdsScope(caller: Caller, scope: string): boolean {
+  return caller.scopes.has(scope) || scope.split(' ').every((name) => name === '' || caller.scopes.has(name))
+}

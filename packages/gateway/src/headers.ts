@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Problem } from '@gatehouse/kit'
+
+/** Headers with this prefix are ours alone: what the gateway tells upstreams about the caller. */
+export const reservedPrefix = 'x-gatehouse-'
+
+/** Headers that belong to one connection and are never passed on (RFC 9110 §7.6.1), and `expect`, answered here. */
+const hopByHop = new Set([
+  'connection',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** What only a proxy of ours may say, and says afresh on every hop. */
+const forwarding = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-url)$/
+
+/** Headers that identify or frame a request: two of them are two different requests to two readers. */
+const single = new Set(['authorization', 'x-api-key', 'content-length', 'host'])
+
+/** How servers behind CGI-like gateways see a name: `X_Gatehouse.User` becomes the same variable as `X-Gatehouse-User`. */
+const folded = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')
+
+/**
+ * Removes every inbound header with the reserved prefix, however it is cased or punctuated, from the request itself, so
+ * that neither a local service nor an upstream ever sees one. Runs on every request, authenticated or not.
+ * @throws Problem 400 when a header that must stand alone comes twice.
+ */
+export function cleanInbound(raw: IncomingMessage): void {
+  const { rawHeaders } = raw
+  let seen = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    const first = name.charCodeAt(0) | 0x20
+    if (first === 0x78 && folded(name).startsWith(reservedPrefix)) {
+      delete raw.headers[name.toLowerCase()]
+      rawHeaders.splice(i, 2)
+      i -= 2
+    } else if (
+      (first === 0x61 || first === 0x78 || first === 0x63 || first === 0x68) &&
+      single.has(name.toLowerCase())
+    ) {
+      const bit = bitOf(name)
+      if (seen & bit) throw new Problem(400, `The header ${name} is there more than once.`)
+      seen |= bit
+    }
+  }
+}
+
+const bits = new Map([...single].map((name, i) => [name, 1 << i]))
+const bitOf = (name: string) => bits.get(name.toLowerCase()) ?? 0
+
+export interface Forwarded {
+  /** The header a proxy of ours sent, and this gateway continues; undefined when the peer isn't trusted. */
+  readonly chain: string | undefined
+  readonly peer: string
+  readonly proto: string
+  readonly host: string
+}
+
+export interface UpstreamHeaders {
+  readonly forwarded: Forwarded
+  /** Keep the Authorization and X-API-Key headers; otherwise a credential checked here stays here. */
+  readonly keepCredentials: boolean
+  /** What the gateway tells about the caller, and the request id. */
+  readonly added: Readonly<Record<string, string>>
+}
+
+/**
+ * The headers an upstream gets, as a flat list of names and values: the request's own without the hop-by-hop ones,
+ * those its Connection header nominates and those that only we may say; then ours. Nominations are obeyed before ours
+ * are added, so that `Connection: x-gatehouse-user` takes nothing away (CVE-2026-33805).
+ */
+export function upstreamHeaders(
+  raw: IncomingMessage,
+  { forwarded, keepCredentials, added }: UpstreamHeaders,
+): string[] {
+  const nominated = nominatedBy(raw.headers.connection)
+  const bearer = /^bearer(?: |$)/i.test(raw.headers.authorization ?? '')
+  const list: string[] = []
+  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
+    const name = raw.rawHeaders[i] ?? ''
+    const lower = name.toLowerCase()
+    if (hopByHop.has(lower) || lower === 'host' || nominated?.has(lower)) continue
+    if (!keepCredentials && ((lower === 'authorization' && bearer) || lower === 'x-api-key')) continue
+    const first = lower.charCodeAt(0)
+    if ((first === 0x78 || first === 0x66) && isOurs(folded(lower), added)) continue
+    list.push(name, raw.rawHeaders[i + 1] ?? '')
+  }
+  const { chain, peer, proto, host } = forwarded
+  list.push('x-forwarded-for', chain === undefined ? peer : `${chain}, ${peer}`)
+  list.push('x-forwarded-proto', proto, 'x-forwarded-host', host)
+  for (const [name, value] of Object.entries(added)) list.push(name, value)
+  return list
+}
+
+function isOurs(name: string, added: Readonly<Record<string, string>>): boolean {
+  return name.startsWith(reservedPrefix) || forwarding.test(name) || Object.hasOwn(added, name)
+}
+
+/**
+ * What of an upstream's answer is passed on: all but the hop-by-hop headers, those its Connection header nominates and
+ * those under the reserved prefix.
+ */
+export function answerHeaders(upstream: IncomingHttpHeaders): Record<string, string | string[]> {
+  const nominated = nominatedBy(upstream.connection)
+  const headers: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(upstream)) {
+    if (value === undefined || hopByHop.has(name) || nominated?.has(name) || name.startsWith(reservedPrefix)) continue
+    headers[name] = value
+  }
+  return headers
+}
+
+/** The names a Connection header nominates; undefined when there are none beyond the usual. */
+function nominatedBy(connection: string | string[] | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
+  return new Set(
+    String(connection)
+      .split(',')
+      .map((name) => name.trim().toLowerCase()),
+  )
+}

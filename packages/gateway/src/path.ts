@@ -1,0 +1,24 @@
+import { Problem } from '@gatehouse/kit'
+
+/**
+ * Refuses a request target that an upstream might read as another path than the one a rule was found for: dot segments
+ * in any spelling, encoded slashes, backslashes, empty segments, and targets that are not a path.
+ * @throws Problem 400 naming what was found.
+ */
+export function refuseAmbiguousPath(target: string): void {
+  const path = target.split(/[?#]/, 1)[0] ?? ''
+  if (!path.startsWith('/')) throw new Problem(400, 'The request target must be a path.')
+  if (!/[\\%;.]|\/\//.test(path)) return
+  const fault =
+    (/\\|%5c/i.test(path) && 'a backslash') ||
+    (/%2f/i.test(path) && 'an encoded slash') ||
+    (/%25(?:2e|2f|5c)/i.test(path) && 'a doubly encoded path') ||
+    (path.includes('//') && 'an empty segment') ||
+    (path.split('/').some(isDotSegment) && 'a dot segment')
+  if (fault) throw new Problem(400, `The path holds ${fault}, which may be read in more than one way.`)
+}
+
+/** `.` and `..`, percent-encoded too, and with parameters behind (`..;x`), which some servers drop. */
+function isDotSegment(segment: string): boolean {
+  return /^\.{1,2}$/.test((segment.split(';', 1)[0] ?? '').replaceAll(/%2e/gi, '.'))
+}

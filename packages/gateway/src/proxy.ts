@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Problem } from '@gatehouse/kit'
+import { type Dispatcher, errors } from 'undici'
+import { answerHeaders } from './headers.ts'
+import type { Upstream } from './upstream.ts'
+
+/** One request to pass on, with the headers the upstream gets and those every answer of ours carries. */
+export interface Passage {
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: string[]
+  readonly answered: Readonly<Record<string, string>>
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Passes a request to an upstream and its answer back, streaming both ways with backpressure. A safe request without a
+ * body is sent again when its connection fails before an answer; nothing else ever is. Resolves once the answer is
+ * written or its connection is cut off.
+ * @throws Problem 502 when the upstream can't be reached or answers no HTTP, 504 when it takes too long.
+ */
+export async function pass(upstream: Upstream, passage: Passage): Promise<void> {
+  const { raw, response } = passage
+  const repeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
+  for (let left = repeatable ? upstream.retries : 0; ; left--) {
+    try {
+      await passOnce(upstream, passage)
+      return
+    } catch (error) {
+      if (left <= 0 || response.destroyed || !(error instanceof Unanswered) || error.timeout) throw problemOf(error)
+    }
+  }
+}
+
+/** The upstream failed before it began to answer. */
+class Unanswered extends Error {
+  readonly timeout: boolean
+
+  constructor(cause: Error) {
+    super('the upstream did not answer', { cause })
+    this.timeout =
+      cause instanceof errors.HeadersTimeoutError ||
+      cause instanceof errors.ConnectTimeoutError ||
+      cause instanceof errors.BodyTimeoutError
+  }
+}
+
+function problemOf(error: unknown): unknown {
+  if (!(error instanceof Unanswered)) return error
+  return error.timeout
+    ? new Problem(504, 'The service behind this address took too long to answer.', { cause: error.cause })
+    : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function passOnce(upstream: Upstream, { raw, response, headers, answered }: Passage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined
+    const onClose = () => {
+      if (!response.writableFinished) controller?.abort(new Error('the caller went away'))
+    }
+    const settle = (error?: Error) => {
+      response.off('close', onClose)
+      if (error) reject(error)
+      else resolve()
+    }
+    response.on('close', onClose)
+    upstream.pool.dispatch(
+      {
+        path: upstream.target(raw.url ?? '/'),
+        method: raw.method ?? 'GET',
+        headers,
+        body: hasBody(raw) ? raw : null,
+      },
+      {
+        onRequestStart(started) {
+          controller = started
+          if (response.destroyed) started.abort(new Error('the caller went away'))
+        },
+        onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
+          if (status < 200) return
+          response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
+        },
+        onResponseData(paused, chunk) {
+          if (response.write(chunk)) return
+          paused.pause()
+          response.once('drain', () => paused.resume())
+        },
+        onResponseEnd() {
+          response.end()
+          settle()
+        },
+        onResponseError(_controller, error) {
+          if (!response.headersSent) settle(new Unanswered(error))
+          else {
+            response.destroy()
+            settle()
+          }
+        },
+      },
+    )
+  })
+}

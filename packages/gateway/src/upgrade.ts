@@ -1,0 +1,97 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { Problem } from '@gatehouse/kit'
+import { answerHeaders } from './headers.ts'
+import type { Upstream } from './upstream.ts'
+
+/** A connection whose caller asked for WebSocket, with what it sent after its request. */
+export interface UpgradeRequest {
+  readonly socket: Duplex
+  readonly head: Buffer
+}
+
+/** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
+export function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/**
+ * Passes a WebSocket upgrade to an upstream and joins the two connections. When the upstream answers otherwise, that
+ * answer goes to the caller instead. Resolves once the caller is answered.
+ * @throws Problem 502 or 504 when the upstream can't be reached in time.
+ */
+export function passUpgrade(
+  upstream: Upstream,
+  raw: IncomingMessage,
+  { socket, head }: UpgradeRequest,
+  headers: readonly string[],
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const send = upstream.origin.protocol === 'https:' ? httpsRequest : httpRequest
+  const out = send({
+    host: upstream.origin.hostname.replace(/^\[|\]$/g, ''),
+    port: upstream.origin.port,
+    path: upstream.target(raw.url ?? '/'),
+    agent: false,
+    // Node takes a flat list here as it does in writeHead; its types know of the object alone.
+    headers: [
+      ...headers,
+      'host',
+      upstream.origin.host,
+      'connection',
+      'Upgrade',
+      'upgrade',
+      'websocket',
+    ] as unknown as OutgoingHttpHeaders,
+  })
+  const patience = setTimeout(() => {
+    reject(new Problem(504, 'The service behind this address took too long to answer.'))
+    out.destroy()
+  }, upgradeTimeoutMs)
+  const answered = () => {
+    clearTimeout(patience)
+    resolve()
+  }
+  socket.once('close', () => out.destroy())
+  socket.on('error', () => out.destroy())
+  out.on('error', (cause) => {
+    clearTimeout(patience)
+    reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
+  })
+  out.once('response', (answer) => {
+    socket.write(answerHead(answer, { connection: 'close' }))
+    answer.pipe(socket)
+    answered()
+  })
+  out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
+    socket.write(answerHead(answer, { connection: 'Upgrade', upgrade: 'websocket' }))
+    if (upstreamHead.length > 0) socket.write(upstreamHead)
+    if (head.length > 0) upstreamSocket.write(head)
+    join(socket, upstreamSocket)
+    answered()
+  })
+  out.end()
+  return promise
+}
+
+const upgradeTimeoutMs = 10_000
+
+function join(one: Duplex, other: Duplex): void {
+  one.pipe(other)
+  other.pipe(one)
+  for (const [here, there] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    here.on('error', () => there.destroy())
+    here.once('close', () => there.destroy())
+  }
+}
+
+function answerHead(answer: IncomingMessage, own: Readonly<Record<string, string>>): string {
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]
+  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers), ...own }))
+    for (const one of [value].flat()) lines.push(`${name}: ${one}`)
+  return `${lines.join('\r\n')}\r\n\r\n`
+}

@@ -1,0 +1,93 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Http } from '@gatehouse/kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerHeaders } from './caller-headers.ts'
+import { upstreamHeaders } from './headers.ts'
+import type { Identify, Visit } from './identify.ts'
+import { refuseAmbiguousPath } from './path.ts'
+import { pass } from './proxy.ts'
+import { allMethods, type RouteRule, routerPath } from './route-rule.ts'
+import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
+import { openUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+
+export interface UpstreamRoutesOptions {
+  readonly routes: readonly RouteRule[]
+  readonly upstreams: Readonly<Record<string, UpstreamOptions>>
+  readonly visits: WeakMap<IncomingMessage, Visit>
+  readonly identify: Identify
+}
+
+export interface UpstreamRoutes {
+  readonly plugin: (http: Http) => Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * The routes that upstreams serve.
+ * @throws RangeError when a rule names an upstream that isn't configured.
+ */
+export function registerUpstreams({ routes, upstreams, visits, identify }: UpstreamRoutesOptions): UpstreamRoutes {
+  const opened = new Map(Object.entries(upstreams).map(([name, options]) => [name, openUpstream(name, options)]))
+  const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
+  const served = routes.flatMap((rule) =>
+    rule.upstream === undefined ? [] : [{ rule, upstream: named(rule, rule.upstream) }],
+  )
+
+  function named({ path }: RouteRule, name: string): Upstream {
+    const upstream = opened.get(name)
+    if (upstream) return upstream
+    throw new RangeError(`route ${path}: there is no upstream "${name}"; there are ${[...opened.keys()].join(', ')}`)
+  }
+
+  async function serve(upstream: Upstream, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { raw } = request
+    refuseAmbiguousPath(raw.url ?? '')
+    const caller = visits.get(raw)?.caller
+    const headers = upstreamHeaders(raw, {
+      forwarded: identify.forwarded(raw),
+      keepCredentials: upstream.forwardToken,
+      added: { 'x-request-id': request.id, ...callerHeaders(caller) },
+    })
+    const upgrade = upgrades.get(raw)
+    if (upgrade) {
+      await passUpgrade(upstream, raw, upgrade, headers)
+    } else {
+      const answered = { ...reply.getHeaders(), 'x-request-id': request.id } as Record<string, string>
+      await pass(upstream, { raw, response: reply.raw, headers, answered })
+    }
+    reply.hijack()
+  }
+
+  return {
+    async plugin(http) {
+      http.removeAllContentTypeParsers()
+      http.addContentTypeParser('*', (_request, _body, done) => done(null))
+      for (const { rule, upstream } of served)
+        http.route({
+          url: routerPath(rule.path),
+          method: [...(rule.methods ?? allMethods)],
+          config: { gatewayRule: rule },
+          handler: (request, reply) => serve(upstream, request, reply),
+        })
+      takeUpgrades(http, upgrades)
+    },
+    async stop() {
+      await Promise.all([...opened.values()].map(({ pool }) => pool.close()))
+    },
+  }
+}
+
+/** Lets WebSocket upgrades take the same way in as every other request; a route without an upstream answers them plainly. */
+function takeUpgrades(http: Http, upgrades: WeakMap<IncomingMessage, UpgradeRequest>): void {
+  const { server } = http
+  Object.assign(server, { shouldUpgradeCallback: asksForWebSocket })
+  server.on('upgrade', (raw, socket, head) => {
+    socket.on('error', () => socket.destroy())
+    const response = new ServerResponse(raw)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket as never)
+    response.once('finish', () => socket.end())
+    upgrades.set(raw, { socket, head })
+    http.routing(raw, response)
+  })
+}

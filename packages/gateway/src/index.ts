@@ -1,1 +1,9 @@
-export {}
+export type { ApiKey, ResolveApiKey } from './api-key.ts'
+export { type Authenticate, authenticateWith } from './authenticate.ts'
+export type { Caller } from './caller.ts'
+export { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from './declaration.ts'
+export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
+export { defaultPolicies, defaultTiers } from './limits.ts'
+export { type RouteRule, unlimited } from './route-rule.ts'
+export type { PlanOf } from './tier.ts'
+export { type UpstreamOptions, upstreamDefaults } from './upstream.ts'

@@ -1,0 +1,69 @@
+import { type Bearer, BearerError, type Caller as TokenCaller, wwwAuthenticate } from '@gatehouse/bearer'
+import { Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
+import { type Caller, holdsScope } from './caller.ts'
+
+/**
+ * Who makes the request, if they may: services call it with the scope an endpoint needs.
+ * @throws Problem 401 with RFC 6750's `WWW-Authenticate` when the credential is missing or no good, 403 when it lacks
+ * the scope.
+ */
+export type Authenticate = (request: Pick<FastifyRequest, 'raw'>, scope?: string) => Promise<Caller>
+
+/** The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here. */
+export function authenticateWith(bearer: Bearer, realm: string): Authenticate {
+  return async ({ raw }, scope) => {
+    try {
+      return withScope(callerFrom(await bearer.authenticate(raw.headersDistinct)), scope, realm)
+    } catch (error) {
+      throw asProblem(error, realm)
+    }
+  }
+}
+
+/**
+ * The caller itself, when it holds the scope.
+ * @throws BearerError `insufficient_scope`.
+ */
+export function withScope(caller: Caller, scope: string | undefined, realm: string): Caller {
+  if (scope === undefined || holdsScope(caller, scope)) return caller
+  throw asProblem(new BearerError('insufficient_scope', 'scope', { requiredScope: scope }), realm)
+}
+
+/** The answer to a refused credential; anything else is handed back as it came. */
+export function asProblem(error: unknown, realm: string): unknown {
+  if (!(error instanceof BearerError)) return error
+  const challenge = wwwAuthenticate(error, { realm })
+  return new Problem(error.status, `${error.message}.`, {
+    headers: {
+      ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
+      ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
+    },
+    cause: error,
+  })
+}
+
+/** No credential at all: 401 without an `error` (RFC 6750 §3.1). */
+export const missingCredential = (realm: string): unknown =>
+  asProblem(new BearerError('missing_token', 'missing'), realm)
+
+const callers = new WeakMap<TokenCaller, Caller>()
+
+/** The caller of a verified token; made once for a token that is remembered. */
+export function callerFrom(token: TokenCaller): Caller {
+  const known = callers.get(token)
+  if (known) return known
+  const { subject, kind, clientId, scopes, roles, grantId, plan, expiresAt } = token
+  const caller = Object.freeze({
+    subject,
+    kind,
+    scopes: new Set(scopes),
+    roles,
+    expiresAt,
+    ...(clientId === undefined ? {} : { clientId }),
+    ...(grantId === undefined ? {} : { grantId }),
+    ...(plan === undefined || kind !== 'client' ? {} : { plan }),
+  })
+  callers.set(token, caller)
+  return caller
+}

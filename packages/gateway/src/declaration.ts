@@ -1,0 +1,144 @@
+import Type, { type Static } from 'typebox'
+
+const whole = (description: string, example: number) =>
+  Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description, examples: [example] })
+
+const windowAlgorithm = Type.Union([Type.Literal('sliding-window'), Type.Literal('fixed-window')])
+
+const manner = {
+  failure_mode: Type.Optional(
+    Type.Union([Type.Literal('open'), Type.Literal('closed'), Type.Literal('local')], {
+      description:
+        'What to answer while the counter store is away: allow all, reject all, or count in this process alone.',
+      default: 'local',
+    }),
+  ),
+  mode: Type.Optional(
+    Type.Union([Type.Literal('exact'), Type.Literal('hybrid')], {
+      description: 'hybrid counts locally and reconciles about every 100 ms; for advisory limits only.',
+      default: 'exact',
+    }),
+  ),
+  quota: Type.Optional(
+    Type.Union([Type.Literal('global'), Type.Literal('regional')], {
+      description: 'Whether all regions share the quota or each has its own.',
+      default: 'global',
+    }),
+  ),
+  shards: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 64, description: 'Splits the counters of a hot key.', default: 1 }),
+  ),
+}
+
+/** A tier as the configuration declares it: `free: { rpm: 10, daily: 1000 }`. */
+export const TierDeclaration = Type.Object(
+  {
+    rpm: Type.Optional(whole('Requests per minute.', 10)),
+    daily: Type.Optional(whole('Requests per day.', 1_000)),
+    algorithm: Type.Optional(windowAlgorithm),
+    daily_algorithm: Type.Optional({
+      ...windowAlgorithm,
+      description: 'fixed-window counts by the UTC day. Default: as `algorithm`.',
+    }),
+    ...manner,
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'A tier: the limits of everybody whose plan has its name.',
+  },
+)
+export type TierDeclaration = Static<typeof TierDeclaration>
+
+/** A limit of its own, for routes and for sign-in: `search: { rpm: 30 }`. */
+export const PolicyDeclaration = Type.Object(
+  {
+    rps: Type.Optional(whole('Requests per second.', 5)),
+    rpm: Type.Optional(whole('Requests per minute.', 60)),
+    daily: Type.Optional(whole('Requests per day.', 1_000)),
+    burst: Type.Optional(
+      Type.Object(
+        {
+          capacity: whole('Requests at once.', 20),
+          refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens that come back each second.' }),
+        },
+        { additionalProperties: false, description: 'A token bucket.' },
+      ),
+    ),
+    algorithm: Type.Optional(windowAlgorithm),
+    shadow: Type.Optional(Type.Boolean({ description: 'Counts and reports, but never rejects.', default: false })),
+    ...manner,
+  },
+  { additionalProperties: false, minProperties: 1, description: 'A limit that routes name in `policy`.' },
+)
+export type PolicyDeclaration = Static<typeof PolicyDeclaration>
+
+/** What holds for the requests of one path, as the configuration declares it. */
+export const RouteDeclaration = Type.Object(
+  {
+    path: Type.String({
+      pattern: '^/',
+      description: 'A path template; a trailing * takes whatever follows.',
+      examples: ['/orders/{id}', '/orders/*'],
+    }),
+    methods: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Z]+$' }), { minItems: 1, description: 'Default: every method.' }),
+    ),
+    public: Type.Optional(
+      Type.Boolean({ description: 'No credential is needed or looked at; counted by IP address.', default: false }),
+    ),
+    scope: Type.Optional(
+      Type.String({ description: 'Scope names, all of which are needed.', examples: ['read:orders'] }),
+    ),
+    roles: Type.Optional(
+      Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is needed.' }),
+    ),
+    policy: Type.Optional(
+      Type.String({ description: "A policy in place of the caller's tier; none for no limit.", examples: ['search'] }),
+    ),
+    upstream: Type.Optional(
+      Type.String({
+        description: 'The upstream that serves it; left out for a service of ours.',
+        examples: ['orders'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RouteDeclaration = Static<typeof RouteDeclaration>
+
+const milliseconds = (description: string, fallback: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600_000, description, default: fallback }))
+
+/** How an upstream is reached, as the configuration declares it. */
+export const UpstreamDeclaration = Type.Object(
+  {
+    url: Type.String({
+      pattern: '^https?://',
+      description: 'Its address; a base path goes before every path.',
+      examples: ['http://orders:8080'],
+    }),
+    strip_prefix: Type.Optional(
+      Type.String({ pattern: '^/.*[^/]$', description: 'Taken off the front of the path.', examples: ['/orders'] }),
+    ),
+    forward_token: Type.Optional(
+      Type.Boolean({ description: "Passes the caller's own token or API key on.", default: false }),
+    ),
+    connections: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, description: 'The most connections held to it.', default: 64 }),
+    ),
+    connect_timeout_ms: milliseconds('How long a connection may take to be made.', 1_000),
+    headers_timeout_ms: milliseconds("How long the answer's headers may be awaited.", 30_000),
+    body_timeout_ms: milliseconds("How long the answer's body may pause.", 30_000),
+    retries: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 5,
+        description: 'How often a safe request without a body is sent again when its connection fails.',
+        default: 1,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type UpstreamDeclaration = Static<typeof UpstreamDeclaration>

@@ -1,0 +1,109 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Bearer, BearerError } from '@gatehouse/bearer'
+import { Problem, tokenHash } from '@gatehouse/kit'
+import type { Identifier } from '@gatehouse/limiter'
+import { type Address, addressText, countedAddress, parseAddress } from './address.ts'
+import type { ApiKeys } from './api-key.ts'
+import { asProblem, callerFrom } from './authenticate.ts'
+import type { Caller } from './caller.ts'
+import type { ForwardedFor } from './forwarded-for.ts'
+import type { Forwarded } from './headers.ts'
+
+/** What the gateway found out about a request before anything is decided. */
+export interface Visit {
+  /** Who is counted: the user, else the client, else the API key, else the IP address. */
+  readonly identifier: Identifier
+  readonly caller?: Caller
+  /** Why the credential it showed is no good: thrown where one is needed. */
+  readonly refusal?: unknown
+}
+
+export interface IdentifyOptions {
+  readonly bearer: Bearer
+  readonly apiKeys: ApiKeys
+  readonly forwardedFor: ForwardedFor
+  readonly realm: string
+}
+
+export interface Identify {
+  /** Looks at the credentials, once; a refused one is remembered and the request counted by its address. */
+  visit(raw: IncomingMessage): Promise<Visit>
+  /** For routes where credentials don't count. */
+  anonymous(raw: IncomingMessage): Visit
+  /** What upstreams are told of the way a request came. */
+  forwarded(raw: IncomingMessage): Forwarded
+}
+
+/** Finds out who makes a request. */
+export function createIdentify({ bearer, apiKeys, forwardedFor, realm }: IdentifyOptions): Identify {
+  const peers = new WeakMap<Socket, Address>()
+
+  function peerOf({ socket }: IncomingMessage): Address {
+    const known = peers.get(socket)
+    if (known) return known
+    const peer = parseAddress(socket.remoteAddress ?? '') ?? unknownPeer
+    peers.set(socket, peer)
+    return peer
+  }
+
+  function anonymous(raw: IncomingMessage): Visit {
+    const client = forwardedFor.clientOf(peerOf(raw), chainOf(raw))
+    return { identifier: { kind: 'ip', id: countedAddress(client) } }
+  }
+
+  async function withToken(raw: IncomingMessage): Promise<Visit> {
+    const caller = callerFrom(await bearer.authenticate(raw.headers.authorization))
+    return { caller, identifier: { kind: caller.kind === 'user' ? 'user' : 'client', id: bounded(caller.subject) } }
+  }
+
+  async function withKey(key: string): Promise<Visit> {
+    const { caller, hash } = await apiKeys.callerOf(key)
+    return { caller, identifier: { kind: 'key', id: hash } }
+  }
+
+  return {
+    anonymous,
+    async visit(raw) {
+      const { authorization, 'x-api-key': key } = raw.headers
+      try {
+        if (authorization !== undefined && isBearer(authorization)) return await withToken(raw)
+        if (typeof key === 'string') return await withKey(key)
+        return anonymous(raw)
+      } catch (error) {
+        if (!(error instanceof BearerError || error instanceof Problem)) throw error
+        return { ...anonymous(raw), refusal: asProblem(error, realm) }
+      }
+    },
+    forwarded(raw) {
+      const peer = peerOf(raw)
+      const trusted = forwardedFor.trusts(peer)
+      const { headers } = raw
+      return {
+        peer: addressText(peer),
+        chain: trusted ? chainOf(raw) : undefined,
+        proto: (trusted && oneWord(headers['x-forwarded-proto'])) || ('encrypted' in raw.socket ? 'https' : 'http'),
+        host: (trusted && oneWord(headers['x-forwarded-host'])) || (headers.host ?? ''),
+      }
+    },
+  }
+}
+
+/** Sockets that tell no address (Unix sockets) count together. */
+const unknownPeer: Address = new Uint8Array(4)
+const longestSubject = 255
+
+const isBearer = (authorization: string) => /^bearer(?:\s|$)/i.test(authorization)
+
+/** Node joins repeated X-Forwarded-For headers in their order. */
+function chainOf({ headers }: IncomingMessage): string | undefined {
+  return headers['x-forwarded-for'] as string | undefined
+}
+
+function bounded(subject: string): string {
+  return subject.length <= longestSubject && subject.isWellFormed() ? subject : `sha256:${tokenHash(subject)}`
+}
+
+function oneWord(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' && /^[\w.:[\]-]{1,255}$/.test(value) ? value : undefined
+}

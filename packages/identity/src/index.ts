@@ -1,1 +1,8 @@
-export {}
+export type { Authenticate, Caller } from './caller.ts'
+export { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+export { createIdentity, defaultPlan, type Identity } from './identity.ts'
+export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './lifetimes.ts'
+export type { IdentityDeclarations, IdentityOptions } from './options.ts'
+export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords.ts'
+export type { Seeded } from './seed.ts'
+export { serviceScopes } from './service-scopes.ts'

@@ -1,0 +1,140 @@
+import { createPrivateKey, generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type Clock, type Secret, seal, unseal } from '@gatehouse/kit'
+import type { SigningAlgorithm } from '../client.ts'
+import type { SigningKeyRows, StoredKey } from '../store.ts'
+
+export interface SigningKey {
+  readonly kid: string
+  readonly alg: SigningAlgorithm
+  readonly privateKey: KeyObject
+  readonly activatesAt: number
+}
+
+export interface PublicJwk {
+  readonly [member: string]: unknown
+  readonly kid: string
+  readonly alg: SigningAlgorithm
+  readonly use: 'sig'
+}
+
+export interface SigningKeysOptions {
+  readonly rows: SigningKeyRows
+  readonly encryptionKey: Secret
+  readonly clock: Clock
+  /** How long a key signs, in milliseconds. */
+  readonly ageMs: number
+  /** The longest life of what a key signs, in milliseconds: an old key is published that long. */
+  readonly longestTokenMs: number
+}
+
+const algorithms: readonly SigningAlgorithm[] = ['ES256', 'RS256']
+const generate = promisify(generateKeyPair)
+/** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
+const publishedAheadMs = 10 * 60_000
+const overlapMs = 5 * 60_000
+
+/**
+ * The keys this server signs with: one that signs for each algorithm, the next one published ahead, old ones published
+ * until the last token they signed is over. Private parts are sealed in the store and leave it for this object alone.
+ */
+export class SigningKeys {
+  readonly #options: SigningKeysOptions
+  #stored: readonly StoredKey[] = []
+  readonly #private = new Map<string, KeyObject>()
+
+  constructor(options: SigningKeysOptions) {
+    this.#options = options
+  }
+
+  /** Reads the keys, and makes those that are missing or due. Safe to call in many processes at once. */
+  async refresh(): Promise<SigningAlgorithm[]> {
+    await this.#read()
+    const made: SigningAlgorithm[] = []
+    for (const alg of algorithms) if (await this.#makeIfDue(alg)) made.push(alg)
+    if (made.length > 0) await this.#read()
+    return made
+  }
+
+  /** Makes a new key of `alg` that signs at once; the old one stays published, or not when it is `compromised`. */
+  async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
+    const now = this.#options.clock.now()
+    const key = await this.#generate(alg, now)
+    await this.#options.rows.add(key, compromised ? now : this.#endOfOld(now), Number.MAX_SAFE_INTEGER)
+    await this.#read()
+    return key.kid
+  }
+
+  /** The key that signs now: the youngest that is active. */
+  active(alg: SigningAlgorithm): SigningKey {
+    const now = this.#options.clock.now()
+    const stored = this.#live(now).find((key) => key.alg === alg && key.activatesAt <= now)
+    if (stored === undefined) throw new Error(`there is no ${alg} key to sign with`)
+    return { kid: stored.kid, alg, privateKey: this.#privateKey(stored), activatesAt: stored.activatesAt }
+  }
+
+  /** The JWK Set (RFC 7517 §5): public parts of every key whose signatures may be met. */
+  jwks(): { keys: PublicJwk[] } {
+    const keys = this.#live(this.#options.clock.now())
+    return { keys: keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' as const })) }
+  }
+
+  /** What operators may know of the keys. */
+  list(): Omit<StoredKey, 'privateSealed'>[] {
+    return this.#live(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
+  }
+
+  #live(now: number): StoredKey[] {
+    return this.#stored.filter((key) => key.expiresAt === undefined || key.expiresAt > now)
+  }
+
+  async #read(): Promise<void> {
+    this.#stored = await this.#options.rows.all(this.#options.clock.now())
+    const kids = new Set(this.#stored.map(({ kid }) => kid))
+    for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
+    for (const key of this.#stored) this.#privateKey(key)
+  }
+
+  async #makeIfDue(alg: SigningAlgorithm): Promise<boolean> {
+    const { clock, rows, ageMs } = this.#options
+    const now = clock.now()
+    const youngest = this.#live(now).find((key) => key.alg === alg)
+    const dueSince = now - ageMs + publishedAheadMs
+    if (youngest !== undefined && youngest.activatesAt > dueSince) return false
+    const activatesAt = youngest === undefined ? now : now + publishedAheadMs
+    return rows.add(await this.#generate(alg, activatesAt), this.#endOfOld(activatesAt), dueSince)
+  }
+
+  #endOfOld(activatesAt: number): number {
+    return activatesAt + this.#options.longestTokenMs + overlapMs
+  }
+
+  async #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
+    const { publicKey, privateKey } =
+      alg === 'ES256'
+        ? await generate('ec', { namedCurve: 'P-256' })
+        : await generate('rsa', { modulusLength: 2048, publicExponent: 65_537 })
+    const kid = randomUUID()
+    return {
+      kid,
+      alg,
+      publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
+      privateSealed: seal(privateKey.export({ format: 'pem', type: 'pkcs8' }) as string, ...this.#sealing(kid)),
+      createdAt: this.#options.clock.now(),
+      activatesAt,
+      expiresAt: undefined,
+    }
+  }
+
+  #privateKey(stored: StoredKey): KeyObject {
+    const known = this.#private.get(stored.kid)
+    if (known) return known
+    const key = createPrivateKey(unseal(stored.privateSealed, ...this.#sealing(stored.kid)))
+    this.#private.set(stored.kid, key)
+    return key
+  }
+
+  #sealing(kid: string): [Secret, string] {
+    return [this.#options.encryptionKey, `signing key ${kid}`]
+  }
+}

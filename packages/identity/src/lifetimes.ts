@@ -1,0 +1,76 @@
+import { StartError } from '@gatehouse/kit'
+
+/** How long things last, in seconds. */
+export interface Lifetimes {
+  readonly accessToken: number
+  readonly refreshToken: number
+  readonly idToken: number
+  readonly authorizationCode: number
+  readonly deviceCode: number
+  readonly pushedRequest: number
+  /** How long a login form may stay open before it must be asked for again. */
+  readonly interaction: number
+  /** A signed-in browser that is not used. */
+  readonly session: number
+  /** How long a rotated refresh token is answered with its successor. */
+  readonly refreshGrace: number
+  readonly signingKey: number
+  readonly verifyLink: number
+  readonly resetLink: number
+  readonly auditEvent: number
+}
+
+const minute = 60
+const day = 86_400
+
+/** The default of every lifetime, in seconds. The specification bounds access tokens and calls refresh tokens long. */
+export const defaultLifetimes: Lifetimes = {
+  accessToken: 15 * minute,
+  refreshToken: 30 * day,
+  idToken: 60 * minute,
+  authorizationCode: 60,
+  deviceCode: 10 * minute,
+  pushedRequest: 60,
+  interaction: 30 * minute,
+  session: 14 * day,
+  refreshGrace: 10,
+  signingKey: 90 * day,
+  verifyLink: 2 * day,
+  resetLink: 30 * minute,
+  auditEvent: 365 * day,
+}
+
+/** Least and most of every lifetime, in seconds: access tokens by the specification (5 to 60 minutes). */
+export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, number]>> = {
+  accessToken: [5 * minute, 60 * minute],
+  refreshToken: [day, 90 * day],
+  idToken: [minute, day],
+  authorizationCode: [10, 10 * minute],
+  deviceCode: [minute, 30 * minute],
+  pushedRequest: [5, 90],
+  interaction: [minute, 60 * minute],
+  session: [5 * minute, 90 * day],
+  refreshGrace: [0, 60],
+  signingKey: [day, 365 * day],
+  verifyLink: [10 * minute, 7 * day],
+  resetLink: [5 * minute, day],
+  auditEvent: [day, 3650 * day],
+}
+
+/**
+ * The defaults with `chosen` over them.
+ * @throws StartError naming every lifetime out of bounds and what was expected
+ */
+export function lifetimesFrom(chosen: Partial<Lifetimes> = {}): Lifetimes {
+  const lifetimes = { ...defaultLifetimes, ...chosen }
+  const faults = (Object.keys(lifetimeBounds) as (keyof Lifetimes)[]).flatMap((name) => faultOf(name, lifetimes[name]))
+  if (faults.length > 0) throw new StartError(faults.join('; '))
+  return lifetimes
+}
+
+/** Why `seconds` is no lifetime for `name`, as a list of none or one. */
+export function faultOf(name: keyof Lifetimes, seconds: number): string[] {
+  const [least, most] = lifetimeBounds[name]
+  if (Number.isInteger(seconds) && seconds >= least && seconds <= most) return []
+  return [`lifetime ${name} must be a whole number of seconds from ${least} to ${most}, not ${seconds}`]
+}

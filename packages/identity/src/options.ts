@@ -1,0 +1,36 @@
+import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Authenticate } from './caller.ts'
+import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+import type { Lifetimes } from './lifetimes.ts'
+import type { PasswordOptions } from './passwords.ts'
+import type { IdentityStore } from './store.ts'
+
+/** What the configuration file says about identity. */
+export interface IdentityDeclarations {
+  readonly clients?: readonly ClientDeclaration[]
+  readonly users?: readonly UserDeclaration[]
+  readonly resources?: readonly ResourceDeclaration[]
+}
+
+export interface IdentityOptions {
+  readonly store: IdentityStore
+  /** The address of the authorization server (AUTH_URL); the claim iss. */
+  readonly issuer: string
+  /** The address of the API (BASE_URL). */
+  readonly baseUrl: string
+  /** The audience of tokens for which no resource is asked. Default: `baseUrl`. */
+  readonly apiIdentifier?: string
+  /** Seals signing keys and whatever else must be read again. */
+  readonly encryptionKey: Secret
+  readonly lifetimes?: Partial<Lifetimes>
+  readonly passwords?: PasswordOptions
+  readonly declared?: IdentityDeclarations
+  /** The client by which the services call one another. */
+  readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
+  /** The plan of a user for whom none is named. Default: free. */
+  readonly defaultPlan?: string
+  readonly authenticate: Authenticate
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Registry
+}

@@ -1,0 +1,59 @@
+import type { Client, ClientMetadata } from '../client.ts'
+import type { User } from '../user.ts'
+
+/** SQL knows null, the program knows undefined. */
+export function orUndefined<Value>(value: Value | null): Value | undefined {
+  return value ?? undefined
+}
+
+export interface ClientRow {
+  readonly id: string
+  readonly plan: string | null
+  readonly secret_hashes: string[]
+  readonly metadata: ClientMetadata
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export function clientOf(row: ClientRow): Client {
+  return {
+    ...row.metadata,
+    id: row.id,
+    plan: orUndefined(row.plan),
+    secretHashes: row.secret_hashes,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export interface UserRow {
+  readonly id: string
+  readonly plan: string | null
+  readonly username: string
+  readonly email: string | null
+  readonly email_verified: boolean
+  readonly password_hash: string | null
+  readonly password_changed_at: number
+  readonly roles: string[]
+  readonly claims: Record<string, unknown>
+  readonly locked_at: number | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export function userOf(row: UserRow): User {
+  return {
+    id: row.id,
+    username: row.username,
+    plan: orUndefined(row.plan),
+    email: orUndefined(row.email),
+    emailVerified: row.email_verified,
+    passwordHash: orUndefined(row.password_hash),
+    passwordChangedAt: row.password_changed_at,
+    roles: row.roles,
+    claims: row.claims,
+    lockedAt: orUndefined(row.locked_at),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,61 @@
+import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
+import { NameTaken, type NewUser, type Users, type Written } from '../store.ts'
+import type { User } from '../user.ts'
+import { type UserRow, userOf } from './rows.ts'
+import { claimSubject } from './subjects.ts'
+
+export const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, roles, claims,
+  locked_at, created_at, updated_at`
+
+const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
+
+export class PostgresUsers implements Users {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async find(id: string): Promise<User | undefined> {
+    const text = `${select} WHERE account.id = $1`
+    const { rows } = await this.#database.query<UserRow>({ name: 'identity user', text, values: [id] })
+    return rows[0] && userOf(rows[0])
+  }
+}
+
+const uniqueViolation = '23505'
+
+/** Makes or changes a user; the password stays when none is given. @throws NameTaken */
+export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<Written> {
+  await claimSubject(tx, user.id, 'user', user.plan)
+  try {
+    const { rows } = await tx.query<{ created: boolean }>(
+      `INSERT INTO identity.account (id, username, email, email_verified, password_hash, password_changed_at, roles, claims, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, coalesce($5::text, $9::text), $6, $7, $8, $6, $6)
+       ON CONFLICT (id) DO UPDATE SET username = excluded.username, email = excluded.email, email_verified = excluded.email_verified,
+         roles = excluded.roles, claims = excluded.claims, updated_at = excluded.updated_at,
+         password_hash = coalesce($5, identity.account.password_hash),
+         password_changed_at = CASE WHEN $5::text IS NULL THEN identity.account.password_changed_at ELSE $6 END
+       RETURNING xmax = 0 AS created`,
+      [
+        user.id,
+        user.username,
+        user.email ?? null,
+        user.emailVerified,
+        user.passwordHash ?? null,
+        now,
+        user.roles,
+        JSON.stringify(user.claims),
+        user.firstPasswordHash ?? null,
+      ],
+    )
+    return rows[0]?.created ? 'created' : 'updated'
+  } catch (error) {
+    throw sqlState(error) === uniqueViolation ? nameTaken(error as Error, user) : error
+  }
+}
+
+export function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {
+  const taken = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
+  return new NameTaken(taken, `the ${taken} ${user[taken]} belongs to another user`)
+}

@@ -1,0 +1,143 @@
+import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehouse/kit'
+import { isPublic } from './client.ts'
+import { faultsOfClient, metadataOf } from './client-registration.ts'
+import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
+import type { IdentityOptions } from './options.ts'
+import type { Passwords } from './passwords.ts'
+import { serviceScopes } from './service-scopes.ts'
+import { type DeclaredEntry, type IdentityStore, NameTaken, type NewClient, type NewUser } from './store.ts'
+import { normalName } from './user.ts'
+
+/** Something the declarations made at this start. The secret is there when it was generated, this once. */
+export type Seeded =
+  | { readonly kind: 'client'; readonly id: string; readonly secret?: Secret; readonly declaration: ClientDeclaration }
+  | { readonly kind: 'user'; readonly id: string; readonly username: string; readonly secret?: Secret }
+
+interface SeedParts {
+  readonly store: Pick<IdentityStore, 'declared'>
+  readonly passwords: Passwords
+  readonly clock: Clock
+  readonly defaultPlan: string
+}
+
+/**
+ * Applies what the configuration declares, last edit wins, and answers what was made afresh.
+ * @throws StartError naming every declaration that can't be
+ */
+export async function seed(
+  parts: SeedParts,
+  { declared, serviceClient }: Pick<IdentityOptions, 'declared' | 'serviceClient'>,
+): Promise<Seeded[]> {
+  const secrets = new Map<string, Secret>()
+  const clients = [...(declared?.clients ?? []), ...(serviceClient ? [declarationOf(serviceClient)] : [])]
+  const users = declared?.users ?? []
+  refuseFaults(clients, users)
+  const now = parts.clock.now()
+  try {
+    const writtenClients = await parts.store.declared.clients(
+      clients.map((client) => clientEntry(client, secrets)),
+      now,
+    )
+    const writtenUsers = await parts.store.declared.users(
+      users.map((user) => userEntry(parts, user, secrets)),
+      now,
+    )
+    const own = (id: string) => serviceClient?.id === id
+    return [
+      ...clients
+        .filter((client) => writtenClients.get(client.client_id) === 'created' && !own(client.client_id))
+        .map((client) => ({
+          kind: 'client' as const,
+          id: client.client_id,
+          declaration: client,
+          ...shown(secrets, client.client_id),
+        })),
+      ...users
+        .filter((user) => writtenUsers.get(user.id) === 'created')
+        .map((user) => ({
+          kind: 'user' as const,
+          id: user.id,
+          username: user.username ?? user.id,
+          ...shown(secrets, user.id),
+        })),
+    ]
+  } catch (error) {
+    if (error instanceof NameTaken) throw new StartError(`a declared client or user can't be: ${error.message}`)
+    throw error
+  }
+}
+
+function shown(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
+  const secret = secrets.get(id)
+  return secret === undefined ? {} : { secret }
+}
+
+function declarationOf(serviceClient: { id: string; secret: Secret }): ClientDeclaration {
+  return {
+    client_id: serviceClient.id,
+    client_name: 'Gatehouse services',
+    client_secret: serviceClient.secret.reveal(),
+    grant_types: ['client_credentials'],
+    scopes: [...serviceScopes],
+    may_introspect: true,
+  }
+}
+
+function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewClient> {
+  const { client_id: id, client_secret, plan, ...members } = client
+  const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
+  return {
+    id,
+    entry,
+    async record() {
+      const metadata = metadataOf(id, members)
+      if (client_secret !== undefined) return { id, plan, metadata, secretHashes: [tokenHash(client_secret)] }
+      if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
+        return { id, plan, metadata, secretHashes: [] }
+      }
+      const generated = randomToken()
+      secrets.set(id, new Secret(generated))
+      return { id, plan, metadata, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
+    },
+  }
+}
+
+function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
+  const { password, ...entry } = user
+  const hashed = password === undefined ? {} : { password: tokenHash(password) }
+  return {
+    id: user.id,
+    entry: { ...entry, ...hashed },
+    async record() {
+      const generated = password ?? randomToken(12)
+      if (password === undefined) secrets.set(user.id, new Secret(generated))
+      const hash = await parts.passwords.hash(generated)
+      return {
+        id: user.id,
+        username: normalName(user.username ?? user.id),
+        plan: user.plan ?? parts.defaultPlan,
+        email: user.email,
+        emailVerified: user.email_verified ?? false,
+        roles: user.roles ?? [],
+        claims: user.claims ?? {},
+        ...(password === undefined ? { firstPasswordHash: hash, passwordHash: undefined } : { passwordHash: hash }),
+      }
+    },
+  }
+}
+
+function refuseFaults(clients: readonly ClientDeclaration[], users: readonly UserDeclaration[]): void {
+  const faults = clients.flatMap((client) =>
+    faultsOfClient(metadataOf(client.client_id, client)).map(
+      ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
+    ),
+  )
+  for (const [what, ids] of [
+    ['client', clients.map((client) => client.client_id)],
+    ['user', users.map((user) => user.id)],
+  ] as const) {
+    const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
+    faults.push(...twice.map((id) => `${what} ${id} is declared twice`))
+  }
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
+}

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto'
+import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
+import type { Grant } from './grant.ts'
+import { allowedResources, type IssueParts, issueAccessToken } from './issue.ts'
+
+/**
+ * Client credentials (RFC 6749 §4.4): a token for the client itself. Without a scope asked for it carries all that the
+ * client is registered for, save those that are about a user.
+ */
+export function clientCredentials(parts: IssueParts): Grant {
+  return ({ client, parameters }) => {
+    const allowed = client.scopes.filter((scope) => !isUserScope(scope))
+    const asked = parseScope(parameters.get('scope'))
+    const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
+    const resources = allowedResources(parts, client, parameters.all('resource'))
+    return issueAccessToken(parts, {
+      client,
+      subject: client.id,
+      scopes,
+      resources,
+      roles: client.roles,
+      grantId: randomUUID(),
+    })
+  }
+}

@@ -1,0 +1,12 @@
+import type { Client } from '../client.ts'
+import type { Parameters } from '../parameters.ts'
+import type { TokenResponse } from './issue.ts'
+
+/** A token request whose client is known and may use the grant. */
+export interface TokenRequest {
+  readonly client: Client
+  readonly parameters: Parameters
+}
+
+/** One way to get tokens: what a client proves, and what it is given. Throws `OAuthError` for what is not proven. */
+export type Grant = (request: TokenRequest) => Promise<TokenResponse>

@@ -1,0 +1,57 @@
+/** Standard claims of OpenID Connect Core §5.1 that are kept as they are, by the scope that asks for them (§5.4). */
+export const claimsOfScope = {
+  profile: [
+    'name',
+    'family_name',
+    'given_name',
+    'middle_name',
+    'nickname',
+    'preferred_username',
+    'profile',
+    'picture',
+    'website',
+    'gender',
+    'birthdate',
+    'zoneinfo',
+    'locale',
+    'updated_at',
+  ],
+  email: ['email', 'email_verified'],
+  address: ['address'],
+  phone: ['phone_number', 'phone_number_verified'],
+} as const
+
+/** Every claim about a user that can be asked for. */
+export const userClaims: readonly string[] = Object.values(claimsOfScope).flat()
+
+/** A resource owner with an account here. Points in time are Unix milliseconds. */
+export interface User {
+  readonly id: string
+  readonly username: string
+  readonly plan: string | undefined
+  readonly email: string | undefined
+  readonly emailVerified: boolean
+  readonly passwordHash: string | undefined
+  readonly passwordChangedAt: number
+  readonly roles: readonly string[]
+  /** Further standard claims: names, address, phone_number … */
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly lockedAt: number | undefined
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Everything OpenID Connect may tell about the user, claim by claim. */
+export function claimsOf(user: User): Record<string, unknown> {
+  return {
+    preferred_username: user.username,
+    ...user.claims,
+    ...(user.email === undefined ? {} : { email: user.email, email_verified: user.emailVerified }),
+    updated_at: Math.floor(user.updatedAt / 1000),
+  }
+}
+
+/** Usernames and addresses are compared without case and without the spaces people type around them. */
+export function normalName(name: string): string {
+  return name.trim().normalize('NFKC').toLowerCase()
+}

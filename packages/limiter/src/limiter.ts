@@ -1,13 +1,18 @@
 import { type Clock, coarseClock } from './clock.ts'
-import { type Decision, decide } from './decision.ts'
+import type { Decision } from './decision.ts'
+import { type Explanation, explain } from './explain.ts'
+import { Guard, type GuardOptions } from './guard.ts'
 import type { Identifier } from './key.ts'
 import { memoryStore } from './memory/store.ts'
+import type { Labels } from './observer.ts'
 import type { Policy } from './policy.ts'
-import type { CounterStore, Taken } from './store.ts'
+import type { CounterStore } from './store.ts'
 
-export interface LimiterOptions {
+export interface LimiterOptions extends GuardOptions {
   /** Where counters are kept. Default: in this process's memory. */
   readonly store?: CounterStore
+  /** Where policies with a regional quota are counted. Default: `store`. */
+  readonly regionalStore?: CounterStore
   /** Default: the machine's clock, read about once a millisecond. */
   readonly clock?: Clock
 }
@@ -21,38 +26,53 @@ export interface CheckOptions {
 
 export interface Limiter {
   /**
-   * Takes `cost` from every rule of the policy, or from none. Answers at once when the store does.
+   * Takes `cost` from every rule of the policy, or from none. Answers at once when the store does; never fails because of
+   * the store, since the policy's failure mode answers then.
    * @throws RangeError for a cost that no wait could ever admit, or an identifier out of bounds
    */
   check(policy: Policy, identifier: Identifier, options?: CheckOptions): Decision | Promise<Decision>
   /** Tells how a request of cost 1 would fare, taking nothing. */
   peek(policy: Policy, identifier: Identifier): Decision | Promise<Decision>
-  /** Gives back `amount` requests: to the current windows, or as tokens. */
-  grant(policy: Policy, identifier: Identifier, amount: number): Decision | Promise<Decision>
-  /** Forgets what the identifier has used up of this policy's rules. */
-  reset(policy: Policy, identifier: Identifier): void | Promise<void>
+  /** Gives back `amount` requests: to the current windows, or as tokens up to the capacity. Rejects when the store does. */
+  grant(policy: Policy, identifier: Identifier, amount: number): Promise<Decision>
+  /** Forgets what the identifier has used up of this policy's rules. Rejects when the store does. */
+  reset(policy: Policy, identifier: Identifier): Promise<void>
+  /** Tells an operator where an identifier is counted and why the next request would be admitted or not. */
+  explain(policy: Policy, identifier: Identifier): Promise<Explanation>
 }
 
 /** A limiter over a store of counters. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const { store = memoryStore(), clock = coarseClock() } = options
-  const answer = (policy: Policy, taken: Taken | Promise<Taken>, cost: number): Decision | Promise<Decision> =>
-    taken instanceof Promise
-      ? taken.then((value) => decide(policy, value, cost, 'store'))
-      : decide(policy, taken, cost, 'store')
+  const { store = memoryStore(), regionalStore = store, clock = coarseClock(), observer } = options
+  const global = new Guard(store, options)
+  const regional = regionalStore === store ? global : new Guard(regionalStore, options)
+  const guardOf = (policy: Policy): Guard => (policy.quota === 'regional' ? regional : global)
+
+  const told = (decision: Decision, route: string): Decision => {
+    if (observer === undefined) return decision
+    const labels: Labels = { route, tier: decision.policy.tier }
+    observer.decided?.(decision, labels)
+    for (const rule of decision.rules) if (rule.shadow && !rule.allowed) observer.shadowRejected?.(rule.name, labels)
+    return decision
+  }
+
   return {
-    check(policy, identifier, { cost = 1 } = {}) {
+    check(policy, identifier, { cost = 1, route = '' } = {}) {
       if (cost !== 1) checkCost(policy, cost)
-      return answer(policy, store.take(policy, identifier, cost, clock.now()), cost)
+      const decision = guardOf(policy).take(policy, identifier, cost, clock.now())
+      return decision instanceof Promise ? decision.then((value) => told(value, route)) : told(decision, route)
     },
-    peek: (policy, identifier) => answer(policy, store.peek(policy, identifier, clock.now()), 1),
-    grant(policy, identifier, amount) {
+    peek: (policy, identifier) => guardOf(policy).peek(policy, identifier, clock.now()),
+    async grant(policy, identifier, amount) {
       if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
         throw new RangeError(`a grant is a whole number of requests from 1, not ${amount}`)
-      const back = policy.rules.map(() => -amount)
-      return answer(policy, store.add(policy, identifier, back, clock.now()), 1)
+      return guardOf(policy).grant(policy, identifier, amount, clock.now())
     },
-    reset: (policy, identifier) => store.reset(policy, identifier, clock.now()),
+    reset: (policy, identifier) => guardOf(policy).reset(policy, identifier, clock.now()),
+    async explain(policy, identifier) {
+      const guard = guardOf(policy)
+      return explain(identifier, await guard.peek(policy, identifier, clock.now()), guard.breakerState(policy))
+    },
   }
 }
 

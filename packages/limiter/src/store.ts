@@ -29,4 +29,8 @@ export interface CounterStore {
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
   /** Forgets the identifier's counters of these rules. */
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
+  /** The time this store counts by, when that is not the limiter's. */
+  time?(now: number): number
+  /** Grows when the store may have lost counters. */
+  readonly generation?: number
 }

@@ -1,11 +1,8 @@
-import * as fixedWindow from '../algorithms/fixed-window.ts'
-import * as slidingWindow from '../algorithms/sliding-window.ts'
-import * as tokenBucket from '../algorithms/token-bucket.ts'
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CountedRule } from '../rule.ts'
 import type { CounterStore, Taken } from '../store.ts'
-import { type BucketColumn, WindowColumn } from './columns.ts'
+import type { CounterColumn } from './column.ts'
+import { GenerationColumn } from './generation-column.ts'
 import { overflowTake } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
@@ -13,6 +10,8 @@ import { Table } from './table.ts'
 export interface MemoryStoreOptions {
   /** The most identifiers of one kind kept; beyond it new ones are counted in a sketch. Default 500,000. */
   readonly maxKeys?: number
+  /** Told when an identifier had to go although its counters still mattered. */
+  readonly onUnexpiredEviction?: () => void
 }
 
 /** Counters in this process. Answers at once; bounded; forgets neither a block nor, when full, more than it must. */
@@ -22,99 +21,95 @@ export interface MemoryStore extends CounterStore {
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
   reset(policy: Policy, identifier: Identifier, now: number): void
+  /**
+   * Makes the counters those of another store's answer. When `generation` is new since the last copy and windows here
+   * hold more than the answer, that store has lost counts: nothing is copied and the answer is false.
+   */
+  copy(policy: Policy, identifier: Identifier, answer: Taken, generation: number): boolean
   /** Identifiers kept at this moment. */
   readonly size: number
-  /** Identifiers that had to go although their counters still mattered. */
-  readonly unexpiredEvictions: number
 }
 
 /** @throws RangeError when `maxKeys` is no whole number from 1 to 16,777,216 */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const { maxKeys = 500_000 } = options
+  const { maxKeys = 500_000, onUnexpiredEviction = () => {} } = options
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24)
     throw new RangeError(`maxKeys is a whole number from 1 to ${2 ** 24}, not ${maxKeys}`)
-  return new ColumnStore(maxKeys)
+  return new ColumnStore(maxKeys, onUnexpiredEviction)
+}
+
+/** The identifiers of one kind. */
+interface Kind {
+  readonly table: Table
+  readonly generations: GenerationColumn
 }
 
 /** Where the rules of one policy are counted for one kind of identifier. */
-interface Plan {
+interface Plan extends Kind {
   readonly policy: Policy
   readonly kind: string
-  readonly table: Table
-  readonly columns: readonly (WindowColumn | BucketColumn)[]
+  readonly columns: readonly CounterColumn[]
 }
 
 class ColumnStore implements MemoryStore {
-  unexpiredEvictions = 0
   readonly #maxKeys: number
-  readonly #tables = new Map<string, Table>()
+  readonly #onEviction: () => void
+  readonly #kinds = new Map<string, Kind>()
   readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
   readonly #sketches = new Map<string, Sketch>()
   #lastPlan: Plan | undefined
 
-  constructor(maxKeys: number) {
+  constructor(maxKeys: number, onEviction: () => void) {
     this.#maxKeys = maxKeys
+    this.#onEviction = onEviction
   }
 
   get size(): number {
-    let size = 0
-    for (const table of this.#tables.values()) size += table.size
-    return size
+    return this.#kinds.values().reduce((size, { table }) => size + table.size, 0)
   }
 
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken {
     const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier.id, now)
+    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
     if (slot === undefined) return overflowTake(this.#sketches, policy, identifier, cost, now)
     const { rules } = policy
+    const { columns } = plan
     let violated = 0
-    let enforced = 0
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i] as CountedRule
-      if (fits(rule, plan.columns[i], slot, cost, now)) continue
+    let allowed = true
+    rules.forEach((rule, i) => {
+      if (columns[i]?.fits(slot, rule, cost, now)) return
       violated |= 1 << i
-      if (!rule.shadow) enforced |= 1 << i
-    }
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i] as CountedRule
-      const own = (violated & (1 << i)) !== 0
-      if (own ? rule.algorithm === 'fixed-window' : enforced === 0) change(plan.columns[i], slot, cost)
-    }
-    return { allowed: enforced === 0, violated, counters: read(plan, slot), now }
+      allowed &&= rule.shadow
+    })
+    rules.forEach((rule, i) => {
+      // A fixed window is incremented first, so it counts also what it rejects itself.
+      const takes = violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed
+      if (takes) columns[i]?.take(slot, rule, cost)
+    })
+    return { allowed, violated, counters: read(plan, slot), now }
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Taken {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined ? untouched(policy, now) : this.#answer(plan, slot, now)
+    return slot === undefined ? untouched(policy, now) : look(plan, slot, now)
   }
 
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken {
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier.id, now)
-    if (slot === undefined) return untouched(policy, now)
-    this.#refresh(plan, slot, now)
-    for (let i = 0; i < policy.rules.length; i++) {
-      const column = plan.columns[i]
-      change(column, slot, amounts[i] ?? 0)
-      if (!(column instanceof WindowColumn)) this.#refresh(plan, slot, now)
-    }
-    return this.#answer(plan, slot, now)
+    return this.#change(policy, identifier, now, (plan, slot) => {
+      look(plan, slot, now)
+      policy.rules.forEach((rule, i) => {
+        plan.columns[i]?.take(slot, rule, amounts[i] ?? 0)
+      })
+    })
   }
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken {
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier.id, now)
-    if (slot === undefined) return untouched(policy, now)
-    this.#refresh(plan, slot, now)
-    for (let i = 0; i < policy.rules.length; i++) {
-      const column = plan.columns[i]
-      if (!(column instanceof WindowColumn)) continue
-      const at = column.roll(slot)
-      column.cells[at + 1] = Math.max(column.cells[at + 1] ?? 0, counters[2 * i] ?? 0)
-      column.cells[at + 2] = Math.max(column.cells[at + 2] ?? 0, counters[2 * i + 1] ?? 0)
-    }
-    return this.#answer(plan, slot, now)
+    return this.#change(policy, identifier, now, (plan, slot) =>
+      policy.rules.forEach((rule, i) => {
+        plan.columns[i]?.raise(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+      }),
+    )
   }
 
   reset(policy: Policy, identifier: Identifier, _now: number): void {
@@ -123,93 +118,77 @@ class ColumnStore implements MemoryStore {
     if (slot !== undefined) for (const column of plan.columns) column.clear(slot)
   }
 
+  copy(policy: Policy, identifier: Identifier, { counters, now }: Taken, generation: number): boolean {
+    const plan = this.#planOf(policy, identifier.kind)
+    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
+    if (slot === undefined) return true
+    const { rules } = policy
+    if (plan.generations.renew(slot, generation) && rules.some((rule, i) => holdsMore(plan, slot, rule, i)))
+      return false
+    rules.forEach((rule, i) => {
+      plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+    })
+    return true
+
+    function holdsMore({ columns }: Plan, slot: number, rule: Policy['rules'][number], i: number): boolean {
+      return columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now) ?? false
+    }
+  }
+
+  #change(policy: Policy, identifier: Identifier, now: number, change: (plan: Plan, slot: number) => void): Taken {
+    const plan = this.#planOf(policy, identifier.kind)
+    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
+    if (slot === undefined) return untouched(policy, now)
+    change(plan, slot)
+    return look(plan, slot, now)
+  }
+
   #planOf(policy: Policy, kind: string): Plan {
     const last = this.#lastPlan
     if (last !== undefined && last.policy === policy && last.kind === kind) return last
-    let plans = this.#plans.get(policy)
-    if (!plans) {
-      plans = new Map()
-      this.#plans.set(policy, plans)
-    }
-    let plan = plans.get(kind)
-    if (!plan) {
-      plan = this.#newPlan(policy, kind)
-      plans.set(kind, plan)
-    }
+    const plans = this.#plans.get(policy) ?? new Map<string, Plan>()
+    const plan = plans.get(kind) ?? this.#newPlan(policy, kind)
+    plans.set(kind, plan)
+    this.#plans.set(policy, plans)
     this.#lastPlan = plan
     return plan
   }
 
   #newPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
-    let table = this.#tables.get(kind)
-    if (!table) {
-      table = new Table({ maxKeys: this.#maxKeys, onEviction: () => this.unexpiredEvictions++ })
-      this.#tables.set(kind, table)
+    let found = this.#kinds.get(kind)
+    if (!found) {
+      found = { table: new Table(this.#maxKeys, this.#onEviction), generations: new GenerationColumn() }
+      found.table.adopt(found.generations)
+      this.#kinds.set(kind, found)
     }
-    const found = table
-    const columns = policy.rules.map((rule) =>
-      rule.algorithm === 'token-bucket' ? found.bucketColumn(rule) : found.windowColumn(rule),
-    )
-    return { policy, kind, table, columns }
+    const { table, generations } = found
+    return { policy, kind, table, generations, columns: policy.rules.map((rule) => table.counters(rule)) }
   }
 
-  #insert(plan: Plan, id: string, now: number): number | undefined {
+  #insert(plan: Plan, { id }: Identifier, now: number): number | undefined {
     encodeId(id)
     return plan.table.insert(id, now)
   }
-
-  #refresh(plan: Plan, slot: number, now: number): void {
-    for (let i = 0; i < plan.columns.length; i++)
-      fits(plan.policy.rules[i] as CountedRule, plan.columns[i], slot, 1, now)
-  }
-
-  #answer(plan: Plan, slot: number, now: number): Taken {
-    let violated = 0
-    let allowed = true
-    plan.policy.rules.forEach((rule, i) => {
-      if (fits(rule, plan.columns[i], slot, 1, now)) return
-      violated |= 1 << i
-      allowed &&= rule.shadow
-    })
-    return { allowed, violated, counters: read(plan, slot), now }
-  }
 }
 
-/** Brings a slot's counters to `now` and tells whether `cost` fits. */
-function fits(
-  rule: CountedRule,
-  column: WindowColumn | BucketColumn | undefined,
-  slot: number,
-  cost: number,
-  now: number,
-): boolean {
-  if (column instanceof WindowColumn) {
-    const elapsed = column.turnTo(now)
-    const at = column.roll(slot)
-    const cur = column.cells[at + 2] ?? 0
-    if (rule.algorithm === 'fixed-window') return fixedWindow.admits(cur, rule.limit, cost)
-    return slidingWindow.admits(column.cells[at + 1] ?? 0, cur, elapsed, rule.windowMs, rule.limit, cost)
-  }
-  return column !== undefined && tokenBucket.admits(column.cells[column.refill(slot, rule, now)] ?? 0, cost)
+/** Brings a slot to `now` and tells how a request of cost 1 would fare. */
+function look(plan: Plan, slot: number, now: number): Taken {
+  let violated = 0
+  let allowed = true
+  plan.policy.rules.forEach((rule, i) => {
+    if (plan.columns[i]?.fits(slot, rule, 1, now)) return
+    violated |= 1 << i
+    allowed &&= rule.shadow
+  })
+  return { allowed, violated, counters: read(plan, slot), now }
 }
 
-const highestCount = 2 ** 31 - 1
-
-/** Counts `cost` in a slot that `fits` has brought to the present. */
-function change(column: WindowColumn | BucketColumn | undefined, slot: number, cost: number): void {
-  if (column instanceof WindowColumn)
-    column.cells[slot * 3 + 2] = Math.min(highestCount, (column.cells[slot * 3 + 2] ?? 0) + cost)
-  else if (column !== undefined) column.cells[slot * 2] = (column.cells[slot * 2] ?? 0) - cost
-}
-
-function read(plan: Plan, slot: number): number[] {
-  const { columns } = plan
+function read({ policy, columns }: Plan, slot: number): number[] {
   const counters: number[] = []
   for (let i = 0; i < columns.length; i++) {
-    const column = columns[i]
-    if (column instanceof WindowColumn) counters.push(column.cells[slot * 3 + 1] ?? 0, column.cells[slot * 3 + 2] ?? 0)
-    else if (column !== undefined) counters.push(column.cells[slot * 2] ?? 0, (column.cells[slot * 2 + 1] ?? 1) - 1)
+    const rule = policy.rules[i]
+    if (rule !== undefined) columns[i]?.read(slot, rule, counters)
   }
   return counters
 }

@@ -1,12 +1,7 @@
 import type { CountedRule } from '../rule.ts'
-import { BucketColumn, type Column, WindowColumn } from './columns.ts'
-
-export interface TableOptions {
-  /** The most identifiers kept. */
-  readonly maxKeys: number
-  /** Told when an identifier had to go although its counters still mattered. */
-  readonly onEviction: () => void
-}
+import { BucketColumn } from './bucket-column.ts'
+import type { Column, CounterColumn } from './column.ts'
+import { WindowColumn } from './window-column.ts'
 
 const firstCapacity = 1024
 const slotsLookedAtWhenGrowing = 4
@@ -20,47 +15,39 @@ export class Table {
   readonly #slots = new Map<string, number>()
   readonly #ids: (string | undefined)[] = []
   readonly #free: number[] = []
-  readonly #columns = new Map<string, Column>()
-  readonly #options: TableOptions
+  readonly #columns: Column[] = []
+  readonly #counters = new Map<string, CounterColumn>()
+  readonly #maxKeys: number
+  readonly #onEviction: () => void
   #capacity = 0
   #hand = 0
 
-  constructor(options: TableOptions) {
-    this.#options = options
+  /** `maxKeys` identifiers at most; `onEviction` hears when one had to go although its counters still mattered. */
+  constructor(maxKeys: number, onEviction: () => void) {
+    this.#maxKeys = maxKeys
+    this.#onEviction = onEviction
   }
 
   get size(): number {
     return this.#slots.size
   }
 
-  get columns(): Iterable<Column> {
-    return this.#columns.values()
-  }
-
-  /** The window column of a rule's family. */
-  windowColumn(rule: CountedRule): WindowColumn {
-    const column = this.column(rule.family, () => new WindowColumn(rule.windowMs))
-    if (!(column instanceof WindowColumn)) throw new TypeError(`family "${rule.family}" is no window`)
+  /** Where a rule is counted: rules of one family share a column. */
+  counters(rule: CountedRule): CounterColumn {
+    let column = this.#counters.get(rule.family)
+    if (!column) {
+      column = rule.algorithm === 'token-bucket' ? new BucketColumn(rule) : new WindowColumn(rule.windowMs)
+      this.#counters.set(rule.family, column)
+      this.adopt(column)
+    }
     column.serve(rule)
     return column
   }
 
-  /** The bucket column of a rule's family. */
-  bucketColumn(rule: CountedRule): BucketColumn {
-    const column = this.column(rule.family, () => new BucketColumn(rule))
-    if (!(column instanceof BucketColumn)) throw new TypeError(`family "${rule.family}" is no bucket`)
-    column.serve(rule)
-    return column
-  }
-
-  /** The column of that name, made at first use. */
-  column<C extends Column>(name: string, make: () => C): Column {
-    const found = this.#columns.get(name)
-    if (found) return found
-    const column = make()
+  /** Gives a column room for every slot, and keeps it so. */
+  adopt(column: Column): void {
     column.grow(this.#capacity)
-    this.#columns.set(name, column)
-    return column
+    this.#columns.push(column)
   }
 
   find(id: string): number | undefined {
@@ -89,7 +76,7 @@ export class Table {
   #vacant(now: number): number | undefined {
     const free = this.#free.pop()
     if (free !== undefined) return free
-    if (this.#ids.length < this.#options.maxKeys) {
+    if (this.#ids.length < this.#maxKeys) {
       if (this.#ids.length === this.#capacity) this.#grow()
       return this.#ids.push(undefined) - 1
     }
@@ -97,8 +84,8 @@ export class Table {
   }
 
   #grow(): void {
-    this.#capacity = Math.min(this.#options.maxKeys, Math.max(firstCapacity, this.#capacity * 2))
-    for (const column of this.#columns.values()) column.grow(this.#capacity)
+    this.#capacity = Math.min(this.#maxKeys, Math.max(firstCapacity, this.#capacity * 2))
+    for (const column of this.#columns) column.grow(this.#capacity)
   }
 
   /** Frees a few idle slots before the table would grow for want of them. */
@@ -125,7 +112,7 @@ export class Table {
     }
     const id = victim === undefined ? undefined : this.#ids[victim]
     if (victim === undefined || id === undefined) return undefined
-    this.#options.onEviction()
+    this.#onEviction()
     this.#forget(victim, id)
     return this.#free.pop()
   }
@@ -136,14 +123,13 @@ export class Table {
   }
 
   #every(test: (column: Column) => boolean): boolean {
-    for (const column of this.#columns.values()) if (!test(column)) return false
-    return true
+    return this.#columns.every(test)
   }
 
   #forget(slot: number, id: string): void {
     this.#slots.delete(id)
     this.#ids[slot] = undefined
-    for (const column of this.#columns.values()) column.clear(slot)
+    for (const column of this.#columns) column.clear(slot)
     this.#free.push(slot)
   }
 }

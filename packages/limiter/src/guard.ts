@@ -1,0 +1,150 @@
+import { Breaker, type BreakerOptions } from './breaker.ts'
+import { Deadline, type Turn } from './deadline.ts'
+import { type Decision, decide, uncounted } from './decision.ts'
+import type { Identifier } from './key.ts'
+import type { MemoryStoreOptions } from './memory/store.ts'
+import { Mirror } from './mirror.ts'
+import type { Observer, Patience } from './observer.ts'
+import type { Policy } from './policy.ts'
+import type { CounterStore, Taken } from './store.ts'
+
+export interface GuardOptions {
+  /** How long a check waits for the store. Default 5. */
+  readonly deadlineMs?: number
+  /** How long a check of a policy that fails closed waits. Default 250. */
+  readonly closedDeadlineMs?: number
+  readonly breaker?: Omit<BreakerOptions, 'onChange'>
+  /** The local fallback's bounds. */
+  readonly fallback?: MemoryStoreOptions
+  readonly observer?: Observer
+}
+
+interface Way {
+  readonly deadline: Deadline
+  readonly breaker: Breaker
+}
+
+/**
+ * Stands before a store that may be slow or gone. Slow: this process counts by itself. Repeatedly slow, or failing: the
+ * policy's failure mode decides until a probe comes back. Nothing is queued to be repeated later; counts that were lost
+ * are raised again to what this process remembers.
+ */
+export class Guard {
+  readonly store: CounterStore
+  readonly #mirror: Mirror
+  readonly #ways: Readonly<Record<Patience, Way>>
+  readonly #observer: Observer
+
+  constructor(store: CounterStore, options: GuardOptions) {
+    const { deadlineMs = 5, closedDeadlineMs = 250, breaker = {}, fallback = {}, observer = {} } = options
+    const way = (patience: Patience, ms: number): Way => ({
+      deadline: new Deadline(ms),
+      breaker: new Breaker({ ...breaker, onChange: (state) => observer.breakerChanged?.(state, patience) }),
+    })
+    this.store = store
+    this.#mirror = new Mirror(fallback)
+    this.#ways = { quick: way('quick', deadlineMs), patient: way('patient', closedDeadlineMs) }
+    this.#observer = observer
+  }
+
+  /** Takes at the store, or answers in its stead. `taken` hears the counts behind every counted decision. */
+  take(policy: Policy, identifier: Identifier, cost: number, now: number): Decision | Promise<Decision> {
+    const { deadline, breaker } = this.#wayOf(policy)
+    if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#unavailable(policy, identifier, cost, now)
+    const taken = this.store.take(policy, identifier, cost, now)
+    if (!(taken instanceof Promise)) return decide(policy, taken, cost, 'store')
+    return deadline.race(
+      taken,
+      (value, turn) => this.#answered(policy, identifier, cost, value, turn),
+      (error, turn) => {
+        this.#observer.storeFailed?.(error)
+        this.#failed(breaker, now, turn)
+        return this.#unavailable(policy, identifier, cost, now)
+      },
+      (turn) => {
+        this.#observer.storeTimedOut?.()
+        this.#failed(breaker, now, turn)
+        return policy.failureMode === 'closed'
+          ? this.#unavailable(policy, identifier, cost, now)
+          : this.#local(policy, identifier, cost, now)
+      },
+    )
+  }
+
+  /** Looks without taking; what this process remembers when the store is silent. */
+  peek(policy: Policy, identifier: Identifier, now: number): Decision | Promise<Decision> {
+    const read = (): Decision =>
+      decide(policy, this.#mirror.memory.peek(policy, identifier, this.#time(now)), 1, 'local')
+    const taken = this.store.peek(policy, identifier, now)
+    if (!(taken instanceof Promise)) return decide(policy, taken, 1, 'store')
+    return this.#wayOf(policy).deadline.race(taken, (value) => decide(policy, value, 1, 'store'), read, read)
+  }
+
+  /** Gives back; rejects when the store does, since an operator has to know. */
+  async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
+    const back = policy.rules.map(() => -amount)
+    const taken = await this.#patiently(this.store.add(policy, identifier, back, now))
+    this.#mirror.copy(policy, identifier, taken)
+    return decide(policy, taken, 1, 'store')
+  }
+
+  /** Forgets; rejects when the store does. */
+  async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    this.#mirror.memory.reset(policy, identifier, now)
+    await this.#patiently(this.store.reset(policy, identifier, now))
+  }
+
+  breakerState(policy: Policy): Breaker['state'] {
+    return this.#wayOf(policy).breaker.state
+  }
+
+  #answered(policy: Policy, identifier: Identifier, cost: number, taken: Taken, turn: Turn): Decision {
+    if (!turn.answered) {
+      turn.answered = true
+      this.#wayOf(policy).breaker.succeeded()
+      this.#mirror.follow(this.store.generation)
+      this.#observer.storeAnswered?.(performance.now() - turn.sentAt)
+    }
+    if (this.#mirror.copy(policy, identifier, taken)) return decide(policy, taken, cost, 'store')
+    const own = this.#mirror.memory.take(policy, identifier, cost, taken.now)
+    this.#observer.healed?.()
+    Promise.resolve(this.store.raise(policy, identifier, own.counters, own.now)).catch((error: unknown) =>
+      this.#observer.storeFailed?.(error),
+    )
+    return decide(policy, own, cost, 'local')
+  }
+
+  #failed(breaker: Breaker, now: number, turn: Turn): void {
+    this.#mirror.suspectLoss()
+    breaker.failed(now, turn)
+  }
+
+  #unavailable(policy: Policy, identifier: Identifier, cost: number, now: number): Decision {
+    if (policy.failureMode === 'local') return this.#local(policy, identifier, cost, now)
+    if (policy.failureMode === 'open') return uncounted(policy, true, now, 0)
+    const waitMs = this.#wayOf(policy).breaker.waitMs(now)
+    return uncounted(policy, false, now, Math.max(1, Math.ceil(waitMs / 1000)))
+  }
+
+  #local(policy: Policy, identifier: Identifier, cost: number, now: number): Decision {
+    return decide(policy, this.#mirror.memory.take(policy, identifier, cost, this.#time(now)), cost, 'local')
+  }
+
+  #wayOf(policy: Policy): Way {
+    return policy.failureMode === 'closed' ? this.#ways.patient : this.#ways.quick
+  }
+
+  #time(now: number): number {
+    return this.store.time?.(now) ?? now
+  }
+
+  #patiently<T>(answer: T | Promise<T>): Promise<T> {
+    const silent = (): never => {
+      throw new Error('the counter store did not answer in time')
+    }
+    const rethrow = (error: unknown): never => {
+      throw error
+    }
+    return this.#ways.patient.deadline.race<T, T>(Promise.resolve(answer), (value) => value, rethrow, silent)
+  }
+}

@@ -1,0 +1,31 @@
+import type { CountedRule } from '../rule.ts'
+
+/** Something kept for every slot of a table, in one typed array. */
+export interface Column {
+  /** Makes room for `capacity` slots. */
+  grow(capacity: number): void
+  /** Forgets what a slot holds. */
+  clear(slot: number): void
+  /** True when what a slot holds no longer matters. */
+  idle(slot: number, now: number): boolean
+  /** True when forgetting a slot would forget a block. */
+  blocks(slot: number, now: number): boolean
+}
+
+/** The counters of one family: two numbers a slot, as `Taken` tells them. */
+export interface CounterColumn extends Column {
+  /** Hears of a rule that is counted here. */
+  serve(rule: CountedRule): void
+  /** Brings a slot to `now` and tells whether `cost` fits. */
+  fits(slot: number, rule: CountedRule, cost: number, now: number): boolean
+  /** Counts `cost` in a slot that `fits` has brought to now; below zero gives back. */
+  take(slot: number, rule: CountedRule, cost: number): void
+  /** Appends a slot's two numbers, as of the last `fits`. */
+  read(slot: number, rule: CountedRule, into: number[]): void
+  /** Replaces a slot's two numbers. */
+  write(slot: number, rule: CountedRule, a: number, b: number, now: number): void
+  /** Raises a window's counts to at least these. A bucket stays. */
+  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void
+  /** Whether a window holds more than these counts. A bucket never does. */
+  holdsMore(slot: number, rule: CountedRule, a: number, b: number, now: number): boolean
+}

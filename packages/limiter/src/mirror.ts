@@ -1,0 +1,35 @@
+import type { Identifier } from './key.ts'
+import { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
+import type { Policy } from './policy.ts'
+import type { Taken } from './store.ts'
+
+/**
+ * What this process remembers of the shared counters: every answer is copied here, so that the local fallback goes on
+ * where the store fell silent, and so that counts the store has lost can be given back to it.
+ */
+export class Mirror {
+  readonly memory: MemoryStore
+  #generation = 1
+  #storeGeneration: number | undefined
+
+  constructor(options: MemoryStoreOptions) {
+    this.memory = memoryStore(options)
+  }
+
+  /** From now on each identifier's next answer is compared with what is remembered. */
+  suspectLoss(): void {
+    this.#generation++
+  }
+
+  /** Follows the store's own notion of having lost its memory. */
+  follow(storeGeneration: number | undefined): void {
+    if (storeGeneration === this.#storeGeneration) return
+    if (this.#storeGeneration !== undefined) this.suspectLoss()
+    this.#storeGeneration = storeGeneration
+  }
+
+  /** Copies an answer; false, and nothing copied, when the store was found to have lost counts. */
+  copy(policy: Policy, identifier: Identifier, taken: Taken): boolean {
+    return this.memory.copy(policy, identifier, taken, this.#generation)
+  }
+}

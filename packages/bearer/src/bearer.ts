@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import { bearerToken, type Credentials } from './authorization.ts'
 import { BearerError, invalidToken } from './bearer-error.ts'
-import { RecentCache } from './cache.ts'
+import { RecentCache, type Weighed } from './cache.ts'
 import { type Caller, hasScope } from './caller.ts'
 import { checkTimes } from './claims.ts'
-import { longestToken, parseCompact } from './compact.ts'
+import { parseCompact } from './compact.ts'
 import { IssuerKeys } from './jwks.ts'
 import type { KeySet, VerificationKey } from './key-set.ts'
 import { type BearerOptions, type Settings, settingsOf } from './options.ts'
+import { TokenHeaders } from './token-header.ts'
 import { type VerifiedToken, verifyToken } from './verify.ts'
 
 /** What one endpoint asks for beyond a valid token. */
@@ -32,17 +33,20 @@ export interface Bearer {
   refreshKeys(): Promise<void>
 }
 
+/** Longest token that is looked at, in characters. */
+const longestToken = 8192
 /** Remembered tokens are verified again after this long. */
 const rememberMs = 60_000
 const refusalMs = 10_000
 const refusals = 1_000
 
-interface Remembered extends VerifiedToken {
+/** One flat object: on a hit, memory is what takes time. */
+interface Remembered extends VerifiedToken, Weighed {
   readonly generation: number
   readonly freshUntil: number
 }
 
-interface Refused {
+interface Refused extends Weighed {
   readonly error: BearerError
   readonly generation: number
   readonly until: number
@@ -60,6 +64,7 @@ export function createBearer(options: BearerOptions): Bearer {
 class TokenCheck implements Bearer {
   readonly #settings: Settings
   readonly #keys: IssuerKeys
+  readonly #headers = new TokenHeaders()
   readonly #remembered: RecentCache<Remembered>
   readonly #refused = new RecentCache<Refused>({ entries: refusals, weight: refusals })
 
@@ -96,20 +101,20 @@ class TokenCheck implements Bearer {
     }
     this.#settings.observer.tokenSeen?.({ known: false })
     this.#throwIfRefused(digest, now)
-    const compact = parseCompact(token)
+    const compact = parseCompact(token, this.#headers)
     const verify = (key: VerificationKey) => {
       const verified = this.#remember(digest, token.length, now, () =>
         verifyToken(compact, key, this.#settings.expected),
       )
       return this.#admit(verified, demand, now)
     }
-    const key = this.#keys.find(keys, compact.kid, compact.alg, now)
+    const key = this.#keys.find(keys, compact.header, now)
     return key instanceof Promise ? key.then(verify) : verify(key)
   }
 
   /** What can change from one use of a token to the next: the time, revocations, and what the endpoint needs. */
   #admit(token: VerifiedToken, demand: Demand | undefined, now: number): Caller {
-    checkTimes(token.validity, now)
+    checkTimes(token, now)
     if (this.#settings.revocations?.covers(token.caller)) throw invalidToken('revoked')
     const scope = demand?.scope
     if (scope !== undefined && !hasScope(token.caller, scope)) {
@@ -122,10 +127,12 @@ class TokenCheck implements Bearer {
     const generation = this.#keys.generation
     try {
       const verified = verify()
-      this.#remembered.set(digest, { ...verified, generation, freshUntil: now + rememberMs }, weight)
+      const { caller, validFrom, validUntil } = verified
+      this.#remembered.set(digest, { caller, validFrom, validUntil, generation, freshUntil: now + rememberMs, weight })
       return verified
     } catch (error) {
-      if (error instanceof BearerError) this.#refused.set(digest, { error, generation, until: now + refusalMs }, 1)
+      if (error instanceof BearerError)
+        this.#refused.set(digest, { error, generation, until: now + refusalMs, weight: 1 })
       throw error
     }
   }

@@ -1,5 +1,5 @@
-interface Held<Value> {
-  readonly value: Value
+/** Something remembered, and how much of the memory it takes. */
+export interface Weighed {
   readonly weight: number
 }
 
@@ -8,11 +8,11 @@ interface Held<Value> {
  * to the young one, and when the young one is full it becomes the old one and the rest is forgotten. Nothing is written
  * on a hit in the young generation.
  */
-export class RecentCache<Value> {
+export class RecentCache<Value extends Weighed> {
   readonly #entriesEach: number
   readonly #weightEach: number
-  #young = new Map<string, Held<Value>>()
-  #old = new Map<string, Held<Value>>()
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
   #youngWeight = 0
 
   /** @param limits most entries and most weight, held at any time */
@@ -27,14 +27,14 @@ export class RecentCache<Value> {
 
   get(key: string): Value | undefined {
     const young = this.#young.get(key)
-    if (young !== undefined) return young.value
+    if (young !== undefined) return young
     const old = this.#old.get(key)
-    if (old === undefined) return undefined
-    this.set(key, old.value, old.weight)
-    return old.value
+    if (old !== undefined) this.set(key, old)
+    return old
   }
 
-  set(key: string, value: Value, weight: number): void {
+  set(key: string, value: Value): void {
+    const { weight } = value
     if (weight > this.#weightEach) return
     this.delete(key)
     if (this.#young.size >= this.#entriesEach || this.#youngWeight + weight > this.#weightEach) {
@@ -42,7 +42,7 @@ export class RecentCache<Value> {
       this.#young = new Map()
       this.#youngWeight = 0
     }
-    this.#young.set(key, { value, weight })
+    this.#young.set(key, value)
     this.#youngWeight += weight
   }
 

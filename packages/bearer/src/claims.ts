@@ -9,34 +9,33 @@ export interface Expectation {
   readonly clockSkewMs: number
 }
 
-/** When a token may be used; Unix milliseconds, clock skew included. `until` itself is too late. */
+/** When a token may be used; Unix milliseconds, clock skew included. */
 export interface Validity {
-  readonly from: number
-  readonly until: number
-  /** `exp` as the token has it. */
-  readonly expiresAt: number
+  readonly validFrom: number
+  /** Then it is too late. */
+  readonly validUntil: number
 }
 
 /**
  * Issuer, audience and times (RFC 7519 §4.1, RFC 9068 §4). Times are read here and compared by `checkTimes`, which is
- * asked again at every use of a remembered token.
+ * asked again at every use of a remembered token. `expiresAt` is `exp` as the token has it.
  *
  * @throws BearerError `invalid_token`
  */
-export function checkClaims(claims: JsonObject, expected: Expectation): Validity {
+export function checkClaims(claims: JsonObject, expected: Expectation): Validity & { readonly expiresAt: number } {
   if (claims.iss !== expected.issuer) throw invalidToken('issuer')
   if (!namesUs(claims.aud, expected.audiences)) throw invalidToken('audience')
   // Proof of possession cannot be shown in a bearer header (RFC 8705 §3, RFC 9449 §7.1).
   if (claims.cnf !== undefined) throw invalidToken('sender_constrained')
   const expiresAt = milliseconds(claims.exp)
   const notBefore = claims.nbf === undefined ? Number.NEGATIVE_INFINITY : milliseconds(claims.nbf)
-  return { from: notBefore - expected.clockSkewMs, until: expiresAt + expected.clockSkewMs, expiresAt }
+  return { validFrom: notBefore - expected.clockSkewMs, validUntil: expiresAt + expected.clockSkewMs, expiresAt }
 }
 
 /** @throws BearerError `invalid_token` */
 export function checkTimes(validity: Validity, now: number): void {
-  if (now >= validity.until) throw invalidToken('expired')
-  if (now < validity.from) throw invalidToken('not_yet_valid')
+  if (now >= validity.validUntil) throw invalidToken('expired')
+  if (now < validity.validFrom) throw invalidToken('not_yet_valid')
 }
 
 function namesUs(aud: unknown, audiences: readonly string[]): boolean {

@@ -1,11 +1,12 @@
 import type { AlgorithmName } from './algorithms.ts'
 import { BearerError, invalidToken } from './bearer-error.ts'
-import { RecentCache } from './cache.ts'
+import { RecentCache, type Weighed } from './cache.ts'
 import type { Clock } from './clock.ts'
 import { importKeySet, type KeySet, type VerificationKey } from './key-set.ts'
 import type { KeySource } from './key-source.ts'
 import type { BearerObserver } from './observer.ts'
 import { TokenBucket } from './token-bucket.ts'
+import type { TokenHeader } from './token-header.ts'
 
 export interface IssuerKeysOptions {
   readonly source: KeySource
@@ -14,6 +15,10 @@ export interface IssuerKeysOptions {
   readonly observer: BearerObserver
   /** How long keys stay in use while the issuer cannot be reached. */
   readonly staleForMs: number
+}
+
+interface UnknownKid extends Weighed {
+  readonly until: number
 }
 
 /** Keys are asked for again, in the background, at this part of their age. */
@@ -32,7 +37,7 @@ const unknownKids = 256
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions
   readonly #bucket: TokenBucket
-  readonly #unknown = new RecentCache<number>({ entries: unknownKids, weight: unknownKids })
+  readonly #unknown = new RecentCache<UnknownKid>({ entries: unknownKids, weight: unknownKids })
   #set: KeySet | undefined
   #generation = 0
   #loadedAt = 0
@@ -67,7 +72,8 @@ export class IssuerKeys {
    *
    * @throws BearerError `invalid_token`, at once or as a rejection
    */
-  find(set: KeySet, kid: string | undefined, alg: string, now: number): VerificationKey | Promise<VerificationKey> {
+  find(set: KeySet, header: TokenHeader, now: number): VerificationKey | Promise<VerificationKey> {
+    const { kid, alg } = header
     const key = set.find(kid, alg)
     if (key !== undefined) return key
     const allowed: readonly string[] = this.#options.algorithms
@@ -99,15 +105,15 @@ export class IssuerKeys {
   }
 
   #findAfterReading(kid: string, alg: string, now: number): Promise<VerificationKey> {
-    const unknownUntil = this.#unknown.get(kid)
-    if (unknownUntil !== undefined && now < unknownUntil) throw invalidToken('unknown_key')
+    const unknown = this.#unknown.get(kid)
+    if (unknown !== undefined && now < unknown.until) throw invalidToken('unknown_key')
     const backingOff = this.#failures > 0 && now < this.#nextAttemptAt
     if (this.#reading === undefined && (backingOff || !this.#bucket.take(now))) throw invalidToken('unknown_key')
     return this.refresh().then(() => {
       const key = this.#set?.find(kid, alg)
       if (key !== undefined) return key
       if (this.#set?.has(kid)) throw invalidToken('algorithm')
-      if (this.#failures === 0) this.#unknown.set(kid, now + unknownKidMs, 1)
+      if (this.#failures === 0) this.#unknown.set(kid, { until: now + unknownKidMs, weight: 1 })
       throw invalidToken('unknown_key')
     })
   }

@@ -2,7 +2,10 @@ import { isUtf8 } from 'node:buffer'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-const stringAndColon = /"(?:[^"\\]|\\.)*"(\s*:)?/g
+const space = 0x20
+const quote = 0x22
+const colon = 0x3a
+const backslash = 0x5c
 
 /**
  * Parses UTF-8 JSON that must be one object without repeated members at any depth: two parsers that disagree about
@@ -27,8 +30,22 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Members as written. The text is known to be JSON, where a string followed by a colon is always a member's name. */
 function membersInText(text: string): number {
   let count = 0
-  for (const match of text.matchAll(stringAndColon)) if (match[1] !== undefined) count++
+  for (let start = text.indexOf('"'); start !== -1; ) {
+    let next = endOfString(text, start)
+    while (text.charCodeAt(next) <= space) next++
+    if (text.charCodeAt(next) === colon) count++
+    start = text.indexOf('"', next)
+  }
   return count
+}
+
+/** Index behind the quote that closes the string opened at `start`. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  for (let code = text.charCodeAt(index); code !== quote; code = text.charCodeAt(index)) {
+    index += code === backslash ? 2 : 1
+  }
+  return index + 1
 }
 
 /** Members as understood; fewer than written when one was repeated. Not recursive: depth is the sender's choice. */
@@ -36,8 +53,8 @@ function freezeAndCount(root: object): number {
   let count = 0
   const open: object[] = [root]
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    const inner = Object.values(value)
-    if (!Array.isArray(value)) count += inner.length
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
+    if (inner !== value) count += inner.length
     for (const one of inner) if (typeof one === 'object' && one !== null) open.push(one)
     Object.freeze(value)
   }

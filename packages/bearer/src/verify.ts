@@ -1,13 +1,13 @@
 import { invalidToken } from './bearer-error.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkClaims, type Expectation, type Validity } from './claims.ts'
-import { type CompactToken, parseClaims } from './compact.ts'
+import type { CompactToken } from './compact.ts'
 import type { VerificationKey } from './key-set.ts'
+import { parseJson } from './token-part.ts'
 
 /** A token whose signature, issuer and audience are in order. Times are for whoever uses it to compare. */
-export interface VerifiedToken {
+export interface VerifiedToken extends Validity {
   readonly caller: Caller
-  readonly validity: Validity
 }
 
 /**
@@ -17,7 +17,7 @@ export interface VerifiedToken {
  */
 export function verifyToken(token: CompactToken, key: VerificationKey, expected: Expectation): VerifiedToken {
   if (!key.verify(token.signedBytes, token.signature)) throw invalidToken('signature')
-  const claims = parseClaims(token.payload)
-  const validity = checkClaims(claims, expected)
-  return { caller: callerOf(claims, validity.expiresAt), validity }
+  const claims = parseJson(token.payload, 'claims')
+  const { expiresAt, validFrom, validUntil } = checkClaims(claims, expected)
+  return { caller: callerOf(claims, expiresAt), validFrom, validUntil }
 }

@@ -1,0 +1,61 @@
+import { performance } from 'node:perf_hooks'
+
+/** What a race exports as `race`: it prints a short table and answers with what goes into the line of JSON. */
+export type Race = () => Promise<RaceResult>
+
+export interface RaceResult {
+  readonly bench: string
+  readonly ours: number
+  readonly peer: number
+  /** How many times as much as the peer; more is better. */
+  readonly ratio: number
+  readonly unit: string
+  readonly [member: string]: number | string
+}
+
+/** How fast some work was done. */
+export interface Pace {
+  /** Per second on the clock on the wall. */
+  readonly perSecond: number
+  /** Per second of processor time, of all threads together: what a core does when everyone wants it. */
+  readonly perCoreSecond: number
+}
+
+/** Measures work that does something `count` times. */
+export async function paceOf(count: number, work: () => void | Promise<void>): Promise<Pace> {
+  const cpuStart = process.cpuUsage()
+  const start = performance.now()
+  await work()
+  const seconds = (performance.now() - start) / 1_000
+  const cpu = process.cpuUsage(cpuStart)
+  return { perSecond: count / seconds, perCoreSecond: count / ((cpu.user + cpu.system) / 1_000_000) }
+}
+
+/** Lets contestants take turns, so that a noisy machine is noisy for all of them; answers with each one's medians. */
+export async function takeTurns<Name extends string>(
+  rounds: number,
+  contestants: Record<Name, () => Promise<Pace>>,
+): Promise<Record<Name, Pace>> {
+  const names = Object.keys(contestants) as Name[]
+  const paces = new Map<Name, Pace[]>(names.map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) paces.get(name)?.push(await contestants[name]())
+  }
+  return Object.fromEntries(names.map((name) => [name, medianPace(paces.get(name) ?? [])])) as Record<Name, Pace>
+}
+
+/** A ratio as the tables show it. */
+export function timesAsMuch(ours: number, peer: number): number {
+  return Math.round((ours / peer) * 100) / 100
+}
+
+function medianPace(paces: Pace[]): Pace {
+  return {
+    perSecond: median(paces.map((pace) => pace.perSecond)),
+    perCoreSecond: median(paces.map((pace) => pace.perCoreSecond)),
+  }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}

@@ -1,12 +1,17 @@
 import type { Caller } from './caller.ts'
 
-/**
- * What upstreams are told about the caller; nothing for a request without one. Values that are not plain ASCII are
- * percent-encoded.
- */
-export function callerHeaders(caller: Caller | undefined): Record<string, string> {
-  if (caller === undefined) return {}
-  const { kind, subject, clientId, keyId, scopes, roles } = caller
+const told = new WeakMap<Caller, Readonly<Record<string, string>>>()
+
+/** What upstreams are told about the caller. What is not printable ASCII is percent-encoded. */
+export function callerHeaders(caller: Caller): Readonly<Record<string, string>> {
+  const known = told.get(caller)
+  if (known) return known
+  const headers = headersOf(caller)
+  told.set(caller, headers)
+  return headers
+}
+
+function headersOf({ kind, subject, clientId, keyId, scopes, roles }: Caller): Record<string, string> {
   const headers: Record<string, string> = { 'x-gatehouse-kind': kind }
   if (kind !== 'client') headers['x-gatehouse-user'] = plain(subject)
   const client = kind === 'client' ? subject : clientId

@@ -1,0 +1,90 @@
+import type { ServiceToken } from '@gatehouse/bearer'
+import { Pool } from 'undici'
+import type { ApiKey, ResolveApiKey } from './api-key.ts'
+import type { PlanOf } from './tier.ts'
+
+export interface IdentityOverHttp {
+  readonly planOf: PlanOf
+  readonly resolveApiKey: ResolveApiKey
+  close(): Promise<void>
+}
+
+/** How long identity may take to answer, in milliseconds. */
+const patienceMs = 2_000
+const longestAnswerBytes = 64 * 1024
+
+/**
+ * Plans and API keys of an identity service that runs elsewhere, asked directly with the service's own token, never
+ * through a gateway: `GET {identityUrl}/users/{id}` (scope read:users) and `POST {identityUrl}/admin/v1/api-keys/resolve`.
+ * What they return rejects when identity can't be reached or answers something else.
+ */
+export function identityOverHttp(identityUrl: string, token: ServiceToken): IdentityOverHttp {
+  const { origin, pathname } = new URL(identityUrl)
+  const base = pathname.replace(/\/$/, '')
+  const pool = new Pool(origin, { connections: 16, headersTimeout: patienceMs, bodyTimeout: patienceMs })
+
+  async function ask(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+  ): Promise<Record<string, unknown> | undefined> {
+    for (let last = false; ; last = true) {
+      const bearer = await token.current()
+      const answer = await pool.request({
+        method,
+        path: base + path,
+        headers: {
+          authorization: `Bearer ${bearer}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(patienceMs),
+      })
+      if (answer.statusCode === 200) return record(await read(answer.body), method, path)
+      await answer.body.dump()
+      if (answer.statusCode === 404) return undefined
+      if (answer.statusCode !== 401 || last)
+        throw new Error(`identity answered ${answer.statusCode} to ${method} ${path}`)
+      token.discard(bearer)
+    }
+  }
+
+  return {
+    async planOf(subject) {
+      const user = await ask('GET', `/users/${encodeURIComponent(subject)}`)
+      return typeof user?.plan === 'string' ? { plan: user.plan } : undefined
+    },
+    async resolveApiKey(key) {
+      const found = await ask('POST', '/admin/v1/api-keys/resolve', { key })
+      return found === undefined ? undefined : apiKeyFrom(found)
+    },
+    close: () => pool.close(),
+  }
+}
+
+async function read(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > longestAnswerBytes) throw new Error(`identity answered more than ${longestAnswerBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function record(text: string, method: string, path: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(text)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw new Error(`identity answered no object to ${method} ${path}`)
+}
+
+function apiKeyFrom({ id, owner, scopes, plan }: Record<string, unknown>): ApiKey {
+  if (typeof id !== 'string' || typeof owner !== 'string' || !isTexts(scopes))
+    throw new Error('identity answered an API key without id, owner and scopes')
+  return { id, owner, scopes, plan: typeof plan === 'string' ? plan : undefined }
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}

@@ -1,5 +1,6 @@
 import { definePolicy, type FailureMode, type Policy, type Rule, tierPolicy } from '@gatehouse/limiter'
 import type { PolicyDeclaration, TierDeclaration } from './declaration.ts'
+import { unlimitedPlan } from './tier.ts'
 
 /** Every limit the gateway knows, by name. */
 export interface Limits {
@@ -51,6 +52,7 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   )
   const [lowest] = [...tiers.values()].sort((a, b) => perMinute(a) - perMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
+  if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
   return { tiers, policies, lowest: lowest.name }
 }
 

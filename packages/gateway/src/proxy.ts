@@ -8,6 +8,8 @@ import type { Upstream } from './upstream.ts'
 export interface Passage {
   readonly raw: IncomingMessage
   readonly response: ServerResponse
+  /** The path to ask the upstream for. */
+  readonly target: string
   readonly headers: string[]
   readonly answered: Readonly<Record<string, string>>
 }
@@ -57,7 +59,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function passOnce(upstream: Upstream, { raw, response, headers, answered }: Passage): Promise<void> {
+function passOnce(upstream: Upstream, { raw, response, target, headers, answered }: Passage): Promise<void> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined
     const onClose = () => {
@@ -71,7 +73,7 @@ function passOnce(upstream: Upstream, { raw, response, headers, answered }: Pass
     response.on('close', onClose)
     upstream.pool.dispatch(
       {
-        path: upstream.target(raw.url ?? '/'),
+        path: target,
         method: raw.method ?? 'GET',
         headers,
         body: hasBody(raw) ? raw : null,

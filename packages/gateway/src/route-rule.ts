@@ -30,7 +30,8 @@ export function routerPath(template: string): string {
 /** The first rule for a route that a local service registered under `template`. */
 export function ruleFor(rules: readonly RouteRule[], method: string, template: string): RouteRule | undefined {
   return rules.find(
-    (rule) => (rule.methods ?? allMethods).includes(method) && covers(shapeOf(rule.path), shapeOf(template)),
+    ({ path, methods, upstream }) =>
+      upstream === undefined && (methods ?? allMethods).includes(method) && covers(shapeOf(path), shapeOf(template)),
   )
 }
 

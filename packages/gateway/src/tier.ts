@@ -7,6 +7,9 @@ export const coldLookupMs = 250
 /** How many subjects' plans are kept. */
 export const mostPlans = 100_000
 
+/** The plan that isn't limited: for the platform's own services. A tier can't have this name. */
+export const unlimitedPlan = 'unlimited'
+
 /** Looks up a subject's plan: `undefined` when the subject is not known. */
 export type PlanOf = (subject: string) => Promise<{ readonly plan: string } | undefined>
 
@@ -39,7 +42,7 @@ export function createTiers({ planOf, limits, clock, onFailure }: TierOptions): 
 
   function named(plan: string | undefined): string {
     const { tiers, lowest } = limits()
-    return plan !== undefined && tiers.has(plan) ? plan : lowest
+    return plan !== undefined && (plan === unlimitedPlan || tiers.has(plan)) ? plan : lowest
   }
 
   function keep(subject: string, name: string | undefined, lookedUpAt: number): string {

@@ -23,7 +23,7 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  */
 export function passUpgrade(
   upstream: Upstream,
-  raw: IncomingMessage,
+  target: string,
   { socket, head }: UpgradeRequest,
   headers: readonly string[],
 ): Promise<void> {
@@ -32,7 +32,7 @@ export function passUpgrade(
   const out = send({
     host: upstream.origin.hostname.replace(/^\[|\]$/g, ''),
     port: upstream.origin.port,
-    path: upstream.target(raw.url ?? '/'),
+    path: target,
     agent: false,
     // Node takes a flat list here as it does in writeHead; its types know of the object alone.
     headers: [

@@ -2,19 +2,22 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Http } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerHeaders } from './caller-headers.ts'
+import type { ContextTokens } from './context-token.ts'
+import type { UpstreamDeclaration } from './declaration.ts'
 import { upstreamHeaders } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
 import { refuseAmbiguousPath } from './path.ts'
 import { pass } from './proxy.ts'
 import { allMethods, type RouteRule, routerPath } from './route-rule.ts'
 import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
-import { openUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import { openUpstream, type Upstream } from './upstream.ts'
 
 export interface UpstreamRoutesOptions {
-  readonly routes: readonly RouteRule[]
-  readonly upstreams: Readonly<Record<string, UpstreamOptions>>
-  readonly visits: WeakMap<IncomingMessage, Visit>
+  readonly rules: readonly RouteRule[]
+  readonly upstreams: Readonly<Record<string, UpstreamDeclaration>>
+  visitOf(raw: IncomingMessage): Visit | undefined
   readonly identify: Identify
+  readonly contextTokens: ContextTokens
 }
 
 export interface UpstreamRoutes {
@@ -26,10 +29,16 @@ export interface UpstreamRoutes {
  * The routes that upstreams serve.
  * @throws RangeError when a rule names an upstream that isn't configured.
  */
-export function registerUpstreams({ routes, upstreams, visits, identify }: UpstreamRoutesOptions): UpstreamRoutes {
+export function createUpstreamRoutes({
+  rules,
+  upstreams,
+  visitOf,
+  identify,
+  contextTokens,
+}: UpstreamRoutesOptions): UpstreamRoutes {
   const opened = new Map(Object.entries(upstreams).map(([name, options]) => [name, openUpstream(name, options)]))
   const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
-  const served = routes.flatMap((rule) =>
+  const served = rules.flatMap((rule) =>
     rule.upstream === undefined ? [] : [{ rule, upstream: named(rule, rule.upstream) }],
   )
 
@@ -42,18 +51,23 @@ export function registerUpstreams({ routes, upstreams, visits, identify }: Upstr
   async function serve(upstream: Upstream, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { raw } = request
     refuseAmbiguousPath(raw.url ?? '')
-    const caller = visits.get(raw)?.caller
+    const caller = visitOf(raw)?.caller
+    const target = upstream.target(raw.url ?? '/')
+    const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
     const headers = upstreamHeaders(raw, {
       forwarded: identify.forwarded(raw),
       keepCredentials: upstream.forwardToken,
-      added: { 'x-request-id': request.id, ...callerHeaders(caller) },
+      added: {
+        'x-request-id': request.id,
+        ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
+      },
     })
     const upgrade = upgrades.get(raw)
     if (upgrade) {
-      await passUpgrade(upstream, raw, upgrade, headers)
+      await passUpgrade(upstream, target, upgrade, headers)
     } else {
       const answered = { ...reply.getHeaders(), 'x-request-id': request.id } as Record<string, string>
-      await pass(upstream, { raw, response: reply.raw, headers, answered })
+      await pass(upstream, { raw, response: reply.raw, target, headers, answered })
     }
     reply.hijack()
   }

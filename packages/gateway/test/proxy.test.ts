@@ -113,7 +113,7 @@ test('an upstream that is not there answers 502, one that says nothing 504, as p
   assert.match(answer.headers.get('content-type') ?? '', /^application\/problem\+json/)
   assert.equal(answer.headers.get('x-ratelimit-limit'), '60')
   const { url: silentUrl } = await startUpstream(context, () => {})
-  const silent = await proxied(context, () => {}, { upstreams: { orders: { url: silentUrl, headersTimeoutMs: 50 } } })
+  const silent = await proxied(context, () => {}, { upstreams: { orders: { url: silentUrl, headers_timeout_ms: 50 } } })
   assert.equal((await fetch(`${silent.url}/orders/1`)).status, 504)
 })
 
@@ -146,7 +146,7 @@ test('a base path goes before every path and a prefix is taken off its front', a
   const upstream = await startUpstream(context, (req, res) => res.end(req.url))
   const made = await setup({
     routes: everything,
-    upstreams: { orders: { url: `${upstream.url}/api/`, stripPrefix: '/orders' } },
+    upstreams: { orders: { url: `${upstream.url}/api/`, strip_prefix: '/orders' } },
   })
   const url = await listen(context, made)
   assert.equal(await (await fetch(`${url}/orders/7?x=1`)).text(), '/api/7?x=1')

@@ -1,0 +1,94 @@
+import { Problem } from '@gatehouse/kit'
+import { type Decision, decisionHeaders, type IetfFields, type Limiter, quotaExceededProblem } from '@gatehouse/limiter'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Authenticate, missingCredential, withScope } from './authenticate.ts'
+import { cleanInbound } from './headers.ts'
+import type { Identify, Visit } from './identify.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { Policies } from './policies.ts'
+import type { RouteRule } from './route-rule.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The gateway's rule for this route. */
+    gatewayRule?: RouteRule
+  }
+}
+
+export interface AdmissionParts {
+  readonly limiter: Limiter
+  readonly identify: Identify
+  readonly policies: Policies
+  readonly metrics: GatewayMetrics
+  readonly realm: string
+  readonly ietfFields: IetfFields
+}
+
+export interface Admission {
+  /** Every request's way in. Runs before its body is read. */
+  admit(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Who was admitted; undefined on public routes and for requests without a credential. */
+  visitOf(raw: FastifyRequest['raw']): Visit | undefined
+  readonly authenticate: Authenticate
+}
+
+/** Identify -> tier -> check -> what the route demands. */
+export function createAdmission({
+  limiter,
+  identify,
+  policies,
+  metrics,
+  realm,
+  ietfFields,
+}: AdmissionParts): Admission {
+  const visits = new WeakMap<FastifyRequest['raw'], Visit>()
+
+  async function known(raw: FastifyRequest['raw']): Promise<Visit> {
+    const visit = visits.get(raw) ?? (await identify.visit(raw))
+    visits.set(raw, visit)
+    return visit
+  }
+
+  return {
+    visitOf: (raw) => visits.get(raw),
+    async admit({ raw, routeOptions }, reply) {
+      cleanInbound(raw)
+      const { config, url: route = 'unmatched' } = routeOptions
+      const rule = config.gatewayRule
+      const visit = rule?.public ? identify.anonymous(raw) : await known(raw)
+      const policy = await policies.of(visit, rule)
+      if (policy !== undefined) {
+        const decision = await limiter.check(policy, visit.identifier, { route })
+        metrics.decided(route, decision)
+        reply.headers(decisionHeaders(decision, { ietf: ietfFields }))
+        if (!decision.allowed) throw quotaExceeded(decision)
+      }
+      if (rule !== undefined && !rule.public) demand(visit, rule, realm)
+    },
+    async authenticate({ raw }, scope) {
+      const { caller, refusal } = await known(raw)
+      if (caller === undefined) throw refusal ?? missingCredential(realm)
+      return withScope(caller, scope, realm)
+    },
+  }
+}
+
+/** A route that an upstream serves needs a caller; one of ours asks by itself, unless its rule does. */
+function demand({ caller, refusal }: Visit, { scope, roles, upstream }: RouteRule, realm: string): void {
+  if (upstream === undefined && scope === undefined && roles === undefined) return
+  if (caller === undefined) throw refusal ?? missingCredential(realm)
+  withScope(caller, scope, realm)
+  if (roles && !roles.some((role) => caller.roles.includes(role)))
+    throw new Problem(403, `One of these roles is needed here: ${roles.join(', ')}.`)
+}
+
+/** The one place where 429 is written. Its headers, Retry-After with them, are those of every decision. */
+function quotaExceeded(decision: Decision): Problem {
+  const { type, title, status, ...members } = quotaExceededProblem(decision)
+  const seconds = decision.retryAfterSeconds
+  return new Problem(status, `Ask again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`, {
+    type,
+    title,
+    members,
+  })
+}

@@ -1,0 +1,46 @@
+import { Type } from 'typebox'
+
+const text = Type.String()
+const flag = Type.Boolean()
+const count = Type.Integer()
+
+/** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
+export const whoseLimit = Type.Object({
+  policy: Type.String({ description: 'A tier or policy by name.' }),
+  kind: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$', description: 'user, client, key, ip, or one of a policy.' }),
+  id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),
+})
+
+const standing = {
+  allowed: flag,
+  limit: count,
+  remaining: count,
+  reset: Type.Integer({ description: 'Unix seconds of the next window.' }),
+  retry_after: Type.Integer({ description: 'Seconds to wait; 0 when a request would be let through.' }),
+}
+
+/** How a limit stands, as X-RateLimit-* would tell it, and each of its rules. */
+export const decisionAnswer = Type.Object({
+  ...standing,
+  source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
+  rules: Type.Array(Type.Object({ name: text, shadow: flag, ...standing })),
+})
+
+const declared = Type.Array(
+  Type.Object({
+    name: text,
+    failure_mode: text,
+    mode: text,
+    quota: text,
+    rules: Type.Array(
+      Type.Object({ name: text, algorithm: text, limit: count, window_seconds: Type.Number(), shadow: flag }),
+    ),
+  }),
+)
+
+/** Every limit of the gateway. */
+export const limitsAnswer = Type.Object({
+  lowest: Type.String({ description: 'The tier of whoever has none.' }),
+  tiers: declared,
+  policies: declared,
+})

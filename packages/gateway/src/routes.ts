@@ -1,0 +1,127 @@
+import { type Http, Problem } from '@gatehouse/kit'
+import type { Decision, Identifier, Limiter, Policy } from '@gatehouse/limiter'
+import { Type } from 'typebox'
+import { countedAddress, parseAddress } from './address.ts'
+import type { ContextTokens } from './context-token.ts'
+import type { Limits } from './limits.ts'
+import { unlimited } from './route-rule.ts'
+import { decisionAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
+
+/** Where upstreams read the keys that context tokens are signed with. */
+export const contextKeysPath = '/.well-known/gatehouse-context.json'
+/** What an operator needs to look at limits and change them. */
+export const operatorScope = 'admin:limits'
+
+export interface RouteParts {
+  readonly limiter: Limiter
+  readonly contextTokens: ContextTokens
+  limits(): Limits
+}
+
+/** Every endpoint of the gateway's own on one screen. */
+export async function routes(http: Http, { limiter, contextTokens, limits }: RouteParts): Promise<void> {
+  const contextKeys = {
+    tags: ['gateway'],
+    summary: 'The keys that context tokens for upstreams are signed with (RFC 7517)',
+    security: [],
+    response: { 200: Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }) },
+  }
+  const exempt = { gatewayRule: { path: contextKeysPath, public: true, policy: unlimited } }
+  http.get(contextKeysPath, { schema: contextKeys, config: exempt }, async (_request, reply) => {
+    reply.header('cache-control', 'public, max-age=300')
+    return { keys: contextTokens.keys() }
+  })
+
+  const operators = { tags: ['limits'], security: [{ bearer: [operatorScope] }] }
+  const config = { gatewayRule: { path: '/admin/v1/limits*', scope: operatorScope } }
+  const path = '/admin/v1/limits/:policy/:kind/:id'
+
+  const list = { ...operators, summary: 'Every tier and policy', response: { 200: limitsAnswer } }
+  http.get('/admin/v1/limits', { schema: list, config }, async () => listed(limits()))
+
+  const peek = {
+    ...operators,
+    summary: 'How the next request would fare; takes nothing',
+    params: whoseLimit,
+    response: { 200: decisionAnswer },
+  }
+  http.get(path, { schema: peek, config }, async ({ params }) =>
+    told(await limiter.peek(policyOf(limits(), params.policy), whose(params))),
+  )
+
+  const reset = {
+    ...operators,
+    summary: 'Forget what was used up of the current windows',
+    params: whoseLimit,
+    response: { 204: Type.Null() },
+  }
+  http.delete(path, { schema: reset, config }, async ({ params }, reply) => {
+    await limiter.reset(policyOf(limits(), params.policy), whose(params))
+    return reply.code(204).send(null)
+  })
+
+  const grant = {
+    ...operators,
+    summary: 'Give requests back to the current windows',
+    params: whoseLimit,
+    body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
+    response: { 200: decisionAnswer },
+  }
+  http.post(`${path}/grant`, { schema: grant, config }, async ({ params, body }) =>
+    told(await limiter.grant(policyOf(limits(), params.policy), whose(params), body.amount)),
+  )
+}
+
+function policyOf({ tiers, policies }: Limits, name: string): Policy {
+  const policy = tiers.get(name) ?? policies.get(name)
+  if (policy) return policy
+  throw new Problem(
+    404,
+    `There is no tier or policy "${name}"; there are ${[...tiers.keys(), ...policies.keys()].join(', ')}.`,
+  )
+}
+
+/** An address is counted as requests from it are. */
+function whose({ kind, id }: { readonly kind: string; readonly id: string }): Identifier {
+  const address = kind === 'ip' ? parseAddress(id) : undefined
+  return { kind, id: address ? countedAddress(address) : id }
+}
+
+function listed({ tiers, policies, lowest }: Limits) {
+  const rulesOf = ({ rules }: Policy) =>
+    rules.map(({ name, algorithm, limit, windowMs, shadow }) => ({
+      name,
+      algorithm,
+      limit,
+      window_seconds: windowMs / 1000,
+      shadow,
+    }))
+  const entry = (policy: Policy) => ({
+    name: policy.name,
+    failure_mode: policy.failureMode,
+    mode: policy.advisory ? ('hybrid' as const) : ('exact' as const),
+    quota: policy.quota,
+    rules: rulesOf(policy),
+  })
+  return { lowest, tiers: [...tiers.values()].map(entry), policies: [...policies.values()].map(entry) }
+}
+
+function told({ allowed, limit, remaining, resetAt, retryAfterSeconds, source, rules }: Decision) {
+  return {
+    allowed,
+    limit,
+    remaining,
+    reset: Math.ceil(resetAt / 1000),
+    retry_after: retryAfterSeconds,
+    source,
+    rules: rules.map((rule) => ({
+      name: rule.name,
+      allowed: rule.allowed,
+      shadow: rule.shadow,
+      limit: rule.limit,
+      remaining: rule.remaining,
+      reset: Math.ceil(rule.resetAt / 1000),
+      retry_after: rule.retryAfterSeconds,
+    })),
+  }
+}

@@ -70,6 +70,6 @@ export class BearerError extends Error {
 }
 
 /** A token that is refused with 401 `invalid_token`. */
-export function invalidToken(reason: BearerErrorReason, cause?: unknown): BearerError {
-  return new BearerError('invalid_token', reason, { cause })
+export function invalidToken(reason: BearerErrorReason): BearerError {
+  return new BearerError('invalid_token', reason)
 }

@@ -8,7 +8,11 @@ export interface Jwk {
   readonly kid?: string
   readonly alg?: string
   readonly use?: string
+  readonly n?: string
+  readonly e?: string
   readonly crv?: string
+  readonly x?: string
+  readonly y?: string
 }
 
 /** One imported key with one algorithm. */
@@ -68,10 +72,15 @@ function importKey(jwk: JsonObject, allowed: readonly AlgorithmName[]): Verifica
 function publicKey(jwk: JsonObject): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: 'jwk' })
-    const bits = key.asymmetricKeyDetails?.modulusLength
-    const sound = bits === undefined || (bits >= smallestModulusBits && bits <= largestModulusBits)
-    return sound ? key : undefined
+    return isSound(key) ? key : undefined
   } catch {
     return undefined
   }
+}
+
+/** Of RSA keys: neither so small that it can be factored, nor so large that it stalls us, and with a real exponent. */
+function isSound(key: KeyObject): boolean {
+  const { modulusLength: bits, publicExponent: exponent } = key.asymmetricKeyDetails ?? {}
+  if (bits === undefined || exponent === undefined) return key.asymmetricKeyType !== 'rsa'
+  return bits >= smallestModulusBits && bits <= largestModulusBits && exponent >= 3n && exponent % 2n === 1n
 }

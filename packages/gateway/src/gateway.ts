@@ -1,6 +1,7 @@
 import type { Bearer } from '@gatehouse/bearer'
 import type { Clock, Http, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Decision, Identifier, IetfFields, Limiter } from '@gatehouse/limiter'
+import type { FastifyRequest } from 'fastify'
 import { createAdmission } from './admission.ts'
 import { createApiKeys, type ResolveApiKey } from './api-key.ts'
 import type { Authenticate } from './authenticate.ts'
@@ -50,6 +51,8 @@ export interface Gateway {
    * Rejects with RangeError when there is no policy of that name.
    */
   limit(policy: string, identifier: Identifier): Promise<Decision>
+  /** Who a request comes from, as addresses are counted: through trusted proxies only, IPv6 by its /64. */
+  addressOf(request: Pick<FastifyRequest, 'raw'>): string
   /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
   /** Closes the connections to upstreams, once what is under way is done. */
@@ -83,6 +86,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       metrics.decided(name, decision)
       return decision
     },
+    addressOf: ({ raw }) => identify.anonymous(raw).identifier.id,
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {

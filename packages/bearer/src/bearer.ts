@@ -4,7 +4,7 @@ import { BearerError, invalidToken } from './bearer-error.ts'
 import { RecentCache, type Weighed } from './cache.ts'
 import { type Caller, hasScope } from './caller.ts'
 import { checkTimes } from './claims.ts'
-import { parseCompact } from './compact.ts'
+import { looksLikeJwt, parseCompact } from './compact.ts'
 import { IssuerKeys } from './jwks.ts'
 import type { KeySet, VerificationKey } from './key-set.ts'
 import { type BearerOptions, type Settings, settingsOf } from './options.ts'
@@ -77,7 +77,14 @@ class TokenCheck implements Bearer {
   authenticate(credentials: Credentials, demand?: Demand): Caller | Promise<Caller> {
     const token = bearerToken(credentials)
     if (token.length > longestToken) throw invalidToken('too_long')
-    const now = this.#settings.clock.now()
+    const { clock, introspection, expected } = this.#settings
+    const now = clock.now()
+    if (introspection !== undefined && !looksLikeJwt(token)) {
+      const asked = introspection.verify(token, expected)
+      return asked instanceof Promise
+        ? asked.then((told) => this.#admit(told, demand, now))
+        : this.#admit(asked, demand, now)
+    }
     const keys = this.#keys.current(now)
     if (keys instanceof Promise) return keys.then((set) => this.#check(token, demand, set, now))
     return this.#check(token, demand, keys, now)

@@ -3,6 +3,7 @@ import type { Caller } from './caller.ts'
 import type { Expectation } from './claims.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { defaultExchange, endpointUrl } from './fetch-json.ts'
+import type { Introspection } from './introspection.ts'
 import type { IssuerKeysOptions } from './jwks.ts'
 import type { Jwk } from './key-set.ts'
 import { inProcessKeys, type KeySource } from './key-source.ts'
@@ -35,6 +36,8 @@ export interface BearerOptions {
   /** Most tokens remembered; default 10000. */
   readonly cacheEntries?: number
   readonly revocations?: RevocationList
+  /** For opaque tokens; without it they are refused. */
+  readonly introspection?: Introspection
   readonly clock?: Clock
   readonly observer?: BearerObserver
   /** Instead of the global `fetch`, for proxies and certificates of one's own. */
@@ -47,6 +50,7 @@ export interface Settings {
   readonly keys: IssuerKeysOptions
   readonly cache: { readonly entries: number; readonly weight: number }
   readonly revocations: RevocationList | undefined
+  readonly introspection: Introspection | undefined
   readonly clock: Clock
   readonly observer: BearerObserver
 }
@@ -74,6 +78,7 @@ export function settingsOf(options: BearerOptions): Settings {
     keys: { source: keySource(options), algorithms: algorithmsOf(options.algorithms), clock, observer, staleForMs },
     cache: { entries, weight: cacheWeight },
     revocations: options.revocations,
+    introspection: options.introspection,
     clock,
     observer,
   }

@@ -1,3 +1,4 @@
+import { authenticatedForm, type ClientAuthentication } from './client-authentication.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { defaultExchange, type Exchange, endpointUrl, fetchJson } from './fetch-json.ts'
 import { isJsonObject } from './strict-json.ts'
@@ -10,18 +11,13 @@ export interface ServiceToken {
   discard(token: string): void
 }
 
-export interface ServiceTokenOptions {
+export interface ServiceTokenOptions extends ClientAuthentication {
   /** https, or http on loopback. */
   readonly tokenEndpoint: string
-  readonly clientId: string
-  /** The secret, or where it is kept. */
-  readonly clientSecret: string | (() => string)
   /** Space-separated. */
   readonly scope?: string
   /** The resource server that the token is for (RFC 8707). */
   readonly resource?: string
-  /** Default `client_secret_post`. */
-  readonly authentication?: 'client_secret_post' | 'client_secret_basic'
   readonly allowInsecureHttp?: boolean
   readonly clock?: Clock
   readonly fetch?: typeof globalThis.fetch
@@ -102,8 +98,13 @@ class ClientCredentials implements ServiceToken {
   }
 
   async #request(now: number): Promise<Held> {
-    const { headers, body } = credentialsRequest(this.#options)
-    const answer = await fetchJson(this.#endpoint, { method: 'POST', headers, body }, this.#exchange)
+    const { scope, resource } = this.#options
+    const fields = {
+      grant_type: 'client_credentials',
+      ...(scope === undefined ? {} : { scope }),
+      ...(resource === undefined ? {} : { resource }),
+    }
+    const answer = await fetchJson(this.#endpoint, authenticatedForm(this.#options, fields), this.#exchange)
     if (answer.status !== 200 || !isJsonObject(answer.body)) {
       throw new Error(`the token endpoint answered ${answer.status}${oauthError(answer.body)}, 200 was expected`)
     }
@@ -114,28 +115,6 @@ class ClientCredentials implements ServiceToken {
     const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : presumedLifeSeconds) * 1000
     return { token, renewAt: now + lifeMs - Math.min(lifeMs * renewPart, longestRenewMs), expiresAt: now + lifeMs }
   }
-}
-
-function credentialsRequest(options: ServiceTokenOptions): { headers: Headers; body: URLSearchParams } {
-  const { clientId, clientSecret, scope, resource } = options
-  const secret = typeof clientSecret === 'string' ? clientSecret : clientSecret()
-  const headers = new Headers({ accept: 'application/json' })
-  const body = new URLSearchParams({ grant_type: 'client_credentials' })
-  if (options.authentication === 'client_secret_basic') {
-    headers.set('authorization', basicAuthorization(clientId, secret))
-  } else {
-    body.set('client_id', clientId)
-    body.set('client_secret', secret)
-  }
-  if (scope !== undefined) body.set('scope', scope)
-  if (resource !== undefined) body.set('resource', resource)
-  return { headers, body }
-}
-
-/** Id and secret are form-encoded first (RFC 6749 §2.3.1). */
-function basicAuthorization(clientId: string, secret: string): string {
-  const encoded = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
-  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
 }
 
 /** The RFC 6749 §5.2 error word, when there is one; nothing else of the answer is repeated. */

@@ -27,6 +27,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The same object, frozen through and through. */
+export function frozen(value: JsonObject): JsonObject {
+  freezeAndCount(value)
+  return value
+}
+
 /** Members as written. The text is known to be JSON, where a string followed by a colon is always a member's name. */
 function membersInText(text: string): number {
   let count = 0

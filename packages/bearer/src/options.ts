@@ -2,6 +2,7 @@ import { type AlgorithmName, algorithmNames, defaultAlgorithms, isAlgorithmName 
 import type { Caller } from './caller.ts'
 import type { Expectation } from './claims.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { discoveredJwksUri } from './discovery.ts'
 import { defaultExchange, endpointUrl } from './fetch-json.ts'
 import type { Introspection } from './introspection.ts'
 import type { IssuerKeysOptions } from './jwks.ts'
@@ -21,9 +22,9 @@ export interface BearerOptions {
   readonly issuer: string
   /** `aud` must name this, or one of these. */
   readonly audience: string | readonly string[]
-  /** The issuer's public keys, from the same process. Either this or `jwksUri`. */
+  /** The issuer's public keys, from the same process. */
   readonly keys?: readonly Jwk[] | (() => readonly Jwk[] | Promise<readonly Jwk[]>)
-  /** Address of the issuer's JWK Set; https, or http on loopback. */
+  /** Address of the issuer's JWK Set; https, or http on loopback. Without it and `keys` the issuer's metadata tells. */
   readonly jwksUri?: string
   /** Allows http to other machines, for networks that are private by other means. */
   readonly allowInsecureHttp?: boolean
@@ -85,11 +86,12 @@ export function settingsOf(options: BearerOptions): Settings {
 }
 
 function keySource(options: BearerOptions): KeySource {
-  const { keys, jwksUri } = options
-  if ((keys === undefined) === (jwksUri === undefined)) throw new TypeError('either keys or jwksUri must be given')
+  const { issuer, keys, jwksUri, allowInsecureHttp = false } = options
+  if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys or jwksUri must be given, not both')
   if (keys !== undefined) return inProcessKeys(typeof keys === 'function' ? keys : () => keys)
-  const url = endpointUrl('jwksUri', jwksUri ?? '', options.allowInsecureHttp)
   const exchange = options.fetch === undefined ? defaultExchange : { ...defaultExchange, fetch: options.fetch }
+  if (jwksUri === undefined) return remoteKeys(discoveredJwksUri(issuer, allowInsecureHttp, exchange), exchange)
+  const url = endpointUrl('jwksUri', jwksUri, allowInsecureHttp)
   return remoteKeys(async () => url, exchange)
 }
 

@@ -49,7 +49,7 @@ export function callerOf(claims: JsonObject, expiresAt: number): Caller {
 }
 
 /** The names in a space-separated scope (RFC 6749 §3.3). */
-export function scopeNames(scope: string | undefined): string[] {
+function scopeNames(scope: string | undefined): string[] {
   return scope === undefined ? [] : scope.split(' ').filter((name) => name !== '')
 }
 

@@ -1,3 +1,4 @@
+import { elapsedMs } from './algorithms/window.ts'
 import type { Policy } from './policy.ts'
 import { remaining, resetAt, waitMs } from './reading.ts'
 import type { CountedRule } from './rule.ts'
@@ -54,7 +55,7 @@ export function uncounted(policy: Policy, allowed: boolean, now: number, retryAf
       limit: rule.limit,
       remaining: allowed ? rule.limit : 0,
       windowMs: rule.windowMs,
-      resetAt: now - (now % rule.windowMs) + rule.windowMs,
+      resetAt: now - elapsedMs(now, rule.windowMs) + rule.windowMs,
       retryAfterSeconds: allowed || rule.shadow ? 0 : retryAfterSeconds,
     }),
   )
@@ -64,18 +65,14 @@ export function uncounted(policy: Policy, allowed: boolean, now: number, retryAf
   return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
 }
 
-/** Works out what most callers ask for at once, and the rules one by one only when somebody looks. */
+/** Works its parts out when somebody looks: many callers ask for `allowed` alone. */
 class CountedDecision implements Decision {
-  readonly allowed: boolean
-  readonly limit: number
-  readonly remaining: number
-  readonly resetAt: number
-  readonly retryAfterSeconds: number
-  readonly now: number
   readonly policy: Policy
   readonly source: Source
+  readonly allowed: boolean
   readonly #taken: Taken
   readonly #cost: number
+  #tightest = -1
 
   constructor(policy: Policy, taken: Taken, cost: number, source: Source) {
     this.policy = policy
@@ -83,16 +80,26 @@ class CountedDecision implements Decision {
     this.allowed = taken.allowed
     this.#taken = taken
     this.#cost = cost
-    const { counters, now } = taken
-    this.now = now
-    const at = taken.allowed ? smallestShare(policy, counters, now) : longestWait(policy, counters, cost, now)
-    const rule = ruleAt(policy, at)
-    const a = counters[2 * at] ?? 0
-    const b = counters[2 * at + 1] ?? 0
-    this.limit = rule.limit
-    this.remaining = remaining(rule, a, b, now)
-    this.resetAt = resetAt(rule, a, b, now)
-    this.retryAfterSeconds = taken.allowed ? 0 : retrySeconds(rule, a, b, cost, now)
+  }
+
+  get now(): number {
+    return this.#taken.now
+  }
+
+  get limit(): number {
+    return ruleAt(this.policy, this.#tightestRule()).limit
+  }
+
+  get remaining(): number {
+    return this.#read(remaining)
+  }
+
+  get resetAt(): number {
+    return this.#read(resetAt)
+  }
+
+  get retryAfterSeconds(): number {
+    return this.allowed ? 0 : this.#read((rule, a, b, now) => retrySeconds(rule, a, b, this.#cost, now))
   }
 
   get rules(): readonly RuleDecision[] {
@@ -112,6 +119,22 @@ class CountedDecision implements Decision {
         retryAfterSeconds: within ? 0 : retrySeconds(rule, a, b, this.#cost, now),
       }
     })
+  }
+
+  #read(reading: (rule: CountedRule, a: number, b: number, now: number) => number): number {
+    const { counters, now } = this.#taken
+    const at = this.#tightestRule()
+    return reading(ruleAt(this.policy, at), counters[2 * at] ?? 0, counters[2 * at + 1] ?? 0, now)
+  }
+
+  #tightestRule(): number {
+    if (this.#tightest < 0) {
+      const { counters, now } = this.#taken
+      this.#tightest = this.allowed
+        ? smallestShare(this.policy, counters, now)
+        : longestWait(this.policy, counters, this.#cost, now)
+    }
+    return this.#tightest
   }
 }
 

@@ -1,3 +1,4 @@
+import { windowIndex } from './algorithms/window.ts'
 import type { BreakerState } from './breaker.ts'
 import type { Decision, RuleDecision, Source } from './decision.ts'
 import { counterKey, type Identifier } from './key.ts'
@@ -43,7 +44,7 @@ export function explain(identifier: Identifier, decision: Decision, breaker: Bre
 function keysOf(rule: CountedRule, identifier: Identifier, now: number): string[] {
   const key = counterKey(rule.scope, identifier)
   if (rule.algorithm === 'token-bucket') return [`${key}:bucket`]
-  const index = Math.floor(now / rule.windowMs)
+  const index = windowIndex(now, rule.windowMs)
   return rule.algorithm === 'fixed-window' ? [`${key}:${index}`] : [`${key}:${index - 1}`, `${key}:${index}`]
 }
 

@@ -1,6 +1,7 @@
 import * as fixedWindow from './algorithms/fixed-window.ts'
 import * as slidingWindow from './algorithms/sliding-window.ts'
 import * as tokenBucket from './algorithms/token-bucket.ts'
+import { elapsedMs } from './algorithms/window.ts'
 import type { CountedRule } from './rule.ts'
 
 /*
@@ -11,7 +12,7 @@ import type { CountedRule } from './rule.ts'
 /** Whether a request of `cost` is within the rule. */
 export function admits(rule: CountedRule, a: number, b: number, cost: number, now: number): boolean {
   if (rule.algorithm === 'sliding-window')
-    return slidingWindow.admits(a, b, now % rule.windowMs, rule.windowMs, rule.limit, cost)
+    return slidingWindow.admits(a, b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit, cost)
   if (rule.algorithm === 'fixed-window') return fixedWindow.admits(b, rule.limit, cost)
   return tokenBucket.admits(tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs), cost)
 }
@@ -19,7 +20,7 @@ export function admits(rule: CountedRule, a: number, b: number, cost: number, no
 /** Requests of cost 1 that still fit. */
 export function remaining(rule: CountedRule, a: number, b: number, now: number): number {
   if (rule.algorithm === 'sliding-window')
-    return slidingWindow.remaining(a, b, now % rule.windowMs, rule.windowMs, rule.limit)
+    return slidingWindow.remaining(a, b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit)
   if (rule.algorithm === 'fixed-window') return fixedWindow.remaining(b, rule.limit)
   return tokenBucket.remaining(tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs))
 }
@@ -27,16 +28,16 @@ export function remaining(rule: CountedRule, a: number, b: number, now: number):
 /** Milliseconds until a lone request of `cost` is admitted; 0 when it fits now. */
 export function waitMs(rule: CountedRule, a: number, b: number, cost: number, now: number): number {
   if (rule.algorithm === 'sliding-window')
-    return slidingWindow.waitMs(a, b, now % rule.windowMs, rule.windowMs, rule.limit, cost)
+    return slidingWindow.waitMs(a, b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit, cost)
   if (rule.algorithm === 'fixed-window')
-    return fixedWindow.waitMs(b, now % rule.windowMs, rule.windowMs, rule.limit, cost)
+    return fixedWindow.waitMs(b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit, cost)
   const tokens = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs)
   return tokenBucket.waitMs(tokens, rule.limit, rule.refillPerMs, cost)
 }
 
 /** When the next window begins, or the bucket is full, in Unix milliseconds. */
 export function resetAt(rule: CountedRule, a: number, b: number, now: number): number {
-  if (rule.algorithm !== 'token-bucket') return now - (now % rule.windowMs) + rule.windowMs
+  if (rule.algorithm !== 'token-bucket') return now - elapsedMs(now, rule.windowMs) + rule.windowMs
   const tokens = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs)
   return now + tokenBucket.fullMs(tokens, rule.limit, rule.refillPerMs)
 }

@@ -28,8 +28,9 @@ export class BucketColumn implements CounterColumn {
     this.#cells[slot * 2] = Math.min(rule.limit, (this.#cells[slot * 2] ?? 0) - cost)
   }
 
-  read(slot: number, _rule: CountedRule, into: number[]): void {
-    into.push(this.#cells[slot * 2] ?? 0, (this.#cells[slot * 2 + 1] ?? 1) - 1)
+  read(slot: number, _rule: CountedRule, into: number[], place: number): void {
+    into[place] = this.#cells[slot * 2] ?? 0
+    into[place + 1] = (this.#cells[slot * 2 + 1] ?? 1) - 1
   }
 
   write(slot: number, _rule: CountedRule, a: number, b: number): void {

@@ -1,4 +1,5 @@
 import * as slidingWindow from '../algorithms/sliding-window.ts'
+import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 
 const rows = 4
 const width = 8192
@@ -34,11 +35,11 @@ export class Sketch {
 
   admits(id: string, limit: number, cost: number, now: number): boolean {
     const [prev, cur] = this.read(id, now)
-    return slidingWindow.admits(prev, cur, now % this.#windowMs, this.#windowMs, limit, cost)
+    return slidingWindow.admits(prev, cur, elapsedMs(now, this.#windowMs), this.#windowMs, limit, cost)
   }
 
   #turnTo(now: number): void {
-    const index = Math.floor(now / this.#windowMs)
+    const index = windowIndex(now, this.#windowMs)
     if (index <= this.#index) return
     const behind = index - this.#index
     this.#index = index

@@ -76,16 +76,19 @@ class ColumnStore implements MemoryStore {
     const { columns } = plan
     let violated = 0
     let allowed = true
-    rules.forEach((rule, i) => {
-      if (columns[i]?.fits(slot, rule, cost, now)) return
+    // Plain loops: this is the path of every check.
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]
+      if (rule === undefined || columns[i]?.fits(slot, rule, cost, now)) continue
       violated |= 1 << i
       allowed &&= rule.shadow
-    })
-    rules.forEach((rule, i) => {
+    }
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]
       // A fixed window is incremented first, so it counts also what it rejects itself.
-      const takes = violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed
-      if (takes) columns[i]?.take(slot, rule, cost)
-    })
+      if (rule !== undefined && (violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed))
+        columns[i]?.take(slot, rule, cost)
+    }
     return { allowed, violated, counters: read(plan, slot), now }
   }
 
@@ -185,10 +188,11 @@ function look(plan: Plan, slot: number, now: number): Taken {
 }
 
 function read({ policy, columns }: Plan, slot: number): number[] {
-  const counters: number[] = []
-  for (let i = 0; i < columns.length; i++) {
-    const rule = policy.rules[i]
-    if (rule !== undefined) columns[i]?.read(slot, rule, counters)
+  const { rules } = policy
+  const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i]
+    if (rule !== undefined) columns[i]?.read(slot, rule, counters, 2 * i)
   }
   return counters
 }

@@ -1,6 +1,7 @@
 import type { CountedRule } from '../rule.ts'
 import { BucketColumn } from './bucket-column.ts'
 import type { Column, CounterColumn } from './column.ts'
+import { WindowCells } from './window-cells.ts'
 import { WindowColumn } from './window-column.ts'
 
 const firstCapacity = 1024
@@ -15,6 +16,7 @@ export class Table {
   readonly #slots = new Map<string, number>()
   readonly #ids: (string | undefined)[] = []
   readonly #free: number[] = []
+  readonly #windows = new WindowCells()
   readonly #columns: Column[] = []
   readonly #counters = new Map<string, CounterColumn>()
   readonly #maxKeys: number
@@ -36,7 +38,8 @@ export class Table {
   counters(rule: CountedRule): CounterColumn {
     let column = this.#counters.get(rule.family)
     if (!column) {
-      column = rule.algorithm === 'token-bucket' ? new BucketColumn(rule) : new WindowColumn(rule.windowMs)
+      column =
+        rule.algorithm === 'token-bucket' ? new BucketColumn(rule) : new WindowColumn(rule.windowMs, this.#windows)
       this.#counters.set(rule.family, column)
       this.adopt(column)
     }
@@ -85,6 +88,7 @@ export class Table {
 
   #grow(): void {
     this.#capacity = Math.min(this.#maxKeys, Math.max(firstCapacity, this.#capacity * 2))
+    this.#windows.grow(this.#capacity)
     for (const column of this.#columns) column.grow(this.#capacity)
   }
 

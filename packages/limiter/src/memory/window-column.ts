@@ -1,22 +1,29 @@
 import * as fixedWindow from '../algorithms/fixed-window.ts'
 import * as slidingWindow from '../algorithms/sliding-window.ts'
+import { windowIndex } from '../algorithms/window.ts'
 import type { CountedRule } from '../rule.ts'
 import type { CounterColumn } from './column.ts'
+import type { WindowCells } from './window-cells.ts'
 
 const highestCount = 2 ** 31 - 1
 
-/** Counts of windows of one length, three 32-bit numbers a slot: window index, previous count, current count. */
+/** Counts of windows of one length: for each slot the window's index, the previous and the current count. */
 export class WindowColumn implements CounterColumn {
   readonly #windowMs: number
-  #cells = new Int32Array(0)
+  readonly #block: WindowCells
+  readonly #offset: number
   /** The window of the time last seen: its index, of which 32 bits are kept, and its start. */
   #index = 0
   #startMs = Number.NaN
+  /** Where the slot of the last `fits` lies. */
+  #at = 0
   /** The smallest limit counted here: what reaches it counts as a block. */
   #smallestLimit = Number.POSITIVE_INFINITY
 
-  constructor(windowMs: number) {
+  constructor(windowMs: number, block: WindowCells) {
     this.#windowMs = windowMs
+    this.#block = block
+    this.#offset = block.addWindow()
   }
 
   serve(rule: CountedRule): void {
@@ -26,68 +33,83 @@ export class WindowColumn implements CounterColumn {
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean {
     const elapsed = this.#turnTo(now)
     const at = this.#roll(slot)
-    const cur = this.#cells[at + 2] ?? 0
+    this.#at = at
+    const { cells } = this.#block
+    const cur = cells[at + 2] ?? 0
     if (rule.algorithm === 'fixed-window') return fixedWindow.admits(cur, rule.limit, cost)
-    return slidingWindow.admits(this.#cells[at + 1] ?? 0, cur, elapsed, rule.windowMs, rule.limit, cost)
+    return slidingWindow.admits(cells[at + 1] ?? 0, cur, elapsed, rule.windowMs, rule.limit, cost)
   }
 
-  take(slot: number, _rule: CountedRule, cost: number): void {
-    const at = slot * 3 + 2
-    this.#cells[at] = Math.min(highestCount, (this.#cells[at] ?? 0) + cost)
+  take(_slot: number, _rule: CountedRule, cost: number): void {
+    const { cells } = this.#block
+    const at = this.#at + 2
+    cells[at] = Math.min(highestCount, (cells[at] ?? 0) + cost)
   }
 
-  read(slot: number, rule: CountedRule, into: number[]): void {
-    const at = slot * 3
-    into.push(rule.algorithm === 'fixed-window' ? 0 : (this.#cells[at + 1] ?? 0), this.#cells[at + 2] ?? 0)
+  read(_slot: number, rule: CountedRule, into: number[], place: number): void {
+    const { cells } = this.#block
+    const at = this.#at
+    into[place] = rule.algorithm === 'fixed-window' ? 0 : (cells[at + 1] ?? 0)
+    into[place + 1] = cells[at + 2] ?? 0
   }
 
   write(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
     this.#turnTo(now)
     const at = this.#roll(slot)
-    if (rule.algorithm !== 'fixed-window') this.#cells[at + 1] = Math.min(highestCount, a)
-    this.#cells[at + 2] = Math.min(highestCount, b)
+    if (rule.algorithm !== 'fixed-window') this.#block.cells[at + 1] = Math.min(highestCount, a)
+    this.#block.cells[at + 2] = Math.min(highestCount, b)
   }
 
   raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
     this.#turnTo(now)
     const at = this.#roll(slot)
-    this.write(slot, rule, Math.max(a, this.#cells[at + 1] ?? 0), Math.max(b, this.#cells[at + 2] ?? 0), now)
+    this.write(
+      slot,
+      rule,
+      Math.max(a, this.#block.cells[at + 1] ?? 0),
+      Math.max(b, this.#block.cells[at + 2] ?? 0),
+      now,
+    )
   }
 
   holdsMore(slot: number, rule: CountedRule, a: number, b: number, now: number): boolean {
     this.#turnTo(now)
     const at = this.#roll(slot)
-    return (this.#cells[at + 2] ?? 0) > b || (rule.algorithm !== 'fixed-window' && (this.#cells[at + 1] ?? 0) > a)
+    return (
+      (this.#block.cells[at + 2] ?? 0) > b ||
+      (rule.algorithm !== 'fixed-window' && (this.#block.cells[at + 1] ?? 0) > a)
+    )
   }
 
-  grow(capacity: number): void {
-    const cells = new Int32Array(capacity * 3)
-    cells.set(this.#cells)
-    this.#cells = cells
-  }
+  /** The block of all windows grows by itself. */
+  grow(): void {}
 
   clear(slot: number): void {
-    this.#cells.fill(0, slot * 3, slot * 3 + 3)
+    this.#block.cells.fill(0, this.#place(slot), this.#place(slot) + 3)
   }
 
   idle(slot: number, now: number): boolean {
     this.#turnTo(now)
     const at = this.#roll(slot)
-    return this.#cells[at + 1] === 0 && this.#cells[at + 2] === 0
+    return this.#block.cells[at + 1] === 0 && this.#block.cells[at + 2] === 0
   }
 
   blocks(slot: number, now: number): boolean {
     const elapsed = this.#turnTo(now)
     const at = this.#roll(slot)
-    const [prev = 0, cur = 0] = [this.#cells[at + 1], this.#cells[at + 2]]
+    const [prev = 0, cur = 0] = [this.#block.cells[at + 1], this.#block.cells[at + 2]]
     return !slidingWindow.admits(prev, cur, elapsed, this.#windowMs, this.#smallestLimit, 1)
+  }
+
+  #place(slot: number): number {
+    return slot * this.#block.stride + this.#offset
   }
 
   /** Turns to the window of `now` and answers the milliseconds elapsed in it. */
   #turnTo(now: number): number {
     const elapsed = now - this.#startMs
     if (elapsed >= 0 && elapsed < this.#windowMs) return elapsed
-    const index = Math.floor(now / this.#windowMs)
+    const index = windowIndex(now, this.#windowMs)
     this.#index = index | 0
     this.#startMs = index * this.#windowMs
     return now - this.#startMs
@@ -95,8 +117,8 @@ export class WindowColumn implements CounterColumn {
 
   /** Moves a slot's counts to the window turned to, and answers where they are. A clock that went back moves nothing. */
   #roll(slot: number): number {
-    const cells = this.#cells
-    const at = slot * 3
+    const { cells } = this.#block
+    const at = this.#place(slot)
     const behind = (this.#index - (cells[at] ?? 0)) | 0
     if (behind === 0) return at
     if (behind === 1) cells[at + 1] = cells[at + 2] ?? 0

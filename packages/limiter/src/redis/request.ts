@@ -1,3 +1,4 @@
+import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import { counterKey, type Identifier, type KeyTag } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
@@ -72,7 +73,7 @@ function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag:
 
 function suffixesOf(rule: CountedRule, now: number): string[] {
   if (rule.algorithm === 'token-bucket') return [':bucket']
-  const index = Math.floor(now / rule.windowMs)
+  const index = windowIndex(now, rule.windowMs)
   return rule.algorithm === 'fixed-window' ? [`:${index}`] : [`:${index - 1}`, `:${index}`]
 }
 
@@ -82,7 +83,7 @@ function ruleArguments(rule: CountedRule, now: number): string[] {
     algorithmNumber[rule.algorithm],
     rule.limit,
     bucket ? rule.refillPerMs : rule.windowMs,
-    bucket ? now : now % rule.windowMs,
+    bucket ? now : elapsedMs(now, rule.windowMs),
     rule.expiryMs,
     rule.shadow ? 1 : 0,
   ].map(String)

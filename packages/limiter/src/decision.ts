@@ -99,7 +99,9 @@ class CountedDecision implements Decision {
   }
 
   get retryAfterSeconds(): number {
-    return this.allowed ? 0 : this.#read((rule, a, b, now) => retrySeconds(rule, a, b, this.#cost, now))
+    if (this.allowed) return 0
+    if (this.#taken.waitMs !== undefined) return wholeSeconds(this.#taken.waitMs)
+    return this.#read((rule, a, b, now) => retrySeconds(rule, a, b, this.#cost, now))
   }
 
   get rules(): readonly RuleDecision[] {
@@ -145,7 +147,11 @@ function ruleAt(policy: Policy, index: number): CountedRule {
 }
 
 function retrySeconds(rule: CountedRule, a: number, b: number, cost: number, now: number): number {
-  return Math.max(1, Math.ceil(waitMs(rule, a, b, cost, now) / 1000))
+  return wholeSeconds(waitMs(rule, a, b, cost, now))
+}
+
+function wholeSeconds(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1000))
 }
 
 function smallestShare(policy: Policy, counters: readonly number[], now: number): number {

@@ -84,7 +84,7 @@ export class Guard {
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
     const back = policy.rules.map(() => -amount)
     const taken = await this.#patiently(this.store.add(policy, identifier, back, now))
-    this.#mirror.copy(policy, identifier, taken)
+    this.#mirror.copy(policy, identifier, taken, 0)
     return decide(policy, taken, 1, 'store')
   }
 
@@ -102,10 +102,10 @@ export class Guard {
     if (!turn.answered) {
       turn.answered = true
       this.#wayOf(policy).breaker.succeeded()
-      this.#mirror.follow(this.store.generation)
       this.#observer.storeAnswered?.(performance.now() - turn.sentAt)
     }
-    if (this.#mirror.copy(policy, identifier, taken)) return decide(policy, taken, cost, 'store')
+    this.#mirror.follow(this.store.generation)
+    if (this.#mirror.copy(policy, identifier, taken, cost)) return decide(policy, taken, cost, 'store')
     const own = this.#mirror.memory.take(policy, identifier, cost, taken.now)
     this.#observer.healed?.()
     Promise.resolve(this.store.raise(policy, identifier, own.counters, own.now)).catch((error: unknown) =>

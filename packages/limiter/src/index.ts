@@ -1,9 +1,13 @@
+export type { BreakerOptions, BreakerState } from './breaker.ts'
 export { type Clock, coarseClock } from './clock.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
+export type { Explanation, RuleExplanation } from './explain.ts'
+export type { GuardOptions } from './guard.ts'
 export { decisionHeaders, type HeaderOptions, type IetfFields } from './headers.ts'
 export type { Identifier, KeyTag } from './key.ts'
 export { type CheckOptions, createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
+export type { Labels, Observer, Patience } from './observer.ts'
 export {
   definePolicy,
   type FailureMode,
@@ -13,6 +17,8 @@ export {
   type TierOptions,
   tierPolicy,
 } from './policy.ts'
+export { type PolicyBook, policyBook } from './policy-book.ts'
 export { type QuotaExceededProblem, quotaExceededProblem } from './problem.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
+export { shardedStore } from './sharded.ts'
 export type { CounterStore, Taken } from './store.ts'

@@ -78,7 +78,9 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
 
 function checkCost(policy: Policy, cost: number): void {
   if (!Number.isInteger(cost) || cost < 1) throw new RangeError(`a cost is a whole number from 1, not ${cost}`)
-  const rule = policy.rules.find(({ limit, shadow }) => cost > limit && !shadow)
+  const rule = policy.rules.find(({ limit, shadow }) => cost > limit / policy.shards && !shadow)
   if (rule)
-    throw new RangeError(`a cost of ${cost} never fits rule "${rule.name}" of "${policy.name}", limit ${rule.limit}`)
+    throw new RangeError(
+      `a cost of ${cost} never fits rule "${rule.name}" of "${policy.name}", limit ${rule.limit / policy.shards}`,
+    )
 }

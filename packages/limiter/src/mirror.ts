@@ -28,8 +28,8 @@ export class Mirror {
     this.#storeGeneration = storeGeneration
   }
 
-  /** Copies an answer; false, and nothing copied, when the store was found to have lost counts. */
-  copy(policy: Policy, identifier: Identifier, taken: Taken): boolean {
-    return this.memory.copy(policy, identifier, taken, this.#generation)
+  /** Copies an answer that took `cost`; false, and nothing copied, when the store was found to have lost counts. */
+  copy(policy: Policy, identifier: Identifier, taken: Taken, cost: number): boolean {
+    return this.memory.copy(policy, identifier, taken, taken.allowed ? cost : 0, this.#generation)
   }
 }

@@ -10,7 +10,7 @@ export interface PolicyOptions {
   readonly advisory?: boolean
   /** Whether the quota is the region's own or shared by all regions. Default `global`. */
   readonly quota?: 'regional' | 'global'
-  /** Splits each counter of a hot key into so many sub-counters. Default 1. */
+  /** Splits each counter of a hot key into so many sub-counters, when the store is a `shardedStore`. Default 1. */
   readonly shards?: number
   /** Name of the tier, for metrics. Default: the policy's name. */
   readonly tier?: string
@@ -81,7 +81,7 @@ function checked(name: string, rules: readonly CountedRule[], options: PolicyOpt
   if (failureMode === 'closed' && quota === 'regional') throw fault('what fails closed has a global quota')
   if (!Number.isInteger(shards) || shards < 1 || shards > 64)
     throw fault(`shards is a whole number from 1 to 64, not ${shards}`)
-  const tight = rules.find((rule) => rule.limit < shards)
-  if (tight) throw fault(`rule "${tight.name}" is too small to be split into ${shards} shards`)
+  const uneven = rules.find((rule) => rule.limit % shards !== 0)
+  if (uneven) throw fault(`the limit ${uneven.limit} of rule "${uneven.name}" is no multiple of ${shards} shards`)
   return Object.freeze({ name, tier, rules: Object.freeze([...rules]), failureMode, advisory, quota, shards })
 }

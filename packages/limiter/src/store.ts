@@ -12,6 +12,8 @@ export interface Taken {
   readonly counters: readonly number[]
   /** The time the store counted by, in Unix milliseconds. */
   readonly now: number
+  /** Milliseconds until a lone request like this is admitted, where the counters alone do not tell. */
+  readonly waitMs?: number
 }
 
 /**
@@ -32,5 +34,5 @@ export interface CounterStore {
   /** The time this store counts by, when that is not the limiter's. */
   time?(now: number): number
   /** Grows when the store may have lost counters. */
-  readonly generation?: number
+  readonly generation?: number | undefined
 }

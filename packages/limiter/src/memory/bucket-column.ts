@@ -5,6 +5,9 @@ import type { CounterColumn } from './column.ts'
 /** Token buckets, two floats a slot: tokens, and the time they were refilled at plus one; 0 means never touched, full. */
 export class BucketColumn implements CounterColumn {
   #cells = new Float64Array(0)
+  /** Tokens and time of the slot of the last `fits`. */
+  #tokens = 0
+  #time = 0
   /** The smallest bucket counted here: once that is full again, a slot no longer matters. */
   #smallest: CountedRule
 
@@ -17,20 +20,21 @@ export class BucketColumn implements CounterColumn {
   }
 
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean {
-    const at = slot * 2
-    const tokens = this.#tokens(slot, rule, now)
-    this.#cells[at] = tokens
-    this.#cells[at + 1] = Math.max(now + 1, this.#cells[at + 1] ?? 0)
-    return tokenBucket.admits(tokens, cost)
+    this.#tokens = this.#refilled(slot, rule, now)
+    this.#time = Math.max(now, (this.#cells[slot * 2 + 1] ?? 0) - 1)
+    return tokenBucket.admits(this.#tokens, cost)
   }
 
+  /** Only what is taken is written, so that looking changes nothing. */
   take(slot: number, rule: CountedRule, cost: number): void {
-    this.#cells[slot * 2] = Math.min(rule.limit, (this.#cells[slot * 2] ?? 0) - cost)
+    if (cost === 0) return
+    this.#tokens = Math.min(rule.limit, this.#tokens - cost)
+    this.write(slot, rule, this.#tokens, this.#time)
   }
 
-  read(slot: number, _rule: CountedRule, into: number[], place: number): void {
-    into[place] = this.#cells[slot * 2] ?? 0
-    into[place + 1] = (this.#cells[slot * 2 + 1] ?? 1) - 1
+  read(_slot: number, _rule: CountedRule, into: number[], place: number): void {
+    into[place] = this.#tokens
+    into[place + 1] = this.#time
   }
 
   write(slot: number, _rule: CountedRule, a: number, b: number): void {
@@ -55,14 +59,14 @@ export class BucketColumn implements CounterColumn {
   }
 
   idle(slot: number, now: number): boolean {
-    return this.#tokens(slot, this.#smallest, now) >= this.#smallest.limit
+    return this.#refilled(slot, this.#smallest, now) >= this.#smallest.limit
   }
 
   blocks(slot: number, now: number): boolean {
-    return this.#tokens(slot, this.#smallest, now) < 1
+    return this.#refilled(slot, this.#smallest, now) < 1
   }
 
-  #tokens(slot: number, rule: CountedRule, now: number): number {
+  #refilled(slot: number, rule: CountedRule, now: number): number {
     const stamp = this.#cells[slot * 2 + 1] ?? 0
     if (stamp === 0) return rule.limit
     return tokenBucket.refill(this.#cells[slot * 2] ?? 0, stamp - 1, now, rule.limit, rule.refillPerMs)

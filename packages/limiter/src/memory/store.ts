@@ -22,10 +22,11 @@ export interface MemoryStore extends CounterStore {
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
   reset(policy: Policy, identifier: Identifier, now: number): void
   /**
-   * Makes the counters those of another store's answer. When `generation` is new since the last copy and windows here
-   * hold more than the answer, that store has lost counts: nothing is copied and the answer is false.
+   * Makes the counters those of another store's answer, which has just `took` from them. When `generation` is new since
+   * the last copy and windows here hold more than there were, that store has lost counts: nothing is copied and the
+   * answer is false.
    */
-  copy(policy: Policy, identifier: Identifier, answer: Taken, generation: number): boolean
+  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean
   /** Identifiers kept at this moment. */
   readonly size: number
 }
@@ -121,21 +122,18 @@ class ColumnStore implements MemoryStore {
     if (slot !== undefined) for (const column of plan.columns) column.clear(slot)
   }
 
-  copy(policy: Policy, identifier: Identifier, { counters, now }: Taken, generation: number): boolean {
+  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean {
+    const { counters, now } = answer
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
     if (slot === undefined) return true
     const { rules } = policy
-    if (plan.generations.renew(slot, generation) && rules.some((rule, i) => holdsMore(plan, slot, rule, i)))
-      return false
-    rules.forEach((rule, i) => {
-      plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
-    })
-    return true
-
-    function holdsMore({ columns }: Plan, slot: number, rule: Policy['rules'][number], i: number): boolean {
-      return columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now) ?? false
+    if (plan.generations.renew(slot, generation) && holdsMore(plan, slot, answer, took)) return false
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]
+      if (rule) plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
     }
+    return true
   }
 
   #change(policy: Policy, identifier: Identifier, now: number, change: (plan: Plan, slot: number) => void): Taken {
@@ -173,6 +171,13 @@ class ColumnStore implements MemoryStore {
     encodeId(id)
     return plan.table.insert(id, now)
   }
+}
+
+/** Whether any window holds more than an answer did before it took. */
+function holdsMore({ policy, columns }: Plan, slot: number, { counters, now }: Taken, took: number): boolean {
+  return policy.rules.some((rule, i) =>
+    columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, (counters[2 * i + 1] ?? 0) - took, now),
+  )
 }
 
 /** Brings a slot to `now` and tells how a request of cost 1 would fare. */

@@ -1,0 +1,183 @@
+import type { Identifier } from './key.ts'
+import type { Policy } from './policy.ts'
+import { remaining, waitMs } from './reading.ts'
+import type { CounterStore, Taken } from './store.ts'
+
+/**
+ * Splits the counters of policies with `shards` above 1: sub-counter i of m holds its share of every limit and lies under
+ * `<id>#i`, on another slot of a cluster. A check asks one sub-counter, and the others only when that one is used up, so
+ * no more than the limit is ever admitted, and nothing that is left stays out of reach.
+ */
+export function shardedStore(store: CounterStore): CounterStore {
+  return new ShardedStore(store)
+}
+
+interface Shard {
+  readonly policy: Policy
+  readonly identifier: Identifier
+}
+
+class ShardedStore implements CounterStore {
+  readonly #store: CounterStore
+  readonly #policies = new WeakMap<Policy, readonly Policy[]>()
+  #turn = 0
+
+  constructor(store: CounterStore) {
+    this.#store = store
+  }
+
+  get generation(): number | undefined {
+    return this.#store.generation
+  }
+
+  time(now: number): number {
+    return this.#store.time?.(now) ?? now
+  }
+
+  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.take(policy, identifier, cost, now)
+    return this.#takeSplit(policy, identifier, cost, now)
+  }
+
+  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.peek(policy, identifier, now)
+    return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now))
+  }
+
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now)
+    return this.#all(policy, identifier, (shard, i) =>
+      this.#store.add(
+        shard.policy,
+        shard.identifier,
+        amounts.map((amount) => share(amount, policy.shards, i)),
+        now,
+      ),
+    )
+  }
+
+  /** What was remembered is the sum; no more than an equal part of it can be asked back of each sub-counter. */
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)
+    return this.#all(policy, identifier, (shard) =>
+      this.#store.raise(
+        shard.policy,
+        shard.identifier,
+        counters.map((count) => Math.floor(count / policy.shards)),
+        now,
+      ),
+    )
+  }
+
+  async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    for (const shard of this.#shards(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
+  }
+
+  async #takeSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
+    const shards = this.#shards(policy, identifier)
+    const first = this.#turn++ % shards.length
+    const states = new Map<number, Taken>()
+    const tried = await this.#tryAt(shards, first, cost, now, states)
+    if (!tried) {
+      const looks = shards.map(async (shard, i) => {
+        if (i !== first) states.set(i, await this.#store.peek(shard.policy, shard.identifier, now))
+      })
+      await Promise.all(looks)
+      for (const i of byRoom(shards, states, first)) if (await this.#tryAt(shards, i, cost, now, states)) break
+    }
+    return whole(policy, shards, states, cost)
+  }
+
+  async #tryAt(
+    shards: readonly Shard[],
+    i: number,
+    cost: number,
+    now: number,
+    states: Map<number, Taken>,
+  ): Promise<boolean> {
+    const shard = shards[i]
+    if (shard === undefined) return false
+    const taken = await this.#store.take(shard.policy, shard.identifier, cost, now)
+    states.set(i, taken)
+    return taken.allowed
+  }
+
+  async #all(
+    policy: Policy,
+    identifier: Identifier,
+    ask: (shard: Shard, i: number) => Taken | Promise<Taken>,
+  ): Promise<Taken> {
+    const shards = this.#shards(policy, identifier)
+    const answers = await Promise.all(shards.map(ask))
+    return whole(policy, shards, new Map(answers.entries()), 1)
+  }
+
+  #shards(policy: Policy, identifier: Identifier): readonly Shard[] {
+    let policies = this.#policies.get(policy)
+    if (!policies) {
+      policies = Array.from({ length: policy.shards }, () => shardPolicy(policy))
+      this.#policies.set(policy, policies)
+    }
+    return policies.map((part, i) => ({ policy: part, identifier: { ...identifier, id: `${identifier.id}#${i}` } }))
+  }
+}
+
+function shardPolicy(policy: Policy): Policy {
+  const rules = policy.rules.map((rule) => ({
+    ...rule,
+    limit: rule.limit / policy.shards,
+    refillPerMs: rule.refillPerMs / policy.shards,
+  }))
+  return Object.freeze({ ...policy, rules, shards: 1 })
+}
+
+/** An amount in whole parts. */
+function share(amount: number, shards: number, i: number): number {
+  const part = Math.trunc(amount / shards)
+  return i === 0 ? amount - part * (shards - 1) : part
+}
+
+/** Sub-counters in the order of what is left in them, most first, without the one already tried. */
+function byRoom(shards: readonly Shard[], states: ReadonlyMap<number, Taken>, tried: number): number[] {
+  const room = (i: number): number => {
+    const [shard, state] = [shards[i], states.get(i)]
+    if (!shard || !state?.allowed) return 0
+    return Math.min(
+      ...shard.policy.rules.map((rule, r) =>
+        remaining(rule, state.counters[2 * r] ?? 0, state.counters[2 * r + 1] ?? 0, state.now),
+      ),
+    )
+  }
+  return [...shards.keys()].filter((i) => i !== tried && room(i) > 0).sort((a, b) => room(b) - room(a))
+}
+
+/**
+ * The sum of the sub-counters. Where only some were asked, they stand for all: what remains is then an estimate. A
+ * rejected request waits for the first sub-counter that will admit it.
+ */
+function whole(policy: Policy, shards: readonly Shard[], states: ReadonlyMap<number, Taken>, cost: number): Taken {
+  const answers = [...states.values()]
+  const allowed = answers.some((answer) => answer.allowed)
+  const scale = allowed ? policy.shards / answers.length : 1
+  const counters = policy.rules.flatMap((rule, r) => {
+    const sum = (at: number): number => answers.reduce((total, answer) => total + (answer.counters[at] ?? 0), 0)
+    const newest = Math.max(...answers.map((answer) => answer.counters[2 * r + 1] ?? 0))
+    return [
+      Math.round(sum(2 * r) * scale),
+      rule.algorithm === 'token-bucket' ? newest : Math.round(sum(2 * r + 1) * scale),
+    ]
+  })
+  const last = answers.at(-1)
+  const violated = allowed ? 0 : answers.reduce((bits, answer) => bits | answer.violated, 0)
+  const taken = { allowed, violated, counters, now: last?.now ?? 0 }
+  return allowed
+    ? taken
+    : { ...taken, waitMs: Math.min(...[...states].map(([i, state]) => waitAt(shards[i], state, cost))) }
+}
+
+function waitAt(shard: Shard | undefined, { counters, now }: Taken, cost: number): number {
+  const waits = (shard?.policy.rules ?? []).map((rule, r) =>
+    rule.shadow ? 0 : waitMs(rule, counters[2 * r] ?? 0, counters[2 * r + 1] ?? 0, cost, now),
+  )
+  return Math.max(...waits)
+}

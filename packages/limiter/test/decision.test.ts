@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  createLimiter,
+  type Decision,
+  decisionHeaders,
+  definePolicy,
+  type Policy,
+  quotaExceededProblem,
+  tierPolicy,
+} from '@gatehouse/limiter'
+
+const start = Date.UTC(2026, 0, 1)
+const user = { kind: 'user', id: 'alice' }
+
+function setup() {
+  let now = start
+  const limiter = createLimiter({ clock: { now: () => now } })
+  return {
+    limiter,
+    wait(milliseconds: number) {
+      now += milliseconds
+    },
+    check(policy: Policy, cost = 1): Decision {
+      const decision = limiter.check(policy, user, { cost })
+      assert(!(decision instanceof Promise))
+      return decision
+    },
+  }
+}
+
+test('the memory store answers at once, without a promise', () => {
+  const { limiter } = setup()
+  assert(!(limiter.check(tierPolicy('free', { rpm: 10, daily: 1000 }), user) instanceof Promise))
+})
+
+test('the headers tell limit, remaining and the Unix second of the next window, and Retry-After only on rejection', () => {
+  const { check, wait } = setup()
+  const free = tierPolicy('free', { rpm: 2, daily: 1000 })
+  wait(12_500)
+  assert.deepEqual(decisionHeaders(check(free)), {
+    'X-RateLimit-Limit': '2',
+    'X-RateLimit-Remaining': '1',
+    'X-RateLimit-Reset': String(start / 1000 + 60),
+  })
+  check(free)
+  const rejected = check(free)
+  assert.deepEqual(decisionHeaders(rejected), {
+    'X-RateLimit-Limit': '2',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': String(start / 1000 + 60),
+    'Retry-After': '48',
+  })
+})
+
+test('the trio speaks for the tightest window: the violated one, else the one with the smallest share left', () => {
+  const { check, wait } = setup()
+  const policy = tierPolicy('odd', { rpm: 10, daily: 12 })
+  assert.equal(check(policy).limit, 10)
+  for (let i = 0; i < 8; i++) check(policy)
+  wait(120_000)
+  assert.deepEqual([check(policy).limit, check(policy).limit], [12, 12])
+  const last = check(policy)
+  assert.deepEqual([last.allowed, last.remaining, last.limit], [true, 0, 12])
+  const rejected = check(policy)
+  assert.deepEqual([rejected.allowed, rejected.limit, rejected.resetAt], [false, 12, start + 86_400_000])
+})
+
+test('the fields of the IETF draft 11 are sent when asked for, and agree with Retry-After', () => {
+  const { check } = setup()
+  const free = tierPolicy('free', { rpm: 1, daily: 1000 })
+  check(free)
+  const headers = decisionHeaders(check(free), { ietf: 'draft-11' })
+  assert.equal(headers['RateLimit-Policy'], '"rpm";q=1;w=60,"daily";q=1000;w=86400')
+  assert.equal(headers.RateLimit, '"rpm";r=0;t=61,"daily";r=999;t=86400')
+  assert.equal(headers['Retry-After'], '61')
+})
+
+test('a rejection has a problem body that names the violated rules', () => {
+  const { check } = setup()
+  const free = tierPolicy('free', { rpm: 1, daily: 1000 })
+  check(free)
+  assert.deepEqual(quotaExceededProblem(check(free)), {
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status: 429,
+    'violated-policies': ['rpm'],
+  })
+})
+
+test('a shadow rule counts and reports what it would reject, and rejects nothing', () => {
+  const shadowed: string[] = []
+  const limiter = createLimiter({ observer: { shadowRejected: (rule) => shadowed.push(rule) } })
+  const policy = definePolicy('trial', [
+    { name: 'real', limit: 5, windowMs: 60_000 },
+    { name: 'trial', limit: 2, windowMs: 60_000, shadow: true },
+  ])
+  const decisions = Array.from({ length: 6 }, () => limiter.check(policy, user) as Decision)
+  assert.deepEqual(
+    decisions.map(({ allowed }) => allowed),
+    [true, true, true, true, true, false],
+  )
+  assert.deepEqual(shadowed, ['trial', 'trial', 'trial', 'trial'])
+  assert.equal(decisionHeaders(decisions[2] as Decision)['X-RateLimit-Limit'], '5')
+  assert.deepEqual(quotaExceededProblem(decisions[5] as Decision)['violated-policies'], ['real'])
+})
+
+test('a policy that is all shadow tells clients nothing', () => {
+  const { check } = setup()
+  const policy = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: 60_000, shadow: true }])
+  check(policy)
+  const decision = check(policy)
+  assert(decision.allowed)
+  assert.deepEqual(decisionHeaders(decision), {})
+})
+
+test('a change of tier resets nothing', () => {
+  const { check } = setup()
+  const free = tierPolicy('free', { rpm: 10, daily: 1000 })
+  const pro = tierPolicy('pro', { rpm: 100, daily: 100_000 })
+  for (let i = 0; i < 10; i++) check(free)
+  assert(!check(free).allowed)
+  const upgraded = check(pro)
+  assert.deepEqual([upgraded.allowed, upgraded.remaining], [true, 89])
+  assert(!check(free).allowed)
+})
+
+test('a daily window follows the UTC day when it is fixed, and slides by default', () => {
+  const { check, wait } = setup()
+  const sliding = tierPolicy('sliding', { daily: 4 })
+  const fixed = tierPolicy('fixed', { daily: 4 }, { dailyAlgorithm: 'fixed-window' })
+  wait(86_399_000)
+  for (let i = 0; i < 4; i++) assert(check(sliding).allowed)
+  wait(1_000)
+  assert(!check(sliding).allowed)
+  assert(check(fixed).allowed)
+})
+
+test('a cost takes that many at once, and a cost that never fits is an error that says so', () => {
+  const { check } = setup()
+  const policy = definePolicy('upload', [{ name: 'mb', limit: 10, windowMs: 60_000 }])
+  assert.equal(check(policy, 7).remaining, 3)
+  assert(!check(policy, 4).allowed)
+  assert.equal(check(policy, 3).remaining, 0)
+  assert.throws(() => check(policy, 11), /a cost of 11 never fits rule "mb" of "upload", limit 10/)
+  assert.throws(() => check(policy, 0), /a cost is a whole number from 1, not 0/)
+  assert.throws(() => check(policy, 1.5), RangeError)
+})
+
+test('peek takes nothing, grant gives back, reset forgets, explain says where and why', async () => {
+  const { limiter, check } = setup()
+  const policy = tierPolicy('free', { rpm: 2, daily: 1000 })
+  assert.equal((await limiter.peek(policy, user)).remaining, 2)
+  check(policy)
+  check(policy)
+  const explained = await limiter.explain(policy, user)
+  const minute = start / 60_000
+  assert.deepEqual(explained.rules[0]?.keys, [`rl:user:alice:${minute - 1}`, `rl:user:alice:${minute}`])
+  assert.equal(explained.rules[0]?.text, 'rpm: 0 of 2 left in 60 s (sliding-window); the next is admitted in 61 s')
+  assert.equal((await limiter.grant(policy, user, 5)).rules[0]?.remaining, 5)
+  for (let i = 0; i < 5; i++) assert(check(policy).allowed)
+  assert(!check(policy).allowed)
+  await limiter.reset(policy, user)
+  assert.equal((await limiter.peek(policy, user)).remaining, 2)
+  await assert.rejects(limiter.grant(policy, user, 0), /whole number/)
+})
+
+test('observers are told of every decision with route template and tier', () => {
+  const told: unknown[] = []
+  const limiter = createLimiter({
+    observer: { decided: ({ allowed }, { route, tier }) => told.push([allowed, route, tier]) },
+  })
+  const policy = definePolicy('gold plan', [{ name: 'r', limit: 1, windowMs: 60_000 }], { tier: 'gold' })
+  limiter.check(policy, user, { route: '/v1/notify' })
+  limiter.check(policy, user, { route: '/v1/notify' })
+  assert.deepEqual(told, [
+    [true, '/v1/notify', 'gold'],
+    [false, '/v1/notify', 'gold'],
+  ])
+})

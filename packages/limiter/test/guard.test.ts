@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CounterStore, createLimiter, definePolicy, memoryStore, type Taken } from '@gatehouse/limiter'
+
+const start = Date.UTC(2026, 0, 1)
+const alice = { kind: 'user', id: 'alice' }
+const bob = { kind: 'user', id: 'bob' }
+const limits = [{ name: 'r', limit: 3, windowMs: 60_000 }]
+const open = definePolicy('open', limits, { failureMode: 'open' })
+const closed = definePolicy('closed', limits, { failureMode: 'closed' })
+const local = definePolicy('local', limits, { failureMode: 'local' })
+
+/** A store that answers by promises and can fall silent, fail, or lose its memory. */
+function setup() {
+  let memory = memoryStore()
+  let now = start
+  const asked: string[] = []
+  const state: { mood: 'well' | 'silent' | 'failing' } = { mood: 'well' }
+  const ask = <T>(what: string, answer: () => T): Promise<T> => {
+    asked.push(what)
+    if (state.mood === 'silent') return new Promise(() => {})
+    return state.mood === 'failing' ? Promise.reject(new Error('connection refused')) : Promise.resolve(answer())
+  }
+  const store: CounterStore & { generation: number } = {
+    generation: 1,
+    take: (policy, who, cost, at) => ask('take', () => memory.take(policy, who, cost, at)),
+    peek: (policy, who, at) => ask('peek', () => memory.peek(policy, who, at)),
+    add: (policy, who, amounts, at) => ask('add', () => memory.add(policy, who, amounts, at)),
+    raise: (policy, who, counters, at) => ask('raise', (): Taken => memory.raise(policy, who, counters, at)),
+    reset: (policy, who, at) => ask('reset', () => memory.reset(policy, who, at)),
+  }
+  const states: string[] = []
+  const limiter = createLimiter({
+    store,
+    clock: { now: () => now },
+    closedDeadlineMs: 20,
+    breaker: { failures: 3, openMs: 1_000, longestOpenMs: 4_000 },
+    observer: { breakerChanged: (breaker, patience) => states.push(`${patience} ${breaker}`) },
+  })
+  return {
+    limiter,
+    store,
+    state,
+    asked,
+    states,
+    wait(milliseconds: number) {
+      now += milliseconds
+    },
+    loseMemory() {
+      memory = memoryStore()
+      store.generation++
+    },
+    taken: () => memory.peek(local, alice, now).counters,
+  }
+}
+
+test('a store that is slow is answered for by the local fallback, which goes on from the last count seen', async () => {
+  for (const policy of [open, local]) {
+    const { limiter, state } = setup()
+    await limiter.check(policy, alice)
+    state.mood = 'silent'
+    const decisions = [await limiter.check(policy, alice), await limiter.check(policy, alice)]
+    assert.deepEqual(
+      decisions.map(({ allowed, source, remaining }) => [allowed, source, remaining]),
+      [
+        [true, 'local', 1],
+        [true, 'local', 0],
+      ],
+    )
+    assert(!(await limiter.check(policy, alice)).allowed)
+  }
+})
+
+test('a store that fails is answered for by the failure mode', async () => {
+  const { limiter, state } = setup()
+  state.mood = 'failing'
+  const answer = async (policy: typeof open) => {
+    const { allowed, source, retryAfterSeconds } = await limiter.check(policy, alice)
+    return [allowed, source, retryAfterSeconds]
+  }
+  assert.deepEqual(await answer(open), [true, 'open', 0])
+  assert.deepEqual(await answer(closed), [false, 'closed', 1])
+  assert.deepEqual(await answer(local), [true, 'local', 0])
+})
+
+test('what fails closed waits longer, has no local fallback, and rejects with Retry-After', async () => {
+  const { limiter, state } = setup()
+  await limiter.check(closed, alice)
+  state.mood = 'silent'
+  const { allowed, source, retryAfterSeconds } = await limiter.check(closed, alice)
+  assert.deepEqual([allowed, source], [false, 'closed'])
+  assert(retryAfterSeconds >= 1)
+})
+
+test('a store that stays silent is not asked any more, until a probe finds it well', async () => {
+  const { limiter, state, asked, states, wait } = setup()
+  state.mood = 'silent'
+  for (let i = 0; i < 3; i++) await limiter.check(open, alice)
+  assert.deepEqual(states, ['quick open'])
+  const before = asked.length
+  for (let i = 0; i < 10; i++) assert.equal((await limiter.check(open, alice)).source, 'open')
+  assert.equal(asked.length, before)
+  wait(2_000)
+  const checks = [limiter.check(open, alice), limiter.check(open, alice)]
+  assert.equal(asked.length, before + 1)
+  await Promise.all(checks)
+  assert.deepEqual(states.slice(1), ['quick half-open', 'quick open'])
+  state.mood = 'well'
+  wait(10_000)
+  assert.equal((await limiter.check(open, bob)).source, 'store')
+  assert.equal((await limiter.check(open, bob)).source, 'store')
+  assert.deepEqual(states.slice(3), ['quick half-open', 'quick closed'])
+})
+
+test('many checks that travelled together and were lost together open no breaker at once', async () => {
+  const { limiter, state, states } = setup()
+  state.mood = 'silent'
+  await Promise.all(Array.from({ length: 50 }, () => limiter.check(open, alice)))
+  assert.deepEqual(states, [])
+})
+
+test('policies that fail closed have a breaker of their own, which slow answers for others do not open', async () => {
+  const { limiter, state, states } = setup()
+  state.mood = 'silent'
+  for (let i = 0; i < 4; i++) await limiter.check(local, alice)
+  assert.deepEqual(states, ['quick open'])
+  state.mood = 'well'
+  assert.equal((await limiter.check(closed, bob)).source, 'store')
+})
+
+test('a busy event loop does not trip the deadline, the answer having arrived meanwhile', async () => {
+  const memory = memoryStore()
+  const answerLater = <T>(answer: T): Promise<T> =>
+    new Promise((resolve) => setImmediate(() => setImmediate(resolve, answer)))
+  const store: CounterStore = { ...silent, take: (...args) => answerLater(memory.take(...args)) }
+  const limiter = createLimiter({ store, deadlineMs: 1 })
+  for (let i = 0; i < 20; i++) {
+    const check = limiter.check(open, { kind: 'user', id: `busy-${i}` })
+    setImmediate(() => {
+      const until = performance.now() + 5
+      while (performance.now() < until);
+    })
+    assert.equal((await check).source, 'store')
+  }
+})
+
+test('counts that the store has lost are raised again to what this process remembers, without counting twice', async () => {
+  const { limiter, taken, loseMemory } = setup()
+  await limiter.check(local, alice)
+  await limiter.check(local, alice)
+  loseMemory()
+  await limiter.check(local, bob)
+  const third = await limiter.check(local, alice)
+  assert.deepEqual([third.allowed, third.remaining], [true, 0])
+  assert.deepEqual(taken(), [0, 3])
+  assert(!(await limiter.check(local, alice)).allowed)
+})
+
+test('what was counted locally while the store was away is told to it once when it is back', async () => {
+  const { limiter, state, taken, wait } = setup()
+  await limiter.check(local, alice)
+  state.mood = 'silent'
+  await limiter.check(local, alice)
+  state.mood = 'well'
+  wait(1)
+  assert.equal((await limiter.check(local, alice)).remaining, 0)
+  assert.deepEqual(taken(), [0, 3])
+  assert(!(await limiter.check(local, alice)).allowed)
+})
+
+test('a reset is not undone by what this process remembers', async () => {
+  const { limiter } = setup()
+  for (let i = 0; i < 3; i++) await limiter.check(local, alice)
+  await limiter.reset(local, alice)
+  assert.equal((await limiter.check(local, alice)).remaining, 2)
+  await limiter.grant(local, alice, 1)
+  assert.equal((await limiter.check(local, alice)).remaining, 2)
+})
+
+test('grant and reset reject when the store is gone, since an operator has to know', async () => {
+  const { limiter, state } = setup()
+  state.mood = 'silent'
+  await assert.rejects(limiter.reset(local, alice), /did not answer in time/)
+  state.mood = 'failing'
+  await assert.rejects(limiter.grant(local, alice, 1), /connection refused/)
+})
+
+test('regional quotas are counted in the region, global ones in the global store', async () => {
+  const [global, regional] = [memoryStore(), memoryStore()]
+  const limiter = createLimiter({ store: global, regionalStore: regional, clock: { now: () => start } })
+  const here = definePolicy('here', limits, { quota: 'regional' })
+  await limiter.check(here, alice)
+  await limiter.check(closed, alice)
+  await limiter.check(closed, alice)
+  assert.deepEqual(regional.peek(here, alice, start).counters, [0, 1])
+  assert.deepEqual(global.peek(closed, alice, start).counters, [0, 2])
+})
+
+const never = (): never => {
+  throw new Error('not asked in this test')
+}
+const silent: CounterStore = { take: never, peek: never, add: never, raise: never, reset: never }

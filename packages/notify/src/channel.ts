@@ -1,0 +1,9 @@
+/** The channels a notification may take, as the notify request and the preferences name them. */
+export const channels = ['push', 'email', 'sms', 'in-app'] as const
+
+export type Channel = (typeof channels)[number]
+
+/** Whether `name` is one of {@link channels}. */
+export function isChannel(name: string): name is Channel {
+  return (channels as readonly string[]).includes(name)
+}

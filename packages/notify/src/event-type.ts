@@ -1,0 +1,29 @@
+import type { Channel } from './channel.ts'
+import type { Priority } from './options.ts'
+
+/** How like-type events are gathered into one notification. */
+export interface Aggregation {
+  /** Distinct actors above which one combined notification is sent. */
+  readonly threshold: number
+  /** Path of the actor in `data`, dots between members. */
+  readonly actor: string
+}
+
+/** Most events of one type that are taken in a span of time. */
+export interface EventRate {
+  readonly limit: number
+  readonly perSeconds: number
+}
+
+/** What is known about an event type. */
+export interface EventType {
+  readonly event: string
+  readonly priority: Priority
+  /** Where no preference says otherwise. */
+  readonly channels: readonly Channel[]
+  readonly templateId: string
+  readonly aggregation?: Aggregation
+  readonly rate?: EventRate
+  /** Body and data are erased after sending and never in a timeline. */
+  readonly sensitive: boolean
+}

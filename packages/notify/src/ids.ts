@@ -1,0 +1,56 @@
+import { hash, randomUUIDv7 } from 'node:crypto'
+import { type Channel, channels } from './channel.ts'
+
+/**
+ * Ids are UUIDv7 whose last five hexadecimal digits say where they belong: one for the channel (0 for a notification
+ * itself, 1 to 4 for its delivery on a channel), four for the bucket. So an id that comes back from outside leads to
+ * its bucket without a scan, a delivery's id leads to its notification's, and a notification can't have two deliveries
+ * on one channel.
+ */
+const channelDigitAt = 31
+const bucketDigits = 4
+
+/** The bucket of a user: a fixed hash, which never changes, modulo the number of buckets of the database. */
+export function bucketOfUser(userId: string, buckets: number): number {
+  return buckets === 1 ? 0 : Number.parseInt(hash('sha256', userId).slice(0, 8), 16) % buckets
+}
+
+/** A fresh notification id in `bucket`. */
+export function newNotificationId(bucket: number): string {
+  return withTail(randomUUIDv7(), 0, bucket)
+}
+
+/** A fresh id for any other record in `bucket`. */
+export const newId = newNotificationId
+
+function withTail(uuid: string, channelDigit: number, bucket: number): string {
+  return `${uuid.slice(0, channelDigitAt)}${channelDigit}${bucket.toString(16).padStart(bucketDigits, '0')}`
+}
+
+/** The one delivery of a notification on a channel. */
+export function deliveryIdOf(notificationId: string, channel: Channel): string {
+  return `${notificationId.slice(0, channelDigitAt)}${channels.indexOf(channel) + 1}${notificationId.slice(-bucketDigits)}`
+}
+
+/** The notification that a delivery belongs to. */
+export function notificationIdOf(deliveryId: string): string {
+  return `${deliveryId.slice(0, channelDigitAt)}0${deliveryId.slice(-bucketDigits)}`
+}
+
+/** The channel of a delivery, undefined for an id that is none. */
+export function channelOf(deliveryId: string): Channel | undefined {
+  return channels[Number.parseInt(deliveryId[channelDigitAt] ?? '0', 16) - 1]
+}
+
+/** The bucket an id of ours belongs to. */
+export function bucketOfId(id: string): number {
+  return Number.parseInt(id.slice(-bucketDigits), 16)
+}
+
+/** The smallest id made at a time (Unix milliseconds): ids made earlier sort before it. */
+export function firstIdAt(unixMilliseconds: number): string {
+  const hex = unixMilliseconds.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
+export const idPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'

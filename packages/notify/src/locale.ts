@@ -1,0 +1,29 @@
+/** The canonical form of a language tag (`en_us` is `en-US`), undefined when it is none. */
+export function canonicalLocale(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0]
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * RFC 4647 §3.4 lookup: the first of `wanted` that is available, each tag shortened from its end (`zh-Hant-TW`,
+ * `zh-Hant`, `zh`) before the next is looked at. Undefined when nothing fits: never an unrelated language.
+ */
+export function lookUpLocale(wanted: readonly string[], available: ReadonlySet<string>): string | undefined {
+  for (const range of wanted) {
+    let tag = canonicalLocale(range)
+    while (tag) {
+      if (available.has(tag)) return tag
+      tag = shorten(tag)
+    }
+  }
+  return undefined
+}
+
+function shorten(tag: string): string | undefined {
+  const parts = tag.split('-').slice(0, -1)
+  if (parts.at(-1)?.length === 1) parts.pop()
+  return parts.length > 0 ? parts.join('-') : undefined
+}

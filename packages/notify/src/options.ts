@@ -1,0 +1,85 @@
+import type { Backoff } from './backoff.ts'
+import type { Channel } from './channel.ts'
+
+export const priorities = ['critical', 'normal', 'low'] as const
+
+/** `critical` (security, payments) bypasses caps and quiet hours and overtakes; `low` gives way to the others. */
+export type Priority = (typeof priorities)[number]
+
+/** The most notifications a user gets in a window that the first counted one opens. */
+export interface Caps {
+  /** Notifications a user and window, whatever their channels. */
+  readonly total: number
+  /** Messages a user and window on one channel. */
+  readonly channels: Partial<Record<Channel, number>>
+  /** Notifications of one priority a user and window. */
+  readonly priorities: Partial<Record<Exclude<Priority, 'critical'>, number>>
+}
+
+export interface Retention {
+  /** Notifications with their deliveries and timelines, in days. */
+  readonly notificationDays: number
+  /** The notification log: for how long a dedup key prevents a second notification, in days. */
+  readonly logDays: number
+  /** Dead letters, in days. */
+  readonly deadLetterDays: number
+  /** Items of the in-app feed, in days. */
+  readonly inboxDays: number
+}
+
+export interface NotifyOptions {
+  readonly caps: Caps
+  /** How long a cap's window lasts from its first counted notification, in milliseconds. */
+  readonly capWindowMs: number
+  /** Tries before a delivery becomes a dead letter, 3 to 5. */
+  readonly attempts: number
+  /** Tries of a push before it becomes a dead letter and email is tried, 3 to 5. */
+  readonly pushAttempts: number
+  readonly backoff: Backoff
+  /** From the first item of an aggregation to its flush, in milliseconds. */
+  readonly aggregationDelayMs: number
+  /** Distinct actors above which an aggregation is told in one notification, where the event type doesn't say. */
+  readonly aggregationThreshold: number
+  /** The zone of users whose zone isn't known (IANA name). */
+  readonly zone: string
+  /** The locale of users whose locale isn't known, and of texts that exist in no locale of theirs. */
+  readonly locale: string
+  /** Over how long the deferred of one morning are spread, in milliseconds. */
+  readonly morningSpreadMs: number
+  /** How long a worker holds what it claimed, in milliseconds of the database's time. */
+  readonly leaseMs: number
+  /** Provider calls in flight per channel and process. */
+  readonly concurrency: Readonly<Record<Channel, number>>
+  /** Deliveries claimed at once. */
+  readonly claimSize: number
+  /** Scheduled rows taken per pass. */
+  readonly schedulePassSize: number
+  /** The pause of a worker that found nothing, in milliseconds. */
+  readonly idleMs: number
+  readonly retention: Retention
+}
+
+/** Defaults. Those the specification gives say so; the others are ours. */
+export const defaultOptions: NotifyOptions = {
+  // specification, part B, Limits: N a day illustrated as 10, 86400-second expiry; any whole number from 0
+  caps: { total: 10, channels: {}, priorities: {} },
+  capWindowMs: 86_400_000,
+  // specification, part B, Limits: 3 to 5 attempts; email after 3 failed push attempts
+  attempts: 5,
+  pushAttempts: 3,
+  // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
+  backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
+  // specification, part B, Limits: 5 minutes
+  aggregationDelayMs: 300_000,
+  aggregationThreshold: 3,
+  zone: 'UTC',
+  locale: 'en',
+  morningSpreadMs: 120_000,
+  leaseMs: 60_000,
+  concurrency: { push: 64, email: 32, sms: 16, 'in-app': 64 },
+  claimSize: 200,
+  // specification, part B, Limits: up to 1000 due rows per pass
+  schedulePassSize: 1_000,
+  idleMs: 500,
+  retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365 },
+}

@@ -1,0 +1,164 @@
+import { Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
+import type { Channel } from './channel.ts'
+import { listNames } from './names.ts'
+import type { Content, Data } from './notification.ts'
+
+/** One published text: what a channel says in a locale. `html` is for email, beside its text. */
+export interface TemplateText {
+  readonly templateId: string
+  readonly channel: Channel
+  readonly locale: string
+  readonly version: number
+  readonly subject?: string
+  readonly body: string
+  readonly html?: string
+}
+
+/** A template that can't be parsed or rendered, in words for its author. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError'
+}
+
+/** Limits of one template and of one rendering. */
+export const templateLimits = {
+  sourceBytes: 65_536,
+  outputBytes: 262_144,
+  renderMs: 100,
+  memory: 1_000_000,
+} as const
+
+/** A parsed text, ready to be rendered many times. */
+export interface Compiled {
+  readonly text: TemplateText
+  /** The variables it names at its top level, as `user.name`. */
+  readonly variables: readonly string[]
+  render(data: Data): { readonly content: Content; readonly missing: readonly string[] }
+}
+
+class Refused extends Tag {
+  constructor(token: TagToken, remaining: never, liquid: Liquid) {
+    super(token, remaining, liquid)
+    throw new Error(`the tag ${token.name} is not available`)
+  }
+
+  override *render(): Generator<unknown, void, unknown> {}
+}
+
+function engine(escapes: boolean, locale: string): Liquid {
+  const liquid = new Liquid({
+    ownPropertyOnly: true,
+    parseLimit: templateLimits.sourceBytes,
+    renderLimit: templateLimits.renderMs,
+    memoryLimit: templateLimits.memory,
+    templates: {},
+    ...(escapes ? { outputEscape: 'escape' as const } : {}),
+  })
+  for (const tag of ['include', 'render', 'layout', 'block']) liquid.registerTag(tag, Refused as never)
+  if (escapes) liquid.registerFilter('raw', refuseRaw)
+  liquid.registerFilter('names', (list: unknown, most?: unknown) => listNames(list, most, locale))
+  return liquid
+}
+
+function refuseRaw(): never {
+  throw new Error('the filter raw is not available in HTML')
+}
+
+const engines = new Map<string, Liquid>()
+
+function engineFor(escapes: boolean, locale: string): Liquid {
+  const key = `${escapes} ${locale}`
+  const known = engines.get(key) ?? engine(escapes, locale)
+  engines.set(key, known)
+  return known
+}
+
+/** Parses a text of a template. Throws {@link TemplateError} saying which part is wrong and how. */
+export function compileTemplate(text: TemplateText): Compiled {
+  const plain = engineFor(false, text.locale)
+  const subject = parsePart(plain, 'subject', text.subject)
+  const body = parsePart(plain, 'body', text.body)
+  const rich = engineFor(true, text.locale)
+  const html = parsePart(rich, 'html', text.html)
+  const variables = [
+    ...new Set([...variablesOf(plain, subject), ...variablesOf(plain, body), ...variablesOf(rich, html)]),
+  ]
+  return {
+    text,
+    variables,
+    render(data) {
+      const written = html && renderPart(rich, 'html', html, data)
+      const content: Content = {
+        ...(subject ? { subject: oneLine(renderPart(plain, 'subject', subject, data)) } : {}),
+        body: withoutControls(body ? renderPart(plain, 'body', body, data) : ''),
+        ...(written === undefined ? {} : { html: safeLinks(written) }),
+        locale: text.locale,
+      }
+      return { content, missing: variables.filter((path) => !has(data, path)) }
+    },
+  }
+}
+
+function parsePart(liquid: Liquid, part: string, source: string | undefined): Parsed[] | undefined {
+  if (source === undefined) return undefined
+  if (Buffer.byteLength(source) > templateLimits.sourceBytes)
+    throw new TemplateError(`the ${part} is longer than ${templateLimits.sourceBytes} bytes`)
+  try {
+    return liquid.parse(source)
+  } catch (error) {
+    throw new TemplateError(`the ${part} does not parse: ${firstLine(error)}`, { cause: error })
+  }
+}
+
+function renderPart(liquid: Liquid, part: string, parsed: Parsed[], data: Data): string {
+  let output: string
+  try {
+    output = String(liquid.renderSync(parsed, data))
+  } catch (error) {
+    throw new TemplateError(`the ${part} does not render: ${firstLine(error)}`, { cause: error })
+  }
+  if (output.length > templateLimits.outputBytes)
+    throw new TemplateError(`the ${part} renders to more than ${templateLimits.outputBytes} bytes`)
+  return output
+}
+
+function variablesOf(liquid: Liquid, parsed: Parsed[] | undefined): string[] {
+  if (!parsed) return []
+  return liquid
+    .globalVariableSegmentsSync(parsed)
+    .map((segments) => segments.filter((segment) => typeof segment === 'string').join('.'))
+}
+
+function has(data: Data, path: string): boolean {
+  let value: unknown = data
+  for (const member of path.split('.')) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, member)) return false
+    value = (value as Record<string, unknown>)[member]
+  }
+  return value !== undefined && value !== null
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split('\n', 1)[0] ?? ''
+}
+
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/** Text without control characters and without marks that turn its direction. */
+function withoutControls(text: string): string {
+  return text.replace(controls, '')
+}
+
+/** A header's worth of text: nothing in it ends the line. */
+function oneLine(text: string): string {
+  return withoutControls(text.replace(/[\r\n\u0085\u2028\u2029]+/g, ' ')).trim()
+}
+
+const link = /\b(href|src|action|formaction)\s*=\s*("([^"]*)"|'([^']*)'|([^\s>]+))/gi
+
+/** Links that lead anywhere but to http, https and mailto are emptied. */
+function safeLinks(html: string): string {
+  return html.replace(link, (whole, name: string, _value, double?: string, single?: string, bare?: string) => {
+    const target = (double ?? single ?? bare ?? '').replace(/[\u0000-\u0020]+|&(tab|newline|nbsp);?/gi, '')
+    return /^(https?:|mailto:|#|\/)/i.test(target) ? whole : `${name}="#"`
+  })
+}

@@ -1,0 +1,197 @@
+import type { Channel } from './channel.ts'
+import { deliveryIdOf } from './ids.ts'
+import type { Data, DeliveryOutcome, Message, Outcome, TimelineEntry } from './notification.ts'
+import type { Caps, Priority } from './options.ts'
+
+/** What planning made of one channel of a notification. */
+export type DeliveryPlan =
+  | { readonly kind: 'send'; readonly message: Message }
+  | { readonly kind: 'defer'; readonly wakeAt: number }
+  | { readonly kind: 'aggregate' }
+  | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable' }
+  | { readonly kind: 'exclude'; readonly reason: string }
+  | { readonly kind: 'fail'; readonly cause: string; readonly detail: string }
+
+export interface PlannedDelivery {
+  readonly channel: Channel
+  /** Its composed dedup key, where there is one to look up and to burn. */
+  readonly logKey?: string
+  readonly plan: DeliveryPlan
+}
+
+export interface PlannedNotification {
+  readonly id: string
+  readonly userId: string
+  readonly event: string
+  readonly data: Data
+  readonly priority: Priority
+  readonly acceptedAt: number
+  readonly sensitive: boolean
+  readonly dedupKey?: string
+  readonly requested?: readonly Channel[]
+  readonly decisions: readonly TimelineEntry[]
+  readonly deliveries: readonly PlannedDelivery[]
+  /** The pending item it becomes when it is aggregated. */
+  readonly item?: { readonly actor: string; readonly flushAt: number }
+  /** Its row (and those of its deliveries) exist already: it woke, or its window closed. */
+  readonly stored: 'no' | 'notification' | 'deliveries'
+  /** Set when no cap counts it, and why. */
+  readonly free?: 'fallback' | 'replay'
+}
+
+/** A stored thing that an admission takes away in its own transaction, so that it happens once. */
+export interface Settled {
+  readonly kind: 'scheduled' | 'deferral' | 'window'
+  readonly id: string
+}
+
+/** What is admitted or left together. */
+export interface AdmissionUnit {
+  readonly settles?: Settled
+  readonly notifications: readonly PlannedNotification[]
+}
+
+/** A counter and the time of its first counted notification. */
+export interface Counter {
+  readonly since: number
+  readonly used: number
+}
+
+/** The counters of one user, by what they count: `total`, `channel:<channel>`, `priority:<priority>`. */
+export type Counters = Readonly<Record<string, Counter>>
+
+/** What the log knows of a key: the notification that burnt it. */
+export interface Logged {
+  readonly notificationId: string
+  /** False while it is aggregated. */
+  readonly hasDelivery: boolean
+}
+
+export interface DecidedDelivery {
+  readonly channel: Channel
+  readonly outcome: Outcome | 'excluded'
+  readonly plan: DeliveryPlan
+  /** Left out for the duplicate of one that is aggregated: it has no delivery yet. */
+  readonly id?: string
+  readonly logKey?: string
+}
+
+/** A notification with the outcome of each of its channels. */
+export interface Decided {
+  readonly notification: PlannedNotification
+  readonly deliveries: readonly DecidedDelivery[]
+  /** The id to answer with: the original's when every channel is a duplicate of one. */
+  readonly answerId: string
+}
+
+export interface AdmissionState {
+  readonly counters: Map<string, Counters>
+  readonly logged: Map<string, Logged>
+}
+
+export interface CapRules {
+  readonly caps: Caps
+  readonly windowMs: number
+}
+
+/**
+ * Decides a batch, in order, against the log and the cap counters of its users: duplicates first, so that they never
+ * use up the cap; then the cap, so that what it drops burns no key. Brings `state` up to date as it goes, so that several
+ * events for one user and one key in a batch see each other. Its caller holds the lock on every user concerned.
+ */
+export function decide(
+  notifications: readonly PlannedNotification[],
+  state: AdmissionState,
+  rules: CapRules,
+  now: number,
+): Decided[] {
+  return notifications.map((notification) => decideOne(notification, state, rules, now))
+}
+
+function decideOne(notification: PlannedNotification, state: AdmissionState, rules: CapRules, now: number): Decided {
+  const originals = notification.deliveries.map((delivery) =>
+    delivery.logKey === undefined ? undefined : state.logged.get(logId(notification.userId, delivery)),
+  )
+  const fresh = notification.deliveries.filter((_, index) => originals[index] === undefined)
+  const withinCap = charge(notification, fresh, state.counters, rules, now)
+  const deliveries = notification.deliveries.map((delivery, index): DecidedDelivery => {
+    const original = originals[index]
+    if (original) return { ...delivery, outcome: 'duplicate', ...originalDelivery(original, delivery.channel) }
+    const outcome = outcomeOf(delivery, withinCap)
+    return { ...delivery, outcome, id: deliveryIdOf(notification.id, delivery.channel) }
+  })
+  for (const delivery of deliveries) burn(notification, delivery, state.logged)
+  const first = originals[0]
+  const repeated =
+    first !== undefined && originals.every((original) => original?.notificationId === first.notificationId)
+  return { notification, deliveries, answerId: repeated ? first.notificationId : notification.id }
+}
+
+function originalDelivery({ notificationId, hasDelivery }: Logged, channel: Channel): { readonly id?: string } {
+  return hasDelivery ? { id: deliveryIdOf(notificationId, channel) } : {}
+}
+
+/** The name of a key in {@link AdmissionState.logged}: keys are unique per user and channel. */
+export function logId(userId: string, delivery: { readonly channel: Channel; readonly logKey?: string }): string {
+  return JSON.stringify([userId, delivery.logKey, delivery.channel])
+}
+
+function outcomeOf({ channel, plan }: PlannedDelivery, withinCap: ReadonlySet<Channel>): DecidedDelivery['outcome'] {
+  if (plan.kind === 'send') return withinCap.has(channel) ? 'queued' : 'capped'
+  if (plan.kind === 'drop') return plan.outcome
+  return ({ defer: 'deferred', aggregate: 'aggregated', fail: 'failed', exclude: 'excluded' } as const)[plan.kind]
+}
+
+const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
+
+function burn(notification: PlannedNotification, delivery: DecidedDelivery, logged: Map<string, Logged>): void {
+  if (delivery.logKey === undefined || !burning.has(delivery.outcome)) return
+  const entry = { notificationId: notification.id, hasDelivery: delivery.outcome !== 'aggregated' }
+  logged.set(logId(notification.userId, delivery), entry)
+}
+
+/** Counts what would be sent and says on which channels it may be. */
+function charge(
+  notification: PlannedNotification,
+  fresh: readonly PlannedDelivery[],
+  counters: Map<string, Counters>,
+  rules: CapRules,
+  now: number,
+): ReadonlySet<Channel> {
+  const sending = fresh.filter(({ plan }) => plan.kind === 'send').map(({ channel }) => channel)
+  if (sending.length === 0 || notification.free || notification.priority === 'critical') return new Set(sending)
+  const mine = counters.get(notification.userId) ?? {}
+  const used = (name: string) => usedAt(mine[name], rules.windowMs, now)
+  const limits = wholeLimits(notification.priority, rules.caps)
+  if (limits.some(([name, limit]) => used(name) >= limit)) return new Set()
+  const channels = sending.filter((channel) => used(`channel:${channel}`) < (rules.caps.channels[channel] ?? Infinity))
+  if (channels.length === 0) return new Set()
+  const counted = channels.filter((channel) => rules.caps.channels[channel] !== undefined)
+  const charged = [...limits.map(([name]) => name), ...counted.map((channel) => `channel:${channel}`)]
+  const entries = charged.map((name) => [name, oneMore(mine[name], rules.windowMs, now)] as const)
+  counters.set(notification.userId, { ...mine, ...Object.fromEntries(entries) })
+  return new Set(channels)
+}
+
+function wholeLimits(priority: Priority, caps: Caps): Array<readonly [string, number]> {
+  const own = priority === 'critical' ? undefined : caps.priorities[priority]
+  return [['total', caps.total] as const, ...(own === undefined ? [] : [[`priority:${priority}`, own] as const])]
+}
+
+function usedAt(counter: Counter | undefined, windowMs: number, now: number): number {
+  return counter && now < counter.since + windowMs ? counter.used : 0
+}
+
+function oneMore(counter: Counter | undefined, windowMs: number, now: number): Counter {
+  return counter && now < counter.since + windowMs
+    ? { since: counter.since, used: counter.used + 1 }
+    : { since: now, used: 1 }
+}
+
+/** What a producer is told: channels that a preference leaves out are not listed. */
+export function answerOf({ deliveries }: Decided): DeliveryOutcome[] {
+  return deliveries.flatMap(({ id, channel, outcome }) => {
+    if (outcome === 'excluded') return []
+    return [outcome === 'aggregated' || id === undefined ? { channel, outcome } : { id, channel, outcome }]
+  })
+}

@@ -1,0 +1,99 @@
+import { Problem, sqlState } from '@gatehouse/kit'
+
+export interface GatherOptions {
+  /** Most items taken together. */
+  readonly most: number
+  /** Batches under way at once. */
+  readonly lanes: number
+  /** Most items that wait. Beyond it the answer is 503. */
+  readonly mostWaiting: number
+}
+
+/** Work given one by one and done together. */
+export interface Gatherer<Item, Result> {
+  do(item: Item): Promise<Result>
+  /** Resolves when everything given so far is done. */
+  idle(): Promise<void>
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Gathers what is asked for at the same time into batches: an item that finds a free lane goes at once, those that come
+ * while every lane is busy go together. A batch that fails by the fault of what is in it is halved until only the
+ * culprit gets the error.
+ */
+export function createGatherer<Item, Result>(
+  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  options: GatherOptions,
+): Gatherer<Item, Result> {
+  const waiting: Array<Waiting<Item, Result>> = []
+  const running = new Set<Promise<void>>()
+  let started = false
+
+  const start = () => {
+    started = false
+    while (waiting.length > 0 && running.size < options.lanes) {
+      const batch = waiting.splice(0, options.most)
+      const done: Promise<void> = settle(batch, work).then(() => {
+        running.delete(done)
+        start()
+      })
+      running.add(done)
+    }
+  }
+
+  return {
+    do(item) {
+      if (waiting.length >= options.mostWaiting)
+        return Promise.reject(
+          new Problem(503, 'Too much is waiting to be stored; try again in a second.', {
+            headers: { 'retry-after': '1' },
+          }),
+        )
+      return new Promise<Result>((resolve, reject) => {
+        waiting.push({ item, resolve, reject })
+        if (started) return
+        started = true
+        setImmediate(start)
+      })
+    },
+    async idle() {
+      while (waiting.length > 0 || running.size > 0) {
+        await Promise.all(running)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+  }
+}
+
+async function settle<Item, Result>(
+  batch: ReadonlyArray<Waiting<Item, Result>>,
+  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+): Promise<void> {
+  try {
+    const results = await work(batch.map(({ item }) => item))
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const result = results[index]
+      if (result === undefined) reject(new Error('a batch answered for fewer items than it was given'))
+      else resolve(result)
+    }
+  } catch (error) {
+    if (batch.length === 1 || !isOfTheData(error)) {
+      for (const { reject } of batch) reject(error)
+      return
+    }
+    const middle = Math.ceil(batch.length / 2)
+    await settle(batch.slice(0, middle), work)
+    await settle(batch.slice(middle), work)
+  }
+}
+
+/** Errors that a part of the batch may be to blame for: data exceptions and broken constraints (SQLSTATE 22, 23, 54). */
+function isOfTheData(error: unknown): boolean {
+  return /^(22|23|54)/.test(sqlState(error) ?? '')
+}

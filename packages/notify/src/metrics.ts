@@ -1,0 +1,40 @@
+import { Counter, Histogram, type Registry } from '@gatehouse/kit'
+
+/** What the service counts. Labels are closed sets: channels, outcomes, providers. */
+export interface NotifyMetrics {
+  readonly outcomes: Counter<'channel' | 'outcome'>
+  readonly attempts: Counter<'channel' | 'result'>
+  readonly missingVariables: Counter<'channel'>
+  readonly providerSeconds: Histogram<'provider'>
+}
+
+export function createNotifyMetrics(registry: Registry): NotifyMetrics {
+  const registers = [registry]
+  return {
+    outcomes: new Counter({
+      name: 'notify_outcomes_total',
+      help: 'What became of each channel of an accepted event',
+      labelNames: ['channel', 'outcome'],
+      registers,
+    }),
+    attempts: new Counter({
+      name: 'notify_attempts_total',
+      help: 'Tries to deliver, by what they came to',
+      labelNames: ['channel', 'result'],
+      registers,
+    }),
+    missingVariables: new Counter({
+      name: 'notify_missing_variables_total',
+      help: 'Variables that a template named and an event did not bring',
+      labelNames: ['channel'],
+      registers,
+    }),
+    providerSeconds: new Histogram({
+      name: 'notify_provider_seconds',
+      help: 'Time of a provider call',
+      labelNames: ['provider'],
+      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+      registers,
+    }),
+  }
+}

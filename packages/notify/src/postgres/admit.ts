@@ -1,0 +1,122 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import {
+  type AdmissionUnit,
+  type CapRules,
+  type Counters,
+  type Decided,
+  decide,
+  type Logged,
+  logId,
+  type PlannedNotification,
+} from '../admission.ts'
+import type { Channel } from '../channel.ts'
+import { settle } from './settle.ts'
+import { columns } from './words.ts'
+import { writeAdmitted } from './write-admitted.ts'
+
+/**
+ * Admission, one transaction: first every user concerned is locked (their cap row, in order of user_id), then, on a
+ * fresh snapshot, the log is read, the batch is decided, and everything it comes to is written, one statement a table.
+ * Whoever writes a user's log holds that lock, so nothing can slip between the reading and the writing.
+ */
+export async function admit(
+  database: Database,
+  bucket: number,
+  units: readonly AdmissionUnit[],
+  rules: CapRules,
+  now: number,
+): Promise<Array<readonly Decided[] | undefined>> {
+  return database.transaction(async (tx) => {
+    const counters = await lockUsers(tx, bucket, usersOf(units))
+    const held = await settle(tx, bucket, units)
+    const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
+    const logged = await readLog(tx, bucket, notifications)
+    const before = new Map(counters)
+    const decided = decide(notifications, { counters, logged }, rules, now)
+    await writeAdmitted(tx, bucket, decided, now)
+    await writeCounters(tx, bucket, counters, before)
+    let next = 0
+    return units.map((unit, index) => {
+      if (!held[index]) return undefined
+      const mine = decided.slice(next, next + unit.notifications.length)
+      next += unit.notifications.length
+      return mine
+    })
+  })
+}
+
+function usersOf(units: readonly AdmissionUnit[]): string[] {
+  const users = units.flatMap((unit) => unit.notifications.map(({ userId }) => userId))
+  return [...new Set(users)].sort()
+}
+
+async function lockUsers(tx: Transaction, bucket: number, users: readonly string[]): Promise<Map<string, Counters>> {
+  if (users.length === 0) return new Map()
+  const { rows } = await tx.query<{ user_id: string; counters: Counters }>({
+    name: 'notify_lock_users',
+    text: `INSERT INTO notify.cap (bucket, user_id)
+           SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
+           ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
+           RETURNING user_id, counters`,
+    values: [bucket, users],
+  })
+  return new Map(rows.map((row) => [row.user_id, row.counters]))
+}
+
+interface LogRow {
+  readonly user_id: string
+  readonly dedup_key: string
+  readonly channel: Channel
+  readonly notification_id: string
+  readonly has_delivery: boolean
+}
+
+async function readLog(
+  tx: Transaction,
+  bucket: number,
+  notifications: readonly PlannedNotification[],
+): Promise<Map<string, Logged>> {
+  const asked = notifications.flatMap(({ userId, deliveries }) =>
+    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ userId, logKey, channel }])),
+  )
+  if (asked.length === 0) return new Map()
+  const { rows } = await tx.query<LogRow>({
+    name: 'notify_read_log',
+    text: `SELECT l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery
+             FROM unnest($2::text[], $3::text[], $4::text[]) AS a (user_id, dedup_key, channel)
+             JOIN notify.log l ON l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key
+                              AND l.channel = a.channel`,
+    values: [
+      bucket,
+      ...columns(
+        asked,
+        (a) => a.userId,
+        (a) => a.logKey,
+        (a) => a.channel,
+      ),
+    ],
+  })
+  return new Map(
+    rows.map((row) => [
+      logId(row.user_id, { channel: row.channel, logKey: row.dedup_key }),
+      { notificationId: row.notification_id, hasDelivery: row.has_delivery },
+    ]),
+  )
+}
+
+async function writeCounters(
+  tx: Transaction,
+  bucket: number,
+  counters: ReadonlyMap<string, Counters>,
+  before: ReadonlyMap<string, Counters>,
+): Promise<void> {
+  const changed = [...counters].filter(([user, mine]) => before.get(user) !== mine)
+  if (changed.length === 0) return
+  await tx.query({
+    name: 'notify_write_counters',
+    text: `UPDATE notify.cap c SET counters = n.counters::jsonb
+             FROM unnest($2::text[], $3::text[]) AS n (user_id, counters)
+            WHERE c.bucket = $1 AND c.user_id = n.user_id`,
+    values: [bucket, changed.map(([user]) => user), changed.map(([, mine]) => JSON.stringify(mine))],
+  })
+}

@@ -1,0 +1,75 @@
+import type { Database } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import type { Message } from '../notification.ts'
+import type { ClaimedDelivery } from '../store.ts'
+import { timestamp } from './words.ts'
+
+/**
+ * The one claim. The loose scan finds which lanes and event types have work; each then gives its due rows in order, so
+ * that a flood of one type takes no more than its share while others wait, and critical ones come first.
+ */
+const claimSql = `
+WITH RECURSIVE present AS (
+  (SELECT lane, event FROM notify.work WHERE bucket = $1 AND channel = $2 ORDER BY lane, event LIMIT 1)
+  UNION ALL
+  SELECT next.lane, next.event FROM present p CROSS JOIN LATERAL (
+    SELECT w.lane, w.event FROM notify.work w
+     WHERE w.bucket = $1 AND w.channel = $2 AND (w.lane, w.event) > (p.lane, p.event)
+     ORDER BY w.lane, w.event LIMIT 1) AS next
+), shares AS MATERIALIZED (
+  SELECT lane, event, ceil($3::numeric / count(*) OVER (PARTITION BY lane))::integer AS share FROM present
+), picked AS MATERIALIZED (
+  SELECT due.delivery_id FROM shares s CROSS JOIN LATERAL (
+    SELECT w.delivery_id FROM notify.work w
+     WHERE w.bucket = $1 AND w.channel = $2 AND w.lane = s.lane AND w.event = s.event AND w.due_at <= $5
+       AND (w.lease_until IS NULL OR w.lease_until < now())
+     ORDER BY w.due_at LIMIT s.share FOR UPDATE SKIP LOCKED) AS due
+   ORDER BY s.lane LIMIT $3::integer
+)
+UPDATE notify.work w
+   SET attempt = w.attempt + 1,
+       crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
+       lease_until = now() + $4::integer * interval '1 millisecond'
+  FROM picked
+ WHERE w.bucket = $1 AND w.delivery_id = picked.delivery_id
+RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message`
+
+interface ClaimedRow {
+  readonly delivery_id: string
+  readonly user_id: string
+  readonly event: string
+  readonly lane: number
+  readonly attempt: number
+  readonly failures: number
+  readonly crashes: number
+  readonly sensitive: boolean
+  readonly message: Message
+}
+
+export async function claim(
+  database: Database,
+  bucket: number,
+  channel: Channel,
+  limit: number,
+  leaseMs: number,
+  now: number,
+): Promise<ClaimedDelivery[]> {
+  const { rows } = await database.query<ClaimedRow>({
+    name: 'notify_claim',
+    text: claimSql,
+    values: [bucket, channel, limit, leaseMs, timestamp(now)],
+  })
+  return rows.map((row) => ({
+    bucket,
+    channel,
+    deliveryId: row.delivery_id,
+    userId: row.user_id,
+    event: row.event,
+    critical: row.lane === 0,
+    attempt: row.attempt,
+    failures: row.failures,
+    crashes: row.crashes,
+    sensitive: row.sensitive,
+    message: row.message,
+  }))
+}

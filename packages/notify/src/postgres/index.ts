@@ -1,0 +1,66 @@
+import { type Database, migrate, StartError } from '@gatehouse/kit'
+import type { NotifyStore } from '../store.ts'
+import { admit } from './admit.ts'
+import { postgresDeclarations } from './declarations.ts'
+import { postgresDeliveries } from './deliveries.ts'
+import { postgresDevices } from './devices.ts'
+import { postgresEventTypes } from './event-types.ts'
+import { postgresInbox, postgresMailbox } from './inbox.ts'
+import { postgresNotifications } from './notifications.ts'
+import { readProfiles } from './profiles.ts'
+import { takeRates } from './rates.ts'
+import { postgresPreferences, postgresRecipients } from './recipients.ts'
+import { postgresTemplates } from './templates.ts'
+
+export interface PostgresNotifyOptions {
+  /**
+   * Into how many buckets users are divided: a property of the database, chosen when it is created. 1 (default) for one
+   * PostgreSQL or the embedded engine, 256 for a distributed one; at most 32767.
+   */
+  readonly buckets?: number
+  /** Whether state changes are kept for the stream `notifications.events`. Default false. */
+  readonly streaming?: boolean
+}
+
+/**
+ * Brings the schema `notify` up to date and fixes its number of buckets. Throws {@link StartError} when the database
+ * was created with another number.
+ */
+export async function migrateNotify(database: Database, options: PostgresNotifyOptions = {}): Promise<void> {
+  await migrate(database, 'notify', new URL('./migrations/', import.meta.url))
+  const buckets = options.buckets ?? 1
+  await database.query(
+    "INSERT INTO notify.property (name, value) VALUES ('buckets', $1) ON CONFLICT (name) DO NOTHING",
+    [buckets],
+  )
+  const { rows } = await database.query<{ value: number }>("SELECT value FROM notify.property WHERE name = 'buckets'")
+  const created = rows[0]?.value
+  if (created !== buckets)
+    throw new StartError(
+      `the notification tables were created with ${created} buckets, not ${buckets} (NOTIFY_BUCKETS).`,
+    )
+}
+
+/** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
+export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
+  const buckets = options.buckets ?? 1
+  return {
+    intake: {
+      buckets,
+      profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
+      admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
+      takeRates: (asked, now) => takeRates(database, asked, now),
+    },
+    deliveries: postgresDeliveries(database, { streaming: options.streaming ?? false }),
+    recipients: postgresRecipients(database, buckets),
+    preferences: postgresPreferences(database, buckets),
+    devices: postgresDevices(database, buckets),
+    eventTypes: postgresEventTypes(database),
+    templates: postgresTemplates(database),
+    inbox: postgresInbox(database, buckets),
+    mailbox: postgresMailbox(database),
+    notifications: postgresNotifications(database),
+    declared: postgresDeclarations(database, buckets),
+    ping: () => database.ping(),
+  }
+}

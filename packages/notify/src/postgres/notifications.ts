@@ -1,0 +1,110 @@
+import type { Database } from '@gatehouse/kit'
+import { type Channel, channels } from '../channel.ts'
+import type { DeliveryState } from '../delivery-state.ts'
+import { bucketOfId, channelOf, deliveryIdOf } from '../ids.ts'
+import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../notification.ts'
+import type { Priority } from '../options.ts'
+import type { Notifications } from '../store.ts'
+import { present } from './words.ts'
+
+interface NotificationRow {
+  readonly id: string
+  readonly user_id: string
+  readonly event: string
+  readonly priority: Priority
+  readonly dedup_key: string | null
+  readonly decisions: TimelineEntry[]
+  readonly accepted_at: number
+}
+
+interface DeliveryRow {
+  readonly id: string
+  readonly state: DeliveryState
+  readonly provider: string | null
+  readonly ended: string | null
+}
+
+interface EventRow {
+  readonly channel: Channel | null
+  readonly at: number
+  readonly what: string
+  readonly state: string | null
+  readonly detail: Record<string, unknown> | null
+}
+
+export function postgresNotifications(database: Database): Notifications {
+  return { find: (id) => find(database, id) }
+}
+
+async function find(database: Database, id: string): Promise<NotificationRecord | undefined> {
+  const bucket = bucketOfId(id)
+  const { rows } = await database.query<NotificationRow>(
+    `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at FROM notify.notification
+      WHERE bucket = $1 AND id = $2`,
+    [bucket, id],
+  )
+  const [row] = rows
+  if (!row) return undefined
+  const deliveries = await database.query<DeliveryRow>(
+    'SELECT id, state, provider, ended FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id',
+    [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
+  )
+  const events = await database.query<EventRow>(
+    `SELECT channel, at, what, state, detail FROM notify.delivery_event
+      WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
+    [bucket, id],
+  )
+  return {
+    id: row.id,
+    userId: row.user_id,
+    event: row.event,
+    priority: row.priority,
+    acceptedAt: row.accepted_at,
+    ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
+    deliveries: deliveriesOf(row.decisions, deliveries.rows),
+    timeline: [...row.decisions, ...events.rows.map(entryOf)],
+  }
+}
+
+const outcomes: ReadonlySet<string> = new Set<Outcome>([
+  'queued',
+  'duplicate',
+  'capped',
+  'deferred',
+  'aggregated',
+  'no_recipient',
+  'undeliverable',
+  'failed',
+])
+
+/** What admission answered for each channel, with what has become of it; a fallback stands beside them as queued. */
+function deliveriesOf(decisions: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
+  const decided = decisions.flatMap(({ what, channel, detail }): DeliveryRecord[] => {
+    if (!channel || !outcomes.has(what)) return []
+    const id = detail?.delivery_id
+    const row = rows.find((each) => each.id === id) ?? rows.find((each) => channelOf(each.id) === channel)
+    return [
+      { channel, outcome: what as Outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) },
+    ]
+  })
+  const further = rows.flatMap((row): DeliveryRecord[] => {
+    const channel = channelOf(row.id)
+    return !channel || decided.some((each) => each.channel === channel)
+      ? []
+      : [{ channel, outcome: 'queued', ...stateOf(row) }]
+  })
+  return [...decided, ...further]
+}
+
+function stateOf({ id, state, provider, ended }: DeliveryRow): Pick<DeliveryRecord, 'state'> & { id: string } {
+  return { id, state, ...present({ provider, ended }) }
+}
+
+function entryOf({ at, what, state, channel, detail }: EventRow): TimelineEntry {
+  return {
+    at,
+    what,
+    ...(channel ? { channel } : {}),
+    ...(state || detail ? { detail: { ...(state ? { state } : {}), ...detail } } : {}),
+  }
+}

@@ -1,0 +1,95 @@
+import type { Database } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import type { Device, Preference, Profile, Profiles, Recipient, Suppression } from '../store.ts'
+import { present } from './words.ts'
+
+const profilesSql = `
+SELECT u.user_id,
+       (SELECT value FROM notify.property WHERE name = 'settings_version') AS settings_version,
+       r.user_id IS NOT NULL AS known, r.email, r.phone_number, r.locale, r.zoneinfo,
+       (SELECT json_agg(json_build_object('event_type', p.event_type, 'channels', p.channels,
+                                          'quiet_start', p.quiet_start, 'quiet_end', p.quiet_end))
+          FROM notify.preference p WHERE p.bucket = $1 AND p.user_id = u.user_id) AS preferences,
+       (SELECT json_agg(json_build_object('device_id', d.device_id, 'token', d.token, 'service', d.service,
+                                          'registered_at', round(extract(epoch FROM d.registered_at) * 1000))
+                        ORDER BY d.device_id)
+          FROM notify.device d WHERE d.bucket = $1 AND d.user_id = u.user_id AND d.dead_at IS NULL) AS devices,
+       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'reason', s.reason))
+          FROM notify.suppression s WHERE s.bucket = $1 AND s.user_id = u.user_id) AS suppressions
+  FROM unnest($2::text[]) AS u (user_id)
+  LEFT JOIN notify.recipient r ON r.bucket = $1 AND r.user_id = u.user_id`
+
+interface ProfileRow extends RecipientRow {
+  readonly settings_version: number
+  readonly known: boolean
+  readonly preferences: PreferenceRow[] | null
+  readonly devices: DeviceRow[] | null
+  readonly suppressions: Suppression[] | null
+}
+
+export interface RecipientRow {
+  readonly user_id: string
+  readonly email: string | null
+  readonly phone_number: string | null
+  readonly locale: string | null
+  readonly zoneinfo: string | null
+}
+
+export interface PreferenceRow {
+  readonly event_type: string
+  readonly channels: Channel[] | null
+  readonly quiet_start: string | null
+  readonly quiet_end: string | null
+}
+
+export interface DeviceRow {
+  readonly device_id: string
+  readonly token: string
+  readonly service: string
+  readonly registered_at: number
+  readonly dead_at?: number | null
+}
+
+export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
+  const { rows } = await database.query<ProfileRow>({
+    name: 'notify_profiles',
+    text: profilesSql,
+    values: [bucket, userIds],
+  })
+  return {
+    settingsVersion: rows[0]?.settings_version ?? 0,
+    users: new Map(rows.map((row) => [row.user_id, profileOf(row)])),
+  }
+}
+
+function profileOf(row: ProfileRow): Profile {
+  return {
+    ...(row.known ? { recipient: recipientOf(row) } : {}),
+    preferences: row.preferences?.map(preferenceOf) ?? [],
+    devices: row.devices?.map(deviceOf) ?? [],
+    suppressions: row.suppressions ?? [],
+  }
+}
+
+export function recipientOf(row: RecipientRow): Recipient {
+  const { email, phone_number: phoneNumber, locale, zoneinfo } = row
+  return { userId: row.user_id, ...present({ email, phoneNumber, locale, zoneinfo }) }
+}
+
+export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: PreferenceRow): Preference {
+  return {
+    eventType: event_type,
+    ...(channels ? { channels } : {}),
+    ...(quiet_start !== null && quiet_end !== null ? { quietHours: { start: quiet_start, end: quiet_end } } : {}),
+  }
+}
+
+export function deviceOf(row: DeviceRow): Device {
+  return {
+    deviceId: row.device_id,
+    token: row.token,
+    service: row.service,
+    registeredAt: row.registered_at,
+    ...(row.dead_at === undefined || row.dead_at === null ? {} : { deadAt: row.dead_at }),
+  }
+}

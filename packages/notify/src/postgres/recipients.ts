@@ -1,0 +1,102 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfUser } from '../ids.ts'
+import type { Preferences, Recipient, Recipients } from '../store.ts'
+import { type PreferenceRow, preferenceOf, type RecipientRow, recipientOf } from './profiles.ts'
+import { columns, timestamp } from './words.ts'
+
+export function postgresRecipients(database: Database, buckets: number): Recipients {
+  return {
+    async find(userId) {
+      const { rows } = await database.query<RecipientRow>(
+        'SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient WHERE bucket = $1 AND user_id = $2',
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows[0] && recipientOf(rows[0])
+    },
+    async put(recipients, now) {
+      const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
+      for (const [bucket, mine] of byBucket)
+        await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
+    },
+    async remove(userId) {
+      const { rowCount } = await database.query('DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2', [
+        bucketOfUser(userId, buckets),
+        userId,
+      ])
+      return rowCount > 0
+    },
+  }
+}
+
+/** One entry a user, the last, in order of user_id: a statement can't touch a row twice. */
+function lastOfEach(recipients: readonly Recipient[]): Recipient[] {
+  const byUser = new Map(recipients.map((recipient) => [recipient.userId, recipient]))
+  return [...byUser.values()].sort((a, b) => (a.userId < b.userId ? -1 : 1))
+}
+
+export async function putRecipients(
+  tx: Transaction,
+  bucket: number,
+  recipients: readonly Recipient[],
+  now: number,
+): Promise<void> {
+  await tx.query({
+    text: `INSERT INTO notify.recipient (bucket, user_id, email, phone_number, locale, zoneinfo, updated_at)
+           SELECT $1, r.user_id, r.email, r.phone_number, r.locale, r.zoneinfo, $7
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+                  AS r (user_id, email, phone_number, locale, zoneinfo, place) ORDER BY r.place
+           ON CONFLICT (bucket, user_id) DO UPDATE
+              SET email = excluded.email, phone_number = excluded.phone_number, locale = excluded.locale,
+                  zoneinfo = excluded.zoneinfo, updated_at = excluded.updated_at`,
+    values: [
+      bucket,
+      ...columns(
+        recipients,
+        (r) => r.userId,
+        (r) => r.email ?? null,
+        (r) => r.phoneNumber ?? null,
+        (r) => r.locale ?? null,
+        (r) => r.zoneinfo ?? null,
+      ),
+      timestamp(now),
+    ],
+  })
+}
+
+export function postgresPreferences(database: Database, buckets: number): Preferences {
+  return {
+    async list(userId) {
+      const { rows } = await database.query<PreferenceRow>(
+        `SELECT event_type, channels, quiet_start, quiet_end FROM notify.preference
+          WHERE bucket = $1 AND user_id = $2 ORDER BY event_type`,
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows.map(preferenceOf)
+    },
+    async put(userId, { eventType, channels, quietHours }, now) {
+      await database.query(
+        `INSERT INTO notify.preference (bucket, user_id, event_type, channels, quiet_start, quiet_end, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (bucket, user_id, event_type) DO UPDATE
+            SET channels = excluded.channels, quiet_start = excluded.quiet_start, quiet_end = excluded.quiet_end,
+                updated_at = excluded.updated_at`,
+        [
+          bucketOfUser(userId, buckets),
+          userId,
+          eventType,
+          channels ?? null,
+          quietHours?.start ?? null,
+          quietHours?.end ?? null,
+          timestamp(now),
+        ],
+      )
+    },
+    async remove(userId, eventType) {
+      const { rowCount } = await database.query(
+        'DELETE FROM notify.preference WHERE bucket = $1 AND user_id = $2 AND event_type = $3',
+        [bucketOfUser(userId, buckets), userId, eventType],
+      )
+      return rowCount > 0
+    },
+  }
+}

@@ -1,0 +1,298 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
+import type { ClaimedDelivery, TryRecord } from '../store.ts'
+import { eraseSensitive } from './erase-sensitive.ts'
+import { columns, timestamp } from './words.ts'
+
+export interface RecordOptions {
+  /** Whether state changes go to the outbox of the event stream. */
+  readonly streaming: boolean
+}
+
+/**
+ * Stores what a batch of tries came to, in one transaction. The attempt number is the fence: a try whose delivery was
+ * claimed again since is left out. Answers how many were.
+ */
+export async function record(
+  database: Database,
+  bucket: number,
+  records: readonly TryRecord[],
+  options: RecordOptions,
+): Promise<number> {
+  const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
+  return database.transaction(async (tx) => {
+    const ended = await endWork(
+      tx,
+      bucket,
+      sorted.filter(({ next }) => next.kind !== 'again'),
+    )
+    const again = await putBack(
+      tx,
+      bucket,
+      sorted.filter(({ next }) => next.kind === 'again'),
+    )
+    const held = sorted.filter(({ claimed }) => ended.has(claimed.deliveryId) || again.has(claimed.deliveryId))
+    const sent = await acknowledge(tx, bucket, held)
+    await tell(tx, bucket, held, sent)
+    await buryDeliveries(tx, bucket, held)
+    await buryTokens(tx, bucket, held)
+    await eraseSensitive(tx, bucket, finishedSensitive(held))
+    if (options.streaming) await stream(tx, bucket, held, sent)
+    return records.length - held.length
+  })
+}
+
+async function endWork(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+  if (records.length === 0) return new Set()
+  const { rows } = await tx.query<{ delivery_id: string }>({
+    name: 'notify_end_work',
+    text: `DELETE FROM notify.work w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
+            WHERE w.bucket = $1 AND w.delivery_id = d.delivery_id AND w.attempt = d.attempt
+        RETURNING w.delivery_id`,
+    values: [bucket, ...columns(records, deliveryId, attempt)],
+  })
+  return new Set(rows.map((row) => row.delivery_id))
+}
+
+const deliveryId = ({ claimed }: TryRecord) => claimed.deliveryId
+const attempt = ({ claimed }: TryRecord) => claimed.attempt
+
+async function putBack(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+  const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
+  if (waiting.length === 0) return new Set()
+  const { rows } = await tx.query<{ delivery_id: string }>({
+    name: 'notify_put_back',
+    text: `UPDATE notify.work w
+              SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = 0,
+                  message = w.message || r.rest::jsonb
+             FROM unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $6::text[])
+                  AS r (delivery_id, attempt, due_at, failures, rest)
+            WHERE w.bucket = $1 AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+        RETURNING w.delivery_id`,
+    values: [
+      bucket,
+      ...columns(
+        waiting,
+        deliveryId,
+        attempt,
+        (r) => timestamp(r.next.dueAt),
+        (r) => r.next.failures,
+        (r) => JSON.stringify(r.next.left),
+      ),
+    ],
+  })
+  return new Set(rows.map((row) => row.delivery_id))
+}
+
+/** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
+async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
+  const taken = held.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
+  if (taken.length === 0) return new Set()
+  const values = [
+    bucket,
+    ...columns(
+      taken,
+      deliveryId,
+      (r) => r.acknowledged.provider,
+      (r) => r.acknowledged.providerMessageId ?? null,
+    ),
+  ]
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_acknowledge',
+    text: `UPDATE notify.delivery d SET state = 'sent', provider = a.provider, provider_message_id = a.provider_message_id
+             FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
+            WHERE d.bucket = $1 AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
+    values,
+  })
+  if (rows.length < taken.length)
+    await tx.query({
+      name: 'notify_acknowledge_late',
+      text: `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
+               FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
+              WHERE d.bucket = $1 AND d.id = a.id AND d.provider_message_id IS NULL`,
+      values,
+    })
+  return new Set(rows.map(({ id }) => id))
+}
+
+async function tell(
+  tx: Transaction,
+  bucket: number,
+  held: readonly TryRecord[],
+  sent: ReadonlySet<string>,
+): Promise<void> {
+  if (held.length === 0) return
+  await tx.query({
+    name: 'notify_tell',
+    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::jsonb
+             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
+                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
+    values: [
+      bucket,
+      ...columns(
+        held,
+        (r) => notificationIdOf(r.claimed.deliveryId),
+        () => newId(bucket),
+        deliveryId,
+        (r) => r.claimed.channel,
+        (r) => timestamp(r.at),
+        (r) => r.what,
+        (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
+        (r) => JSON.stringify({ attempt: r.claimed.attempt, ...r.detail }),
+      ),
+    ],
+  })
+}
+
+async function buryDeliveries(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
+  const dead = held.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
+  if (dead.length === 0) return
+  await tx.query({
+    name: 'notify_bury',
+    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
+           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::text[])
+                  AS d (id, notification_id, user_id, channel, event, cause, detail, died_at, message)
+           ON CONFLICT (bucket, id) DO NOTHING`,
+    values: [
+      bucket,
+      ...columns(
+        dead,
+        deliveryId,
+        (r) => notificationIdOf(r.claimed.deliveryId),
+        (r) => r.claimed.userId,
+        (r) => r.claimed.channel,
+        (r) => r.claimed.event,
+        (r) => r.next.cause,
+        (r) => r.next.detail,
+        (r) => timestamp(r.at),
+        (r) => JSON.stringify(r.claimed.message),
+      ),
+    ],
+  })
+  await tx.query({
+    name: 'notify_end_dead',
+    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = 'queued'`,
+    values: [bucket, dead.map(deliveryId)],
+  })
+  await fallBack(
+    tx,
+    bucket,
+    dead.filter(({ next }) => next.fallback),
+  )
+}
+
+/** Gives a push that died to email, once: not when the notification has an email delivery already. */
+async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecord[]): Promise<void> {
+  if (dead.length === 0) return
+  const emails = dead.map((r) => ({
+    id: deliveryIdOf(notificationIdOf(r.claimed.deliveryId), 'email'),
+    notificationId: notificationIdOf(r.claimed.deliveryId),
+    userId: r.claimed.userId,
+    at: timestamp(r.at),
+  }))
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_fall_back',
+    text: `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
+           SELECT $1, e.id, e.user_id, 'email', 'queued' FROM unnest($2::uuid[], $3::text[]) AS e (id, user_id)
+           ON CONFLICT (bucket, id) DO NOTHING RETURNING id`,
+    values: [
+      bucket,
+      ...columns(
+        emails,
+        (e) => e.id,
+        (e) => e.userId,
+      ),
+    ],
+  })
+  const created = new Set(rows.map(({ id }) => id))
+  const fresh = emails.filter(({ id }) => created.has(id))
+  if (fresh.length === 0) return
+  await tx.query({
+    name: 'notify_defer_fallback',
+    text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.wake_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, wake_at)`,
+    values: [
+      bucket,
+      ...columns(
+        fresh,
+        () => newId(bucket),
+        (e) => e.notificationId,
+        (e) => e.userId,
+        (e) => e.at,
+      ),
+    ],
+  })
+}
+
+async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
+  const tokens = held.flatMap(({ claimed, deadTokens }) =>
+    deadTokens.map((dead) => ({ ...dead, userId: claimed.userId })),
+  )
+  if (tokens.length === 0) return
+  await tx.query({
+    name: 'notify_bury_tokens',
+    text: `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
+             FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (user_id, token, at, reason)
+            WHERE d.bucket = $1 AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
+              AND d.registered_at <= t.at`,
+    values: [
+      bucket,
+      ...columns(
+        tokens,
+        (t) => t.userId,
+        (t) => t.token,
+        (t) => timestamp(t.at),
+        (t) => t.reason,
+      ),
+    ],
+  })
+}
+
+function finishedSensitive(held: readonly TryRecord[]): string[] {
+  return held.filter(({ claimed, next }) => claimed.sensitive && next.kind === 'done').map(deliveryId)
+}
+
+async function stream(
+  tx: Transaction,
+  bucket: number,
+  held: readonly TryRecord[],
+  sent: ReadonlySet<string>,
+): Promise<void> {
+  const changed = held.filter(({ claimed }) => sent.has(claimed.deliveryId))
+  if (changed.length === 0) return
+  await tx.query({
+    name: 'notify_stream',
+    text: `INSERT INTO notify.outbox (bucket, id, payload)
+           SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
+    values: [
+      bucket,
+      changed.map(() => newId(bucket)),
+      changed.map(({ claimed, at }) => JSON.stringify(streamedChange(claimed, 'sent', at))),
+    ],
+  })
+}
+
+/** A state change as consumers of the event stream see it. */
+export function streamedChange(
+  {
+    deliveryId: id,
+    userId,
+    channel,
+    event,
+  }: Pick<ClaimedDelivery, 'deliveryId' | 'userId' | 'channel'> & { event?: string },
+  state: string,
+  at: number,
+): Record<string, unknown> {
+  return {
+    delivery_id: id,
+    notification_id: notificationIdOf(id),
+    user_id: userId,
+    channel,
+    ...(event === undefined ? {} : { event }),
+    state,
+    at: new Date(at).toISOString(),
+  }
+}

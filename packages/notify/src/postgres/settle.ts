@@ -1,0 +1,31 @@
+import type { Transaction } from '@gatehouse/kit'
+import type { AdmissionUnit, Settled } from '../admission.ts'
+
+const taking: Readonly<Record<Settled['kind'], string>> = {
+  scheduled: 'DELETE FROM notify.scheduled WHERE bucket = $1 AND id = ANY($2::uuid[]) RETURNING id',
+  deferral: 'DELETE FROM notify.deferral WHERE bucket = $1 AND id = ANY($2::uuid[]) RETURNING id',
+  window: `WITH taken AS (
+             DELETE FROM notify.pending_window WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = 'closed' RETURNING id
+           ), emptied AS (
+             DELETE FROM notify.pending_item WHERE bucket = $1 AND window_id IN (SELECT id FROM taken)
+           ) SELECT id FROM taken`,
+}
+
+/**
+ * Takes away what the units settle. The answer says for each unit whether it may go on: false when another took its
+ * thing first, or it was cancelled.
+ */
+export async function settle(tx: Transaction, bucket: number, units: readonly AdmissionUnit[]): Promise<boolean[]> {
+  const taken = new Set<string>()
+  for (const kind of Object.keys(taking) as Array<Settled['kind']>) {
+    const ids = units.flatMap(({ settles }) => (settles?.kind === kind ? [settles.id] : [])).sort()
+    if (ids.length === 0) continue
+    const { rows } = await tx.query<{ id: string }>({
+      name: `notify_settle_${kind}`,
+      text: taking[kind],
+      values: [bucket, ids],
+    })
+    for (const { id } of rows) taken.add(id)
+  }
+  return units.map(({ settles }) => settles === undefined || taken.delete(settles.id))
+}

@@ -1,0 +1,281 @@
+import type { Transaction } from '@gatehouse/kit'
+import type { Decided, DecidedDelivery, PlannedNotification } from '../admission.ts'
+import { newId } from '../ids.ts'
+import type { TimelineEntry } from '../notification.ts'
+import { joinWindows } from './join-windows.ts'
+import { columns, timestamp } from './words.ts'
+
+/** One channel of an admitted notification, beside the notification. */
+export interface AdmittedDelivery extends DecidedDelivery {
+  readonly of: PlannedNotification
+}
+
+const lanes = { critical: 0, normal: 1, low: 2 } as const
+
+/** Writes what was decided: one statement a table, each left out when it has nothing to write. */
+export async function writeAdmitted(
+  tx: Transaction,
+  bucket: number,
+  decided: readonly Decided[],
+  now: number,
+): Promise<void> {
+  const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
+    own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
+  )
+  await writeNotifications(tx, bucket, decided)
+  await writeLog(tx, bucket, deliveries, now)
+  await writeDeliveries(tx, bucket, deliveries)
+  await writeWork(tx, bucket, deliveries, now)
+  await writeDeferrals(tx, bucket, decided)
+  await joinWindows(tx, bucket, decided, now)
+  await writeDeadLetters(tx, bucket, deliveries, now)
+  await writeEnds(tx, bucket, decided, now)
+}
+
+async function writeNotifications(tx: Transaction, bucket: number, decided: readonly Decided[]): Promise<void> {
+  const fresh = decided.filter(
+    ({ notification, answerId }) => notification.stored === 'no' && answerId === notification.id,
+  )
+  if (fresh.length === 0) return
+  const of = (pick: (notification: PlannedNotification) => unknown) => fresh.map((each) => pick(each.notification))
+  await tx.query({
+    name: 'notify_write_notifications',
+    text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at)
+           SELECT $1, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
+                  n.data::jsonb, n.decisions::jsonb, n.accepted_at
+             FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
+                         $10::text[], $11::timestamptz[])
+                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at)`,
+    values: [
+      bucket,
+      of(({ id }) => id),
+      of(({ userId }) => userId),
+      of(({ event }) => event),
+      of(({ priority }) => priority),
+      of(({ dedupKey }) => dedupKey ?? null),
+      of(({ requested }) => requested?.join(',') ?? null),
+      of(({ sensitive }) => sensitive),
+      of(({ data }) => JSON.stringify(data)),
+      fresh.map((each) => JSON.stringify([...each.notification.decisions, ...outcomes(each)])),
+      of(({ acceptedAt }) => timestamp(acceptedAt)),
+    ],
+  })
+}
+
+/** What admission decided, channel by channel, for the timeline. */
+function outcomes({ notification, deliveries }: Decided): TimelineEntry[] {
+  return deliveries.map(({ id, channel, outcome, plan, logKey }) => ({
+    at: notification.acceptedAt,
+    what: outcome,
+    channel,
+    detail: {
+      ...(id === undefined ? {} : { delivery_id: id }),
+      ...(logKey === undefined ? {} : { dedup_key: logKey }),
+      ...(plan.kind === 'fail' && !notification.sensitive ? { cause: plan.cause, reason: plan.detail } : {}),
+    },
+  }))
+}
+
+const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
+
+async function writeLog(
+  tx: Transaction,
+  bucket: number,
+  deliveries: readonly AdmittedDelivery[],
+  now: number,
+): Promise<void> {
+  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && burning.has(outcome))
+  if (burnt.length === 0) return
+  const { rowCount } = await tx.query({
+    name: 'notify_write_log',
+    text: `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+           SELECT $1, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
+                  AS l (user_id, dedup_key, channel, notification_id, has_delivery)
+           ON CONFLICT (bucket, user_id, dedup_key, channel) DO NOTHING`,
+    values: [
+      bucket,
+      ...columns(
+        burnt,
+        (d) => d.of.userId,
+        (d) => d.logKey,
+        (d) => d.channel,
+        (d) => d.of.id,
+        (d) => d.outcome !== 'aggregated',
+      ),
+      timestamp(now),
+    ],
+  })
+  if (rowCount !== burnt.length) throw new Error('the notification log was written by someone without its lock')
+}
+
+const withDelivery: ReadonlySet<string> = new Set(['queued', 'deferred', 'failed'])
+
+async function writeDeliveries(
+  tx: Transaction,
+  bucket: number,
+  deliveries: readonly AdmittedDelivery[],
+): Promise<void> {
+  const fresh = deliveries.filter(({ of, outcome }) => of.stored !== 'deliveries' && withDelivery.has(outcome))
+  if (fresh.length > 0)
+    await tx.query({
+      name: 'notify_write_deliveries',
+      text: `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, address, ended)
+             SELECT $1, d.id, d.user_id, d.channel, 'queued', d.address, d.ended
+               FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[]) AS d (id, user_id, channel, address, ended)`,
+      values: [
+        bucket,
+        ...columns(
+          fresh,
+          (d) => d.id,
+          (d) => d.of.userId,
+          (d) => d.channel,
+          addressOf,
+          (d) => (d.outcome === 'failed' ? 'dead_letter' : null),
+        ),
+      ],
+    })
+}
+
+function addressOf({ channel, plan }: AdmittedDelivery): string | null {
+  return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
+}
+
+async function writeWork(
+  tx: Transaction,
+  bucket: number,
+  deliveries: readonly AdmittedDelivery[],
+  now: number,
+): Promise<void> {
+  const queued = deliveries.filter(({ outcome }) => outcome === 'queued')
+  if (queued.length === 0) return
+  await tx.query({
+    name: 'notify_write_work',
+    text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+           SELECT $1, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8, w.sensitive, w.message::jsonb
+             FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $9::text[])
+                  AS w (delivery_id, user_id, channel, event, lane, sensitive, message)`,
+    values: [
+      bucket,
+      ...columns(
+        queued,
+        (d) => d.id,
+        (d) => d.of.userId,
+        (d) => d.channel,
+        (d) => d.of.event,
+        (d) => lanes[d.of.priority],
+        (d) => d.of.sensitive,
+      ),
+      timestamp(now),
+      queued.map(({ plan }) => JSON.stringify(plan.kind === 'send' ? plan.message : {})),
+    ],
+  })
+}
+
+async function writeDeferrals(tx: Transaction, bucket: number, decided: readonly Decided[]): Promise<void> {
+  const deferred = decided.flatMap(({ notification, deliveries }) => {
+    const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
+    const [first] = waiting
+    if (first?.plan.kind !== 'defer') return []
+    const channels = waiting.map(({ channel }) => channel).join(',')
+    return [{ notification, channels, wakeAt: timestamp(first.plan.wakeAt) }]
+  })
+  if (deferred.length === 0) return
+  await tx.query({
+    name: 'notify_write_deferrals',
+    text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.wake_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                  AS d (id, notification_id, user_id, channels, reason, wake_at)`,
+    values: [
+      bucket,
+      ...columns(
+        deferred,
+        () => newId(bucket),
+        (d) => d.notification.id,
+        (d) => d.notification.userId,
+        (d) => d.channels,
+        (d) => d.notification.free ?? 'quiet_hours',
+        (d) => d.wakeAt,
+      ),
+    ],
+  })
+}
+
+async function writeDeadLetters(
+  tx: Transaction,
+  bucket: number,
+  deliveries: readonly AdmittedDelivery[],
+  now: number,
+): Promise<void> {
+  const failed = deliveries.flatMap((d) =>
+    d.plan.kind === 'fail' && d.outcome === 'failed' ? [{ ...d, why: d.plan }] : [],
+  )
+  if (failed.length === 0) return
+  await tx.query({
+    name: 'notify_write_dead_letters',
+    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+                  AS d (id, notification_id, user_id, channel, event, cause, detail)
+           ON CONFLICT (bucket, id) DO NOTHING`,
+    values: [
+      bucket,
+      ...columns(
+        failed,
+        (d) => d.id,
+        (d) => d.of.id,
+        (d) => d.of.userId,
+        (d) => d.channel,
+        (d) => d.of.event,
+        (d) => d.why.cause,
+        (d) => d.why.detail,
+      ),
+      timestamp(now),
+    ],
+  })
+}
+
+/**
+ * What became of a notification that was stored before (it woke, or its window was flushed): an entry of its timeline
+ * for each channel, and an end for those that will not be sent after all.
+ */
+async function writeEnds(tx: Transaction, bucket: number, decided: readonly Decided[], now: number): Promise<void> {
+  const told = decided.flatMap(({ notification, deliveries }) =>
+    notification.stored === 'no' ? [] : deliveries.map((delivery) => ({ ...delivery, of: notification })),
+  )
+  if (told.length === 0) return
+  await tx.query({
+    name: 'notify_write_woken',
+    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, e.what, e.detail::jsonb
+             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $7::text[], $8::text[])
+                  AS e (notification_id, id, delivery_id, channel, what, detail)`,
+    values: [
+      bucket,
+      ...columns(
+        told,
+        (d) => d.of.id,
+        () => newId(bucket),
+        (d) => d.id ?? null,
+        (d) => d.channel,
+      ),
+      timestamp(now),
+      told.map(({ outcome }) => outcome),
+      told.map(({ plan }) => (plan.kind === 'exclude' ? JSON.stringify({ reason: plan.reason }) : null)),
+    ],
+  })
+  const ended = told.filter(({ id, outcome }) => id !== undefined && !['queued', 'deferred'].includes(outcome))
+  if (ended.length === 0) return
+  await tx.query({
+    name: 'notify_end_deliveries',
+    text: `UPDATE notify.delivery d SET ended = e.ended
+             FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
+            WHERE d.bucket = $1 AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
+    values: [
+      bucket,
+      ended.map(({ id }) => id),
+      ended.map(({ outcome }) => (outcome === 'failed' ? 'dead_letter' : outcome)),
+    ],
+  })
+}

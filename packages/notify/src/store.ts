@@ -1,0 +1,263 @@
+import type { AdmissionUnit, CapRules, Decided } from './admission.ts'
+import type { Channel } from './channel.ts'
+import type { DeliveryReport } from './delivery-state.ts'
+import type { EventRate, EventType } from './event-type.ts'
+import type { Message, NotificationRecord, Target } from './notification.ts'
+import type { QuietHours } from './quiet-hours.ts'
+import type { TemplateText } from './template.ts'
+
+/** Whom we can reach, and where. */
+export interface Recipient {
+  readonly userId: string
+  readonly email?: string
+  readonly phoneNumber?: string
+  readonly locale?: string
+  readonly zoneinfo?: string
+}
+
+/** What a user wants for one event type, or for `*`. What is left out falls through to `*`, then to the event type. */
+export interface Preference {
+  readonly eventType: string
+  /** An empty set means none. */
+  readonly channels?: readonly Channel[]
+  readonly quietHours?: QuietHours
+}
+
+export interface Device {
+  readonly deviceId: string
+  readonly token: string
+  /** The push service it belongs to, such as `fcm`, `apns` or `web`. */
+  readonly service: string
+  readonly registeredAt: number
+  readonly deadAt?: number
+}
+
+export interface Suppression {
+  readonly channel: Channel
+  readonly address: string
+  readonly reason: string
+}
+
+/** Everything planning needs to know about a user. */
+export interface Profile {
+  readonly recipient?: Recipient
+  readonly preferences: readonly Preference[]
+  readonly devices: readonly Device[]
+  readonly suppressions: readonly Suppression[]
+}
+
+export interface Profiles {
+  readonly users: ReadonlyMap<string, Profile>
+  /** Changes whenever an event type or a template does. */
+  readonly settingsVersion: number
+}
+
+export interface RateAsked {
+  readonly event: string
+  readonly count: number
+  readonly rate: EventRate
+}
+
+export interface RateGranted {
+  readonly granted: number
+  /** When the next window begins, Unix milliseconds. */
+  readonly nextAt: number
+}
+
+/** The way in. Every call stays within one bucket, and is one transaction. */
+export interface Intake {
+  readonly buckets: number
+  profiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
+  /** Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing. */
+  admit(
+    bucket: number,
+    units: readonly AdmissionUnit[],
+    rules: CapRules,
+    now: number,
+  ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
+  /** Takes up to `count` events from each event type's rate, and says how many it got and when the next may come. */
+  takeRates(asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
+}
+
+export interface ClaimedDelivery {
+  readonly bucket: number
+  readonly deliveryId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly event: string
+  readonly critical: boolean
+  /** Counts claims; a record made under an older one is refused. */
+  readonly attempt: number
+  /** Failed tries so far; a rate-limited one is none. */
+  readonly failures: number
+  /** Claims that ended with their worker's death. */
+  readonly crashes: number
+  readonly sensitive: boolean
+  readonly message: Message
+}
+
+/** What is left of a message after a try: the targets that have not taken it, and whether any has. */
+export interface Left {
+  readonly targets: readonly Target[]
+  readonly taken: boolean
+}
+
+/** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
+export interface TryRecord {
+  readonly claimed: ClaimedDelivery
+  readonly at: number
+  /** Set when at least one target took it. */
+  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string }
+  readonly next:
+    | { readonly kind: 'done' }
+    | { readonly kind: 'again'; readonly dueAt: number; readonly failures: number; readonly left: Left }
+    | { readonly kind: 'dead'; readonly cause: string; readonly detail: string; readonly fallback: boolean }
+  /** What the timeline tells of it. */
+  readonly what: string
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
+}
+
+/** Deliveries on their way. */
+export interface Deliveries {
+  /** Up to `limit` due deliveries of a channel, leased to the caller; critical first, then fair between event types. */
+  claim(
+    bucket: number,
+    channel: Channel,
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly ClaimedDelivery[]>
+  /** Stores what became of claimed deliveries; answers how many records came too late. */
+  record(bucket: number, records: readonly TryRecord[]): Promise<number>
+  /** Gives claimed deliveries back untried. */
+  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
+  /** Applies a provider's later report; each event id counts once. True when it changed the state. */
+  report(report: ProviderReport): Promise<boolean>
+}
+
+/** What a provider tells about a delivery after its ack. */
+export interface ProviderReport {
+  readonly provider: string
+  /** The provider's id of this very report. */
+  readonly eventId: string
+  readonly deliveryId: string
+  readonly report: DeliveryReport
+  readonly at: number
+  readonly reason?: string
+}
+
+export interface Recipients {
+  find(userId: string): Promise<Recipient | undefined>
+  put(recipients: readonly Recipient[], now: number): Promise<void>
+  remove(userId: string): Promise<boolean>
+}
+
+export interface Preferences {
+  list(userId: string): Promise<readonly Preference[]>
+  put(userId: string, preference: Preference, now: number): Promise<void>
+  remove(userId: string, eventType: string): Promise<boolean>
+}
+
+export interface Devices {
+  list(userId: string): Promise<readonly Device[]>
+  /** Registers a device or its new token; a dead one lives again. */
+  put(userId: string, device: Omit<Device, 'registeredAt' | 'deadAt'>, now: number): Promise<void>
+  remove(userId: string, deviceId: string): Promise<boolean>
+  /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
+  bury(userId: string, token: string, at: number, reason: string): Promise<boolean>
+}
+
+export interface EventTypes {
+  /** Changes whenever an event type or a template does. */
+  version(): Promise<number>
+  all(): Promise<readonly EventType[]>
+  put(eventType: EventType, now: number): Promise<void>
+  remove(event: string): Promise<boolean>
+}
+
+export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
+
+export interface Templates {
+  published(): Promise<readonly TemplateText[]>
+  /** Every version of the texts of a template, newest first, and which are published. */
+  versions(templateId: string): Promise<ReadonlyArray<TemplateText & { readonly published: boolean }>>
+  /** Stores a new version and answers its number; publishes it unless told otherwise. */
+  save(text: Omit<TemplateText, 'version'>, publish: boolean, now: number): Promise<number>
+  /** Makes a stored version the one in use. False when there is no such version. */
+  publish(key: TemplateKey, version: number, now: number): Promise<boolean>
+  /** Takes a text out of use; its versions stay. */
+  withdraw(key: TemplateKey): Promise<boolean>
+}
+
+export interface InboxItem {
+  readonly id: string
+  readonly event: string
+  readonly subject?: string
+  readonly body: string
+  readonly createdAt: number
+  readonly readAt?: number
+}
+
+export interface Inbox {
+  /** Stores items; one that is there already stays as it is. */
+  put(items: ReadonlyArray<InboxItem & { readonly userId: string }>): Promise<void>
+  /** Newest first, those made before the item `before`. */
+  list(userId: string, limit: number, before: string | undefined): Promise<readonly InboxItem[]>
+}
+
+/** One message as a provider would have carried it. */
+export interface MailboxEntry {
+  readonly id: string
+  readonly deliveryId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly address: string
+  readonly content: { readonly subject?: string; readonly body: string; readonly html?: string }
+  readonly at: number
+}
+
+/** What the embedded mode sends to, instead of the world. */
+export interface Mailbox {
+  add(entries: readonly MailboxEntry[]): Promise<void>
+  find(id: string): Promise<MailboxEntry | undefined>
+  list(limit: number): Promise<readonly MailboxEntry[]>
+}
+
+/** A declared thing: its id among its kind, and what is declared of it. */
+export interface Declared<Entry> {
+  readonly id: string
+  readonly entry: Entry
+}
+
+export interface DeclaredRecipient {
+  readonly recipient: Recipient
+  readonly devices: ReadonlyArray<Omit<Device, 'registeredAt' | 'deadAt'>>
+}
+
+/** Writes what the configuration declares where it was edited since it was last applied. */
+export interface Declarations {
+  templates(declared: ReadonlyArray<Declared<Omit<TemplateText, 'version'>>>, now: number): Promise<void>
+  eventTypes(declared: ReadonlyArray<Declared<EventType>>, now: number): Promise<void>
+  recipients(declared: ReadonlyArray<Declared<DeclaredRecipient>>, now: number): Promise<void>
+}
+
+export interface Notifications {
+  find(id: string): Promise<NotificationRecord | undefined>
+}
+
+/** Everything the service stores, by role. A feature asks for its role only. */
+export interface NotifyStore {
+  readonly intake: Intake
+  readonly deliveries: Deliveries
+  readonly recipients: Recipients
+  readonly preferences: Preferences
+  readonly devices: Devices
+  readonly eventTypes: EventTypes
+  readonly templates: Templates
+  readonly inbox: Inbox
+  readonly mailbox: Mailbox
+  readonly notifications: Notifications
+  readonly declared: Declarations
+  ping(): Promise<void>
+}

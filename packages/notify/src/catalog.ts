@@ -1,0 +1,91 @@
+import type { Channel } from './channel.ts'
+import type { EventType } from './event-type.ts'
+import { canonicalLocale, lookUpLocale } from './locale.ts'
+import type { EventTypes, Templates } from './store.ts'
+import { type Compiled, compileTemplate, TemplateError, type TemplateText } from './template.ts'
+
+/** The event types and published templates as they stand at one version of the settings, parsed. */
+export interface Catalog {
+  readonly version: number
+  readonly eventTypes: ReadonlyMap<string, EventType>
+  /** The text of a template for a channel in the best of the wanted locales. Throws {@link TemplateError}. */
+  text(templateId: string, channel: Channel, wanted: readonly string[]): Compiled
+  hasTemplate(templateId: string): boolean
+}
+
+/** Keeps the catalog, and reads it again when a version is asked for that it doesn't hold. */
+export interface CatalogKeeper {
+  at(version: number): Promise<Catalog>
+  /** As the settings stand now. */
+  current(): Promise<Catalog>
+}
+
+export function createCatalogKeeper(store: {
+  readonly eventTypes: EventTypes
+  readonly templates: Templates
+}): CatalogKeeper {
+  let kept: Promise<Catalog> | undefined
+  let keptVersion = -1
+  const read = (version: number): Promise<Catalog> => {
+    keptVersion = version
+    kept = readCatalog(store, version)
+    kept.catch(() => {
+      kept = undefined
+      keptVersion = -1
+    })
+    return kept
+  }
+  const at = (version: number) => (kept && keptVersion === version ? kept : read(version))
+  return { at, current: async () => at(await store.eventTypes.version()) }
+}
+
+async function readCatalog(
+  store: { readonly eventTypes: EventTypes; readonly templates: Templates },
+  version: number,
+): Promise<Catalog> {
+  const [eventTypes, texts] = await Promise.all([store.eventTypes.all(), store.templates.published()])
+  const byPlace = Map.groupBy(texts, ({ templateId, channel }) => placeOf(templateId, channel))
+  const places = new Map([...byPlace].map(([place, list]) => [place, new Place(list)]))
+  const templateIds = new Set(texts.map(({ templateId }) => templateId))
+  return {
+    version,
+    eventTypes: new Map(eventTypes.map((eventType) => [eventType.event, eventType])),
+    hasTemplate: (templateId) => templateIds.has(templateId),
+    text(templateId, channel, wanted) {
+      const place = places.get(placeOf(templateId, channel))
+      if (!place) throw new TemplateError(`the template ${templateId} has no text for ${channel}`)
+      return place.text(wanted)
+    },
+  }
+}
+
+function placeOf(templateId: string, channel: Channel): string {
+  return `${channel} ${templateId}`
+}
+
+/** The texts of one template for one channel, by locale, each parsed when it is first used. */
+class Place {
+  readonly #texts: ReadonlyMap<string, TemplateText>
+  readonly #locales: ReadonlySet<string>
+  readonly #compiled = new Map<string, Compiled>()
+
+  constructor(texts: readonly TemplateText[]) {
+    this.#texts = new Map(texts.map((text) => [canonicalLocale(text.locale) ?? text.locale, text]))
+    this.#locales = new Set(this.#texts.keys())
+  }
+
+  text(wanted: readonly string[]): Compiled {
+    const locale = lookUpLocale(wanted, this.#locales)
+    const text = locale === undefined ? undefined : this.#texts.get(locale)
+    if (locale === undefined || !text) {
+      const [first] = this.#texts.values()
+      const there = [...this.#locales].join(', ')
+      throw new TemplateError(
+        `the template ${first?.templateId} has no ${first?.channel} text for ${wanted.join(', ')}, only for ${there}`,
+      )
+    }
+    const compiled = this.#compiled.get(locale) ?? compileTemplate(text)
+    this.#compiled.set(locale, compiled)
+    return compiled
+  }
+}

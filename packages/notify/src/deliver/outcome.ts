@@ -1,0 +1,117 @@
+import { type Backoff, backoffMs } from '../backoff.ts'
+import type { Target } from '../notification.ts'
+import type { SendResult } from '../providers/provider.ts'
+import type { ClaimedDelivery, TryRecord } from '../store.ts'
+
+/** What came back for one target of a delivery. */
+export interface TargetResult {
+  readonly target: Target
+  readonly provider: string
+  readonly result: SendResult
+}
+
+export interface RetryPolicy {
+  /** Tries before a delivery is given up. */
+  readonly attempts: number
+  readonly backoff: Backoff
+}
+
+/** Claims that may end with their worker's death before the delivery is taken out of the way. */
+export const mostCrashes = 3
+
+const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous'])
+
+/**
+ * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
+ * burns no try; a permanent answer spares the others; a push that no device took falls back to email.
+ */
+export function judge(
+  claimed: ClaimedDelivery,
+  results: readonly TargetResult[],
+  policy: RetryPolicy,
+  now: number,
+  random: number,
+): TryRecord {
+  const accepted = results.find(({ result }) => result.kind === 'accepted')
+  const record = {
+    claimed,
+    at: now,
+    ...(accepted ? { acknowledged: acknowledgement(accepted) } : {}),
+    detail: { results: results.map(told) },
+    deadTokens: results.flatMap(({ target, result }) =>
+      result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
+    ),
+  }
+  const taken = accepted !== undefined || claimed.message.taken === true
+  const left = results.filter(({ result }) => waits.has(result.kind))
+  if (left.length === 0) {
+    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
+    return { ...record, what: 'dead_letter', next: { kind: 'dead', ...permanent(results), fallback: isPush(claimed) } }
+  }
+  const burns = left.some(({ result }) => result.kind !== 'rate_limited')
+  const failures = claimed.failures + (burns ? 1 : 0)
+  if (burns && failures >= policy.attempts) {
+    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
+    const detail = `${failures} tries failed, the last: ${reasonOf(left.at(-1))}`
+    const next = { kind: 'dead', cause: 'attempts_exhausted', detail, fallback: isPush(claimed) } as const
+    return { ...record, what: 'dead_letter', next }
+  }
+  const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : 0, ...left.map(retryAfter))
+  return {
+    ...record,
+    what: accepted ? 'sent' : burns ? 'attempt_failed' : 'rate_limited',
+    next: {
+      kind: 'again',
+      dueAt: now + pauseMs,
+      failures,
+      left: { targets: left.map(({ target }) => target), taken },
+    },
+  }
+}
+
+/** A delivery whose workers keep dying is taken out of the way before it is tried again. */
+export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
+  const detail = `${claimed.crashes} workers died while they held it`
+  return {
+    claimed,
+    at: now,
+    what: 'dead_letter',
+    detail: { reason: detail },
+    deadTokens: [],
+    next: { kind: 'dead', cause: 'worker_died', detail, fallback: isPush(claimed) },
+  }
+}
+
+const unhurriedMs = 60_000
+
+function retryAfter({ result }: TargetResult): number {
+  if (result.kind === 'rate_limited') return result.retryAfterMs ?? unhurriedMs
+  return result.kind === 'transient' ? (result.retryAfterMs ?? 0) : 0
+}
+
+function isPush({ channel }: ClaimedDelivery): boolean {
+  return channel === 'push'
+}
+
+function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRecord['acknowledged']> {
+  const providerMessageId = result.kind === 'accepted' ? result.providerMessageId : undefined
+  return { provider, ...(providerMessageId === undefined ? {} : { providerMessageId }) }
+}
+
+function permanent(results: readonly TargetResult[]): { cause: string; detail: string } {
+  const refused = results.find(({ result }) => result.kind === 'permanent')
+  if (refused?.result.kind === 'permanent')
+    return {
+      cause: 'permanent',
+      detail: `${refused.provider} answered ${refused.result.code}: ${refused.result.reason}`,
+    }
+  return { cause: 'unregistered', detail: 'no device of the user is registered any more' }
+}
+
+function reasonOf(last: TargetResult | undefined): string {
+  return last && 'reason' in last.result ? last.result.reason : 'unknown'
+}
+
+function told({ target, provider, result }: TargetResult): Record<string, unknown> {
+  return { target: target.id, provider, result: result.kind, ...('reason' in result ? { reason: result.reason } : {}) }
+}

@@ -1,0 +1,57 @@
+import type { DeliveryPlan } from '../admission.ts'
+import type { Catalog } from '../catalog.ts'
+import type { Channel } from '../channel.ts'
+import type { EventType } from '../event-type.ts'
+import { textOfHtml } from '../message-text.ts'
+import type { Content, Data, Target } from '../notification.ts'
+import type { Profile } from '../store.ts'
+import { TemplateError } from '../template.ts'
+
+/** What a user would get on a channel, and the variables its template missed. */
+export interface WrittenMessage {
+  readonly plan: DeliveryPlan
+  readonly missing: readonly string[]
+}
+
+/** Addresses and renders one channel of a notification. A template that fails fails only its own delivery. */
+export function writeMessage(
+  channel: Channel,
+  eventType: EventType,
+  data: Data,
+  userId: string,
+  profile: Profile,
+  catalog: Catalog,
+  defaultLocale: string,
+): WrittenMessage {
+  const targets = targetsOf(channel, userId, profile)
+  if (targets.length === 0) return { plan: { kind: 'drop', outcome: 'no_recipient' }, missing: [] }
+  const reachable = targets.filter(({ address }) => !isSuppressed(channel, address, profile))
+  if (reachable.length === 0) return { plan: { kind: 'drop', outcome: 'undeliverable' }, missing: [] }
+  const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
+  try {
+    const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(data)
+    return { plan: { kind: 'send', message: { ...withText(content), targets: reachable } }, missing }
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    return { plan: { kind: 'fail', cause: 'template', detail: error.message }, missing: [] }
+  }
+}
+
+function withText(content: Content): Content {
+  return content.html !== undefined && content.body === '' ? { ...content, body: textOfHtml(content.html) } : content
+}
+
+/** Where a channel reaches the user: every living device, or the one address. */
+export function targetsOf(channel: Channel, userId: string, profile: Profile): Target[] {
+  if (channel === 'in-app') return [{ id: channel, address: userId }]
+  if (channel === 'push')
+    return profile.devices
+      .filter(({ deadAt }) => deadAt === undefined)
+      .map(({ deviceId, token, service }) => ({ id: deviceId, address: token, service }))
+  const address = channel === 'email' ? profile.recipient?.email : profile.recipient?.phoneNumber
+  return address === undefined ? [] : [{ id: channel, address }]
+}
+
+function isSuppressed(channel: Channel, address: string, profile: Profile): boolean {
+  return profile.suppressions.some((entry) => entry.channel === channel && entry.address === address)
+}

@@ -1,0 +1,81 @@
+import type { DeliveryPlan, PlannedDelivery, PlannedNotification } from '../admission.ts'
+import type { Catalog } from '../catalog.ts'
+import type { Channel } from '../channel.ts'
+import { composeDedupKey } from '../dedup-key.ts'
+import type { EventType } from '../event-type.ts'
+import type { NotifyRequest, TimelineEntry } from '../notification.ts'
+import type { NotifyOptions } from '../options.ts'
+import type { Profile } from '../store.ts'
+import { actorOf } from './actor.ts'
+import { chooseChannels, deferredUntil } from './channels.ts'
+import { writeMessage } from './message.ts'
+
+export interface PlanInput {
+  readonly id: string
+  readonly request: NotifyRequest
+  readonly eventType: EventType
+  readonly profile: Profile
+  readonly catalog: Catalog
+  readonly now: number
+  /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`. */
+  readonly source: string
+}
+
+/** The steps before admission: preferences, quiet hours, aggregation, and the text of what is to be sent now. */
+export function planNotification(input: PlanInput, options: NotifyOptions): PlannedNotification {
+  const { id, request, eventType, profile, now } = input
+  const chosen = chooseChannels(request.channels, eventType, profile)
+  const decisions: TimelineEntry[] = [
+    { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
+    { at: now, what: 'channels', detail: { channels: chosen.channels, because: chosen.because } },
+  ]
+  const plan = planner(input, options, decisions)
+  const deliveries = chosen.channels.map((channel): PlannedDelivery => {
+    const key = request.dedup_key
+    const logKey = key === undefined ? undefined : composeDedupKey(request.event, key, request.user_id, channel)
+    return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
+  })
+  return {
+    id,
+    userId: request.user_id,
+    event: request.event,
+    data: request.data,
+    priority: eventType.priority,
+    acceptedAt: now,
+    sensitive: eventType.sensitive,
+    ...(request.dedup_key === undefined ? {} : { dedupKey: request.dedup_key }),
+    ...(request.channels ? { requested: request.channels } : {}),
+    decisions,
+    deliveries,
+    ...(eventType.aggregation
+      ? {
+          item: {
+            actor: actorOf(request.data, eventType.aggregation.actor) ?? id,
+            flushAt: now + options.aggregationDelayMs,
+          },
+        }
+      : {}),
+    stored: 'no',
+  }
+}
+
+/** What every channel of the notification does: wait in the pending set, wait for the morning, or go. */
+function planner(
+  { request, eventType, profile, catalog, now }: PlanInput,
+  options: NotifyOptions,
+  decisions: TimelineEntry[],
+): (channel: Channel) => DeliveryPlan {
+  if (eventType.aggregation) return () => ({ kind: 'aggregate' })
+  const quietEnd = deferredUntil(eventType, profile, options.zone, now)
+  if (quietEnd !== undefined) {
+    const wakeAt = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
+    decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
+    return () => ({ kind: 'defer', wakeAt })
+  }
+  return (channel) => {
+    const written = writeMessage(channel, eventType, request.data, request.user_id, profile, catalog, options.locale)
+    if (written.missing.length > 0)
+      decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })
+    return written.plan
+  }
+}

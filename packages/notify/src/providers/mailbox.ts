@@ -1,0 +1,37 @@
+import type { Clock } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import type { Mailbox } from '../store.ts'
+import type { Provider } from './provider.ts'
+
+/**
+ * Keeps what would have been sent, for /dev/mailbox. `onward` is the provider that really carries it, where there is
+ * one (the in-app feed).
+ */
+export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock, onward?: Provider): Provider {
+  return {
+    name: 'mailbox',
+    channel,
+    timeoutMs: 10_000,
+    batchSize: 200,
+    async send(messages, signal) {
+      const at = clock.now()
+      await mailbox.add(
+        messages.map(({ id, deliveryId, userId, target, content }) => ({
+          id,
+          deliveryId,
+          userId,
+          channel,
+          address: target.address,
+          at,
+          content: {
+            body: content.body,
+            ...(content.subject === undefined ? {} : { subject: content.subject }),
+            ...(content.html === undefined ? {} : { html: content.html }),
+          },
+        })),
+      )
+      if (onward) return onward.send(messages, signal)
+      return messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id }))
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import type { Channel } from '../channel.ts'
+import type { Content, Target } from '../notification.ts'
+
+/** One message to one target, as a provider is asked to carry it. */
+export interface OutgoingMessage {
+  /**
+   * The same for every try of this message to this target: the idempotency, collapse or message id wherever the
+   * provider takes one.
+   */
+  readonly id: string
+  readonly deliveryId: string
+  readonly notificationId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly event: string
+  readonly critical: boolean
+  readonly target: Target
+  readonly content: Content
+}
+
+/** What the provider made of one message. */
+export type SendResult =
+  | { readonly kind: 'accepted'; readonly providerMessageId?: string }
+  /** Not now: no try is burnt. */
+  | { readonly kind: 'rate_limited'; readonly retryAfterMs?: number; readonly reason: string }
+  | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly reason: string }
+  | { readonly kind: 'permanent'; readonly code: string; readonly reason: string }
+  /** The device is gone since `at` (Unix milliseconds; now when the provider doesn't say). */
+  | { readonly kind: 'dead_token'; readonly at?: number; readonly reason: string }
+  /** Nobody knows whether it was taken: the answer never came. */
+  | { readonly kind: 'ambiguous'; readonly reason: string }
+
+/** Who carries messages of one channel. */
+export interface Provider {
+  readonly name: string
+  readonly channel: Channel
+  /** The longest a call may take, in milliseconds. */
+  readonly timeoutMs: number
+  /** Messages a call may carry. Default 1. */
+  readonly batchSize?: number
+  /** Whether it carries to this target at all. Default: to every one of its channel. */
+  carries?(target: Target): boolean
+  /** Answers for each message in order. Throwing counts as ambiguous for all of them. */
+  send(messages: readonly OutgoingMessage[], signal: AbortSignal): Promise<readonly SendResult[]>
+  close?(): Promise<void>
+}

@@ -51,10 +51,10 @@ export async function joinWindows(
   const windows = new Map(rows.map((row) => [setOf(row.user_id, row.event), row.id]))
   await tx.query({
     name: 'notify_write_items',
-    text: `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels)
-           SELECT $1, i.window_id, i.notification_id, i.actor, $7, i.data::jsonb, string_to_array(i.channels, ',')
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[])
-                  AS i (window_id, notification_id, actor, data, channels)`,
+    text: `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
+           SELECT $1, i.window_id, i.notification_id, i.actor, $7, i.data::jsonb, string_to_array(i.channels, ','), i.by_request
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $8::boolean[])
+                  AS i (window_id, notification_id, actor, data, channels, by_request)`,
     values: [
       bucket,
       ...columns(
@@ -66,6 +66,7 @@ export async function joinWindows(
         (i) => i.channels,
       ),
       timestamp(now),
+      items.map(({ notification }) => notification.requested !== undefined),
     ],
   })
 }

@@ -247,6 +247,7 @@ CREATE TABLE notify.pending_item (
   at timestamptz NOT NULL,
   data jsonb NOT NULL,
   channels text[] NOT NULL,
+  by_request boolean NOT NULL,
   PRIMARY KEY (bucket, window_id, notification_id)
 );
 

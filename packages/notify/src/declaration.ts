@@ -1,0 +1,195 @@
+import { type Static, Type } from 'typebox'
+import { channels } from './channel.ts'
+import type { EventType } from './event-type.ts'
+import { priorities } from './options.ts'
+import type { Recipient } from './store.ts'
+
+const Channels = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
+
+/** The settings of an event type, as the configuration file and PUT /v1/event-types/{event} write them. */
+export const EventTypeSettings = Type.Object(
+  {
+    priority: Type.Optional(
+      Type.Enum([...priorities], {
+        description:
+          'critical (security, payments) bypasses caps and quiet hours and overtakes the others; low gives way. Default normal',
+      }),
+    ),
+    channels: Type.Array(Type.Enum([...channels]), {
+      uniqueItems: true,
+      description: 'Channels of users without a preference',
+      examples: [['push', 'email']],
+    }),
+    template_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: "Its template. Default: the event type's own name" }),
+    ),
+    aggregation: Type.Optional(
+      Type.Object(
+        {
+          threshold: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 1000,
+              description: 'Distinct actors above which one combined notification is sent. Default 3',
+            }),
+          ),
+          actor: Type.String({
+            minLength: 1,
+            maxLength: 200,
+            description: 'Path of the actor in data, dots between members',
+            examples: ['actor.name'],
+          }),
+        },
+        { additionalProperties: false, description: 'Gathers a burst of these into one notification' },
+      ),
+    ),
+    rate_limit: Type.Optional(
+      Type.Object(
+        {
+          limit: Type.Integer({ minimum: 1, description: 'Most events of this type in the span' }),
+          per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: 'The span in seconds' }),
+        },
+        { additionalProperties: false, description: 'Holds off floods of this event type' },
+      ),
+    ),
+    sensitive: Type.Optional(
+      Type.Boolean({
+        description: 'Body and data are erased after sending and never shown in a timeline. Default false',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** An entry of `event_types:` in the configuration file. */
+export const EventTypeDeclaration = Type.Object(
+  {
+    event: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Name of the event type',
+      examples: ['order.shipped'],
+    }),
+    ...EventTypeSettings.properties,
+  },
+  { additionalProperties: false, description: 'An event type that producers may tell' },
+)
+
+export type EventTypeDeclaration = Static<typeof EventTypeDeclaration>
+
+/** Reads the settings of an event type, defaults filled in. */
+export function eventTypeOf(event: string, settings: Static<typeof EventTypeSettings>, threshold: number): EventType {
+  const { aggregation, rate_limit: rate } = settings
+  return {
+    event,
+    priority: settings.priority ?? 'normal',
+    channels: settings.channels,
+    templateId: settings.template_id ?? event,
+    ...(aggregation
+      ? { aggregation: { threshold: aggregation.threshold ?? threshold, actor: aggregation.actor } }
+      : {}),
+    ...(rate ? { rate: { limit: rate.limit, perSeconds: rate.per_seconds } } : {}),
+    sensitive: settings.sensitive ?? false,
+  }
+}
+
+/** Writes an event type as its endpoint answers it. */
+export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
+  const { event, priority, channels: chosen, templateId, aggregation, rate, sensitive } = eventType
+  return {
+    event,
+    priority,
+    channels: [...chosen],
+    template_id: templateId,
+    ...(aggregation ? { aggregation: { ...aggregation } } : {}),
+    ...(rate ? { rate_limit: { limit: rate.limit, per_seconds: rate.perSeconds } } : {}),
+    sensitive,
+  }
+}
+
+const optionalText = (maxLength: number, description: string, example: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, description, examples: [example] }))
+
+/** How a recipient can be reached, as PUT /v1/recipients/{user_id} takes it. */
+export const RecipientSettings = Type.Object(
+  {
+    email: Type.Optional(
+      Type.String({
+        minLength: 3,
+        maxLength: 320,
+        pattern: '^[^@\\s<>,;]+@[^@\\s<>,;]+$',
+        description: 'Email address',
+        examples: ['alice@example.com'],
+      }),
+    ),
+    phone_number: Type.Optional(
+      Type.String({
+        pattern: '^\\+[1-9]\\d{4,14}$',
+        description: 'Telephone number, E.164',
+        examples: ['+14155550100'],
+      }),
+    ),
+    locale: optionalText(100, 'Language of texts, BCP 47', 'en'),
+    zoneinfo: optionalText(100, 'Time zone, IANA name', 'Europe/Berlin'),
+  },
+  { additionalProperties: false },
+)
+
+/** An entry of `recipients:` in the configuration file. */
+export const RecipientDeclaration = Type.Object(
+  {
+    user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user', examples: ['alice'] }),
+    ...RecipientSettings.properties,
+    devices: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            device_id: Type.String({ minLength: 1, maxLength: 256 }),
+            token: Type.String({ minLength: 1, maxLength: 4096, description: "The push provider's token" }),
+            service: Type.Optional(
+              Type.String({
+                minLength: 1,
+                maxLength: 50,
+                description: 'The push service, such as fcm, apns or web. Default fcm',
+              }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        { description: 'Devices that push reaches' },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'Whom the notification service can reach' },
+)
+
+export type RecipientDeclaration = Static<typeof RecipientDeclaration>
+
+/** Reads a recipient. */
+export function recipientOf(userId: string, settings: Static<typeof RecipientSettings>): Recipient {
+  const { email, phone_number: phoneNumber, locale, zoneinfo } = settings
+  return {
+    userId,
+    ...(email === undefined ? {} : { email }),
+    ...(phoneNumber === undefined ? {} : { phoneNumber }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(zoneinfo === undefined ? {} : { zoneinfo }),
+  }
+}
+
+/** Writes a recipient as its endpoint answers it. */
+export function recipientRecord(recipient: Recipient): Static<typeof RecipientRecord> {
+  const { userId, email, phoneNumber, locale, zoneinfo } = recipient
+  return {
+    user_id: userId,
+    ...(email === undefined ? {} : { email }),
+    ...(phoneNumber === undefined ? {} : { phone_number: phoneNumber }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(zoneinfo === undefined ? {} : { zoneinfo }),
+  }
+}
+
+export const RecipientRecord = Type.Object({ user_id: Type.String(), ...RecipientSettings.properties })
+
+/** The channels of a preference or a request. */
+export const ChannelList = Channels

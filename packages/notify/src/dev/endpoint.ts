@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import type { Deliveries, Devices, Mailbox, MailboxEntry } from '../store.ts'
+import { type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
+
+export interface MailboxRoutes {
+  readonly mailbox: Mailbox
+  readonly deliveries: Deliveries
+  readonly devices: Devices
+  readonly clock: Clock
+}
+
+const mostShown = 1_000
+
+/**
+ * /dev/mailbox: what was sent on every channel, as a page or (Accept: application/json) as data, and what the provider
+ * answers. For the embedded mode only: it asks nobody who they are.
+ */
+export async function mailboxEndpoints(
+  http: Http,
+  { mailbox, deliveries, devices, clock }: MailboxRoutes,
+): Promise<void> {
+  http.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
+    done(null, undefined),
+  )
+  const about = (summary: string) => ({ tags: ['development'], summary, security: [] })
+
+  http.get(
+    '/dev/mailbox',
+    {
+      schema: {
+        ...about('What was sent on every channel, newest first'),
+        querystring: Type.Object(
+          { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: mostShown })) },
+          { additionalProperties: false },
+        ),
+      },
+    },
+    async (request, reply) => {
+      const entries = await mailbox.list(request.query.limit ?? mostShown)
+      if (prefersJson(request.headers.accept)) return reply.send({ messages: entries.map(written) })
+      return reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', pagePolicy)
+        .send(mailboxPage(entries))
+    },
+  )
+  http.post(
+    '/dev/mailbox/:id/:action',
+    {
+      schema: {
+        ...about('Answers as the provider would'),
+        params: Type.Object({ id: Type.String({ maxLength: 600 }), action: Type.Enum([...mailboxActions]) }),
+        response: { 200: Type.Object({ changed: Type.Boolean() }), 303: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const entry = await mailbox.find(request.params.id)
+      if (!entry) throw new Problem(404, `The mailbox has no message ${request.params.id}.`)
+      const changed = await answer(entry, request.params.action as MailboxAction)
+      if (prefersJson(request.headers.accept)) return { changed }
+      return reply.code(303).header('location', '/dev/mailbox').send(null)
+    },
+  )
+
+  const answer = (entry: MailboxEntry, action: MailboxAction): Promise<boolean> => {
+    const at = clock.now()
+    if (action === 'unregistered') return devices.bury(entry.userId, entry.address, at, 'Unregistered')
+    const { deliveryId } = entry
+    return deliveries.report({ provider: 'mailbox', eventId: randomUUID(), deliveryId, report: action, at })
+  }
+}
+
+function prefersJson(accept: string | undefined): boolean {
+  return accept !== undefined && !accept.includes('text/html') && /application\/(\w+\+)?json/.test(accept)
+}
+
+function written({ id, deliveryId, userId, channel, address, content, at }: MailboxEntry) {
+  return {
+    id,
+    delivery_id: deliveryId,
+    user_id: userId,
+    channel,
+    address,
+    ...content,
+    at: new Date(at).toISOString(),
+  }
+}

@@ -1,0 +1,110 @@
+import type { Clock, Http, Log, Registry, Worker } from '@gatehouse/kit'
+import { type Authenticate, createGuards } from './caller.ts'
+import { createCatalogKeeper } from './catalog.ts'
+import { type Channel, channels } from './channel.ts'
+import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
+import { startChannelWorker } from './deliver/worker.ts'
+import { type AcceptResult, createAccept } from './intake/accept.ts'
+import { createNotifyMetrics } from './metrics.ts'
+import type { NotifyRequest } from './notification.ts'
+import { defaultOptions, type NotifyOptions } from './options.ts'
+import { planNotification } from './plan/plan.ts'
+import { inboxProvider } from './providers/inbox.ts'
+import type { Provider } from './providers/provider.ts'
+import { routes } from './routes.ts'
+import { defaultScopes, type NotifyScopes } from './scopes.ts'
+import type { NotifyStore, Recipient } from './store.ts'
+
+export interface CreateNotifyOptions {
+  readonly store: NotifyStore
+  /** Who carries each channel, the preferred first. In-app without one goes to the feed. */
+  readonly providers: Partial<Record<Channel, readonly Provider[]>>
+  /** What the configuration declares; last edit wins against what was changed at run time. */
+  readonly declared?: NotifyDeclarations
+  readonly authenticate: Authenticate
+  readonly scopes?: NotifyScopes
+  readonly options?: Partial<NotifyOptions>
+  /** Mounts /dev/mailbox, which asks nobody who they are: embedded mode only. Default false. */
+  readonly devMailbox?: boolean
+  /** Runs the workers in this process. Default true. */
+  readonly work?: boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Registry
+}
+
+export interface Notify {
+  /** Registers every route. */
+  readonly plugin: (http: Http) => Promise<void>
+  readonly workers: readonly Worker[]
+  /** Takes events of this process, as POST /v1/notify would; resolves once they are committed. */
+  accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
+  putRecipient(recipient: Recipient): Promise<void>
+  removeRecipient(userId: string): Promise<void>
+  /** Throws when the store does not answer. */
+  ready(): Promise<void>
+  /** Finishes what is held: events being stored, calls under way. */
+  stop(): Promise<void>
+}
+
+/** Builds the notification service. What it is given is all it has: no globals, no environment. */
+export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
+  const { store, clock, log } = given
+  const options: NotifyOptions = { ...defaultOptions, ...given.options }
+  const metrics = createNotifyMetrics(given.metrics)
+  await applyDeclarations(store, given.declared ?? {}, options, clock)
+  const catalog = createCatalogKeeper(store)
+  const workers: Worker[] = []
+  const wake = () => {
+    for (const worker of workers) worker.wake()
+  }
+  const accept = createAccept({
+    intake: store.intake,
+    catalog,
+    options,
+    clock,
+    metrics,
+    plan: (input) => planNotification(input, options),
+    onAccepted: wake,
+  })
+  if (given.work ?? true) {
+    const providers = { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers }
+    const buckets = Array.from({ length: store.intake.buckets }, (_, bucket) => bucket)
+    for (const channel of channels) {
+      const mine = providers[channel] ?? []
+      if (mine.length === 0) log.warn({ channel }, 'no provider carries this channel; its deliveries wait')
+      else
+        workers.push(
+          startChannelWorker({
+            channel,
+            providers: mine,
+            deliveries: store.deliveries,
+            buckets,
+            options,
+            clock,
+            log,
+            metrics,
+            onRecorded: () => {},
+          }),
+        )
+    }
+  }
+  const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
+  const devMailbox = given.devMailbox ?? false
+  return {
+    plugin: (http) => routes(http, { guards, accept, catalog, store, options, clock, devMailbox }),
+    workers,
+    accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
+    putRecipient: (recipient) => store.recipients.put([recipient], clock.now()),
+    async removeRecipient(userId) {
+      await store.recipients.remove(userId)
+    },
+    ready: () => store.ping(),
+    async stop() {
+      await accept.idle()
+      await Promise.all(workers.map((worker) => worker.stop()))
+      const all = Object.values(given.providers).flat()
+      await Promise.all(all.map((provider) => provider.close?.()))
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import type { CatalogKeeper } from '../catalog.ts'
+import { EventTypeDeclaration, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
+import type { NotifyOptions } from '../options.ts'
+import type { EventTypes } from '../store.ts'
+
+export interface EventTypeRoutes {
+  readonly guards: Guards
+  readonly store: EventTypes
+  readonly catalog: CatalogKeeper
+  readonly options: NotifyOptions
+  readonly clock: Clock
+}
+
+const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200 }) })
+
+/** The management of event types. */
+export function eventTypeEndpoints(http: Http, { guards, store, catalog, options, clock }: EventTypeRoutes): void {
+  const about = (summary: string) => ({ tags: ['event types'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+  const one = async (event: string) => {
+    const found = (await store.all()).find((each) => each.event === event)
+    if (!found) throw new Problem(404, `There is no event type ${event}.`)
+    return eventTypeRecord(found)
+  }
+
+  http.get(
+    '/v1/event-types',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('All event types'),
+        response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
+      },
+    },
+    async () => ({ event_types: (await store.all()).map(eventTypeRecord) }),
+  )
+  http.get(
+    '/v1/event-types/:event',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('One event type'), params: Params, response: { 200: EventTypeDeclaration } },
+    },
+    (request) => one(request.params.event),
+  )
+  http.put(
+    '/v1/event-types/:event',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Sets an event type'),
+        params: Params,
+        body: EventTypeSettings,
+        response: { 200: EventTypeDeclaration },
+      },
+    },
+    async (request) => {
+      const settings = request.body as Static<typeof EventTypeSettings>
+      await refuseUnknownTemplate(settings.template_id, catalog)
+      const eventType = eventTypeOf(request.params.event, settings, options.aggregationThreshold)
+      await store.put(eventType, clock.now())
+      return eventTypeRecord(eventType)
+    },
+  )
+  http.delete(
+    '/v1/event-types/:event',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('Removes an event type'), params: Params, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      if (!(await store.remove(request.params.event)))
+        throw new Problem(404, `There is no event type ${request.params.event}.`)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+/** 422 for a template that is named and isn't there; the default, the event type's own name, may come later. */
+async function refuseUnknownTemplate(templateId: string | undefined, catalog: CatalogKeeper): Promise<void> {
+  if (templateId === undefined || (await catalog.current()).hasTemplate(templateId)) return
+  const detail = `names the template ${templateId}, which has no published text`
+  throw new Problem(422, `The member template_id ${detail}.`, { errors: [{ pointer: '/template_id', detail }] })
+}

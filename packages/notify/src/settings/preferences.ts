@@ -1,0 +1,137 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import { ChannelList } from '../declaration.ts'
+import { timeOfDayPattern } from '../quiet-hours.ts'
+import type { Preference, Preferences } from '../store.ts'
+
+const TimeOfDay = Type.String({ pattern: timeOfDayPattern, examples: ['22:00'] })
+
+const PreferenceSettings = Type.Object(
+  {
+    channels: Type.Optional(
+      Type.Array(ChannelList.items, {
+        uniqueItems: true,
+        description:
+          'Channels allowed for the event type; an empty set means none. Left out: as for *, else the default',
+      }),
+    ),
+    quiet_hours: Type.Optional(
+      Type.Object(
+        { start: TimeOfDay, end: TimeOfDay },
+        {
+          additionalProperties: false,
+          description: "Local time of the user's zone; may wrap midnight; start = end means none",
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const PreferenceRecord = Type.Object({
+  user_id: Type.String(),
+  event_type: Type.String(),
+  ...PreferenceSettings.properties,
+})
+
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
+const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
+
+/** A user's preferences, one record for each event type and one for `*`. */
+export function preferenceEndpoints(http: Http, guards: Guards, store: Preferences, clock: Clock): void {
+  const { own, admin } = guards.scopes
+  const about = (summary: string) => ({
+    tags: ['preferences'],
+    summary,
+    security: [{ bearer: [own] }, { bearer: [admin] }],
+  })
+  const put = async (userId: string, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+    const preference = preferenceOf(eventType, settings)
+    await store.put(userId, preference, clock.now())
+    return written(userId, preference)
+  }
+
+  http.get(
+    '/v1/users/:id/preferences',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about("A user's preferences"),
+        params: User,
+        response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
+      },
+    },
+    async ({ params }) => ({ preferences: (await store.list(params.id)).map((each) => written(params.id, each)) }),
+  )
+  http.put(
+    '/v1/users/:id/preferences',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Sets a preference, its event type named in the body'),
+        params: User,
+        body: Type.Object(
+          { event_type: EventTypeName, ...PreferenceSettings.properties },
+          { additionalProperties: false },
+        ),
+        response: { 200: PreferenceRecord },
+      },
+    },
+    ({ params, body }) => put(params.id, body.event_type, body as Static<typeof PreferenceSettings>),
+  )
+  http.get(
+    '/v1/users/:id/preferences/:event_type',
+    {
+      onRequest: guards.own,
+      schema: { ...about('One preference'), params: Entry, response: { 200: PreferenceRecord } },
+    },
+    async ({ params }) => {
+      const found = (await store.list(params.id)).find((each) => each.eventType === params.event_type)
+      if (!found) throw missing(params.id, params.event_type)
+      return written(params.id, found)
+    },
+  )
+  http.put(
+    '/v1/users/:id/preferences/:event_type',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Sets a preference'),
+        params: Entry,
+        body: PreferenceSettings,
+        response: { 200: PreferenceRecord },
+      },
+    },
+    ({ params, body }) => put(params.id, params.event_type, body as Static<typeof PreferenceSettings>),
+  )
+  http.delete(
+    '/v1/users/:id/preferences/:event_type',
+    {
+      onRequest: guards.own,
+      schema: { ...about('Removes a preference'), params: Entry, response: { 204: Type.Null() } },
+    },
+    async ({ params }, reply) => {
+      if (!(await store.remove(params.id, params.event_type))) throw missing(params.id, params.event_type)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+function missing(userId: string, eventType: string): Problem {
+  return new Problem(404, `The user ${userId} has no preference for ${eventType}.`)
+}
+
+function preferenceOf(eventType: string, { channels, quiet_hours }: Static<typeof PreferenceSettings>): Preference {
+  return { eventType, ...(channels ? { channels } : {}), ...(quiet_hours ? { quietHours: quiet_hours } : {}) }
+}
+
+function written(userId: string, { eventType, channels, quietHours }: Preference): Static<typeof PreferenceRecord> {
+  return {
+    user_id: userId,
+    event_type: eventType,
+    ...(channels ? { channels: [...channels] } : {}),
+    ...(quietHours ? { quiet_hours: quietHours } : {}),
+  }
+}

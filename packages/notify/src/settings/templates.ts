@@ -1,0 +1,123 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import { type Channel, channels } from '../channel.ts'
+import { canonicalLocale } from '../locale.ts'
+import type { Templates } from '../store.ts'
+import { compileTemplate, TemplateError, type TemplateText } from '../template.ts'
+
+const TemplateId = Type.String({ minLength: 1, maxLength: 200 })
+
+const TextSettings = Type.Object(
+  {
+    subject: Type.Optional(
+      Type.String({ maxLength: 2_000, description: 'Liquid; of an email, a push or an in-app message' }),
+    ),
+    body: Type.String({ maxLength: 65_536, description: 'Liquid' }),
+    html: Type.Optional(
+      Type.String({ maxLength: 65_536, description: 'Liquid; the HTML of an email, beside its text' }),
+    ),
+    publish: Type.Optional(Type.Boolean({ default: true, description: 'Whether this version is used at once' })),
+  },
+  { additionalProperties: false },
+)
+
+const TextRecord = Type.Object({
+  template_id: Type.String(),
+  channel: Type.String(),
+  locale: Type.String(),
+  version: Type.Integer(),
+  subject: Type.Optional(Type.String()),
+  body: Type.String(),
+  html: Type.Optional(Type.String()),
+  published: Type.Boolean(),
+  variables: Type.Optional(Type.Array(Type.String())),
+})
+
+const Place = Type.Object({
+  template_id: TemplateId,
+  channel: Type.Enum([...channels]),
+  locale: Type.String({ maxLength: 100 }),
+})
+
+/** The management of templates: texts by template, channel and locale, in versions that never change. */
+export function templateEndpoints(http: Http, guards: Guards, store: Templates, clock: Clock): void {
+  const about = (summary: string) => ({ tags: ['templates'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+  const List = Type.Object({ templates: Type.Array(TextRecord) })
+
+  http.get(
+    '/v1/templates',
+    { onRequest: guards.admin, schema: { ...about('Every published text'), response: { 200: List } } },
+    async () => ({ templates: (await store.published()).map((text) => written(text, true)) }),
+  )
+  http.get(
+    '/v1/templates/:template_id',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Every version of the texts of a template'),
+        params: Type.Object({ template_id: TemplateId }),
+        response: { 200: List },
+      },
+    },
+    async ({ params }) => {
+      const versions = await store.versions(params.template_id)
+      if (versions.length === 0) throw new Problem(404, `There is no template ${params.template_id}.`)
+      return { templates: versions.map(({ published, ...text }) => written(text, published)) }
+    },
+  )
+  http.put(
+    '/v1/templates/:template_id/:channel/:locale',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Stores a new version of a text and publishes it'),
+        params: Place,
+        body: TextSettings,
+        response: { 200: TextRecord },
+      },
+    },
+    async ({ params, body }) => {
+      const { publish = true, ...text } = body as Static<typeof TextSettings>
+      const key = keyOf(params)
+      const variables = checkedVariables({ ...key, ...text, version: 0 })
+      const version = await store.save({ ...key, ...text }, publish, clock.now())
+      return { ...written({ ...key, ...text, version }, publish), variables: [...variables] }
+    },
+  )
+  http.delete(
+    '/v1/templates/:template_id/:channel/:locale',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('Takes a text out of use; its versions stay'), params: Place, response: { 204: Type.Null() } },
+    },
+    async ({ params }, reply) => {
+      if (!(await store.withdraw(keyOf(params))))
+        throw new Problem(
+          404,
+          `The template ${params.template_id} has no published ${params.channel} text for ${params.locale}.`,
+        )
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+function keyOf({ template_id, channel, locale }: { template_id: string; channel: string; locale: string }) {
+  const canonical = canonicalLocale(locale)
+  if (!canonical) throw new Problem(400, `The locale ${locale} must be a language tag such as en or pt-BR.`)
+  return { templateId: template_id, channel: channel as Channel, locale: canonical }
+}
+
+/** The variables of a text; 422 that says what is wrong for one that does not parse. */
+function checkedVariables(text: TemplateText): readonly string[] {
+  try {
+    return compileTemplate(text).variables
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    throw new Problem(422, `The template can't be used: ${error.message}.`)
+  }
+}
+
+function written({ templateId, ...text }: TemplateText, published: boolean) {
+  return { template_id: templateId, ...text, published }
+}

@@ -1,0 +1,72 @@
+import { type Http, Problem } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import { idPattern } from '../ids.ts'
+import type { NotificationRecord } from '../notification.ts'
+import type { Notifications } from '../store.ts'
+
+const Detail = Type.Object({}, { additionalProperties: true })
+
+const NotificationBody = Type.Object({
+  id: Type.String(),
+  user_id: Type.String(),
+  event: Type.String(),
+  priority: Type.String(),
+  dedup_key: Type.Optional(Type.String()),
+  accepted_at: Type.String({ format: 'date-time' }),
+  deliveries: Type.Array(
+    Type.Object({
+      id: Type.Optional(Type.String()),
+      channel: Type.String(),
+      outcome: Type.String(),
+      state: Type.Optional(Type.String()),
+      provider: Type.Optional(Type.String()),
+      ended: Type.Optional(Type.String()),
+    }),
+  ),
+  timeline: Type.Array(
+    Type.Object({
+      at: Type.String({ format: 'date-time' }),
+      what: Type.String(),
+      channel: Type.Optional(Type.String()),
+      detail: Type.Optional(Detail),
+    }),
+  ),
+})
+
+/** GET /v1/notifications/{id}: what became of a notification, and why. */
+export function notificationEndpoint(http: Http, guards: Guards, store: Notifications): void {
+  http.get(
+    '/v1/notifications/:id',
+    {
+      schema: {
+        tags: ['notifications'],
+        summary: 'What became of a notification: its deliveries, their states, and every decision on the way',
+        security: [
+          { bearer: [guards.scopes.read] },
+          { bearer: [guards.scopes.write] },
+          { bearer: [guards.scopes.admin] },
+        ],
+        params: Type.Object({ id: Type.String({ pattern: idPattern }) }),
+        response: { 200: NotificationBody },
+      },
+    },
+    async (request) => {
+      const maySee = await guards.read(request)
+      const { id } = request.params as { id: string }
+      const found = await store.find(id)
+      if (!found || !maySee(found.userId)) throw new Problem(404, `There is no notification ${id}.`)
+      return written(found) as never
+    },
+  )
+}
+
+function written({ userId, acceptedAt, dedupKey, timeline, ...rest }: NotificationRecord): Record<string, unknown> {
+  return {
+    ...rest,
+    user_id: userId,
+    accepted_at: new Date(acceptedAt).toISOString(),
+    ...(dedupKey === undefined ? {} : { dedup_key: dedupKey }),
+    timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
+  }
+}

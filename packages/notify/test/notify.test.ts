@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually, furnish, setup } from './setup.ts'
+
+const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
+
+test('an event is accepted with 202, sent on every channel of its type, and its timeline tells so', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const answer = await s.call('POST', '/v1/notify', shipped, 'write:notifications')
+  assert.equal(answer.status, 202)
+  assert.deepEqual(
+    answer.body.deliveries.map((d: { channel: string; outcome: string }) => [d.channel, d.outcome]),
+    [
+      ['push', 'queued'],
+      ['email', 'queued'],
+      ['sms', 'queued'],
+      ['in-app', 'queued'],
+    ],
+  )
+  const found = await eventually(
+    () => s.call('GET', `/v1/notifications/${answer.body.id}`),
+    ({ body }) => body.deliveries.every((d: { state: string }) => d.state === 'sent'),
+  )
+  assert.equal(found.body.user_id, 'alice')
+  assert.deepEqual(
+    found.body.timeline.slice(0, 2).map((e: { what: string }) => e.what),
+    ['accepted', 'channels'],
+  )
+  assert.equal(found.body.timeline.filter((e: { what: string }) => e.what === 'sent').length, 4)
+  const { body } = await s.call('GET', '/dev/mailbox')
+  assert.deepEqual(body.messages.map((m: { channel: string }) => m.channel).sort(), ['email', 'in-app', 'push', 'sms'])
+  assert.ok(body.messages.every((m: { body: string }) => m.body === 'Order A-1 left.'))
+  const feed = await s.call('GET', '/v1/users/alice/inbox')
+  assert.equal(feed.body.items[0].body, 'Order A-1 left.')
+})
+
+test('a replayed event is a duplicate with the original ids and sends nothing again', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const event = { ...shipped, dedup_key: 'A-1' }
+  const first = await s.call('POST', '/v1/notify', event)
+  const second = await s.call('POST', '/v1/notify', event)
+  assert.equal(second.status, 202)
+  assert.equal(second.body.id, first.body.id)
+  assert.deepEqual(
+    second.body.deliveries,
+    first.body.deliveries.map((d: object) => ({ ...d, outcome: 'duplicate' })),
+  )
+})
+
+test('the mailbox answers as the provider would, and the state follows its table', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await eventually(
+    () => s.call('GET', '/dev/mailbox'),
+    (answer) => answer.body.messages.length === 1,
+  )
+  const stateOf = async () => (await s.call('GET', `/v1/notifications/${body.id}`)).body.deliveries[0].state
+  const answers = ['opened', 'delivered', 'clicked', 'bounced', 'clicked']
+  const states: string[] = []
+  for (const answer of answers) {
+    await s.call('POST', `/dev/mailbox/${body.deliveries[0].id}/${answer}`, {})
+    states.push(await stateOf())
+  }
+  assert.deepEqual(states, ['opened', 'opened', 'clicked', 'bounced', 'bounced'])
+  const next = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  assert.equal(next.body.deliveries[0].outcome, 'undeliverable')
+})
+
+test('requests that arrive together are committed together and answered apart', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      s.call(
+        'POST',
+        '/v1/notify',
+        index === 7
+          ? { ...shipped, event: 'order.lost' }
+          : { ...shipped, dedup_key: `k${index % 5}`, channels: ['sms'] },
+      ),
+    ),
+  )
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    answers.map((_, index) => (index === 7 ? 422 : 202)),
+  )
+  assert.deepEqual(answers[7]?.body.known_event_types, ['order.shipped'])
+  const outcomes = answers.flatMap(({ body }) => body.deliveries?.map((d: { outcome: string }) => d.outcome) ?? [])
+  assert.equal(outcomes.filter((outcome) => outcome === 'queued').length, 5)
+  assert.equal(outcomes.filter((outcome) => outcome === 'duplicate').length, 44)
+})
+
+test('the notify request is checked member by member, and every fault is named at once', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const bad = await s.call('POST', '/v1/notify', { event: 3, data: [], channels: ['fax'], colour: 'red' })
+  assert.equal(bad.status, 400)
+  assert.equal(bad.headers['content-type'], 'application/problem+json')
+  assert.deepEqual(bad.body.errors.map((e: { pointer: string }) => e.pointer).sort(), [
+    '/channels/0',
+    '/colour',
+    '/data',
+    '/event',
+    '/user_id',
+  ])
+  assert.equal((await s.call('POST', '/v1/notify', { ...shipped, channels: [] })).status, 422)
+  assert.equal((await s.call('POST', '/v1/notify', { ...shipped, user_id: 'a\u0000' })).status, 400)
+  assert.equal((await s.call('POST', '/v1/notify', shipped, 'read:notifications')).status, 403)
+  assert.equal((await s.http.inject({ method: 'POST', url: '/v1/notify', payload: shipped })).statusCode, 401)
+})

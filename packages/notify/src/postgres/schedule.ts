@@ -1,0 +1,92 @@
+import type { Database } from '@gatehouse/kit'
+import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
+import type { NotifyRequest } from '../notification.ts'
+import type { Schedule, Scheduled } from '../store.ts'
+import { timestamp } from './words.ts'
+
+interface ScheduledRow {
+  readonly id: string
+  readonly fire_at: number
+  readonly payload: NotifyRequest
+}
+
+const claimSql = `
+WITH due AS MATERIALIZED (
+  SELECT id FROM notify.scheduled
+   WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
+   ORDER BY fire_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
+  FROM due WHERE s.bucket = $1 AND s.id = due.id
+RETURNING s.id, s.fire_at, s.payload`
+
+export function postgresSchedule(database: Database, buckets: number): Schedule {
+  return {
+    async add(fireAt, payload) {
+      const bucket = bucketOfUser(payload.user_id, buckets)
+      const id = newId(bucket)
+      await database.query(
+        'INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload) VALUES ($1, $2, $3, $4, $5)',
+        [bucket, id, payload.user_id, timestamp(fireAt), JSON.stringify(payload)],
+      )
+      return id
+    },
+    async find(id) {
+      const { rows } = await database.query<ScheduledRow>(
+        'SELECT id, fire_at, payload FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        [bucketOfId(id), id],
+      )
+      return rows[0] && scheduledOf(rows[0])
+    },
+    async list(userId) {
+      const { rows } = await database.query<ScheduledRow>(
+        `SELECT id, fire_at, payload FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
+          ORDER BY fire_at, id LIMIT 1000`,
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows.map(scheduledOf)
+    },
+    async cancel(id) {
+      const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
+        bucketOfId(id),
+        id,
+      ])
+      return rowCount > 0
+    },
+    async claim(bucket, limit, leaseMs, now) {
+      const { rows } = await database.query<ScheduledRow>({
+        name: 'notify_claim_scheduled',
+        text: claimSql,
+        values: [bucket, limit, leaseMs, timestamp(now)],
+      })
+      return rows.map(scheduledOf).sort((a, b) => a.fireAt - b.fireAt)
+    },
+    bury: (scheduled, cause, detail, now) =>
+      database.transaction(async (tx) => {
+        const bucket = bucketOfId(scheduled.id)
+        const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
+          bucket,
+          scheduled.id,
+        ])
+        if (taken.rowCount === 0) return
+        await tx.query(
+          `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+          [
+            bucket,
+            scheduled.id,
+            scheduled.payload.user_id,
+            scheduled.payload.event,
+            cause,
+            detail,
+            timestamp(now),
+            JSON.stringify({ request: scheduled.payload }),
+          ],
+        )
+      }),
+  }
+}
+
+function scheduledOf({ id, fire_at: fireAt, payload }: ScheduledRow): Scheduled {
+  return { id, fireAt, payload }
+}

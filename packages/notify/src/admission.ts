@@ -49,6 +49,15 @@ export interface Settled {
 export interface AdmissionUnit {
   readonly settles?: Settled
   readonly notifications: readonly PlannedNotification[]
+  /** Told in the timelines of other notifications: that they were combined into this one. */
+  readonly notes?: readonly Note[]
+}
+
+/** An entry for the timeline of a notification that is not itself admitted. */
+export interface Note {
+  readonly notificationId: string
+  readonly what: string
+  readonly detail: Readonly<Record<string, unknown>>
 }
 
 /** A counter and the time of its first counted notification. */

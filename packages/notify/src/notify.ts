@@ -1,19 +1,18 @@
 import type { Clock, Http, Log, Registry, Worker } from '@gatehouse/kit'
 import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
-import { type Channel, channels } from './channel.ts'
+import type { Channel } from './channel.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
-import { startChannelWorker } from './deliver/worker.ts'
 import { type AcceptResult, createAccept } from './intake/accept.ts'
 import { createNotifyMetrics } from './metrics.ts'
 import type { NotifyRequest } from './notification.ts'
 import { defaultOptions, type NotifyOptions } from './options.ts'
 import { planNotification } from './plan/plan.ts'
-import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import type { NotifyStore, Recipient } from './store.ts'
+import { startWorkers } from './workers.ts'
 
 export interface CreateNotifyOptions {
   readonly store: NotifyStore
@@ -67,28 +66,8 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     plan: (input) => planNotification(input, options),
     onAccepted: wake,
   })
-  if (given.work ?? true) {
-    const providers = { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers }
-    const buckets = Array.from({ length: store.intake.buckets }, (_, bucket) => bucket)
-    for (const channel of channels) {
-      const mine = providers[channel] ?? []
-      if (mine.length === 0) log.warn({ channel }, 'no provider carries this channel; its deliveries wait')
-      else
-        workers.push(
-          startChannelWorker({
-            channel,
-            providers: mine,
-            deliveries: store.deliveries,
-            buckets,
-            options,
-            clock,
-            log,
-            metrics,
-            onRecorded: () => {},
-          }),
-        )
-    }
-  }
+  const services = { store, catalog, accept, options, clock, log, metrics, providers: given.providers, wake }
+  if (given.work ?? true) workers.push(...startWorkers(services))
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
   const devMailbox = given.devMailbox ?? false
   return {

@@ -6,6 +6,7 @@ import { inboxEndpoint } from './inbox/endpoint.ts'
 import type { Accept } from './intake/accept.ts'
 import { notifyEndpoint } from './intake/endpoint.ts'
 import type { NotifyOptions } from './options.ts'
+import { scheduleEndpoints } from './schedule/endpoint.ts'
 import { deviceEndpoints } from './settings/devices.ts'
 import { eventTypeEndpoints } from './settings/event-types.ts'
 import { preferenceEndpoints } from './settings/preferences.ts'
@@ -31,6 +32,7 @@ export async function routes(
   { guards, accept, catalog, store, options, clock, devMailbox }: Routes,
 ): Promise<void> {
   notifyEndpoint(http, guards, accept)
+  scheduleEndpoints(http, guards, store.schedule, catalog)
   notificationEndpoint(http, guards, store.notifications)
   eventTypeEndpoints(http, { guards, store: store.eventTypes, catalog, options, clock })
   templateEndpoints(http, guards, store.templates, clock)

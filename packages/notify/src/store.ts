@@ -2,7 +2,7 @@ import type { AdmissionUnit, CapRules, Decided } from './admission.ts'
 import type { Channel } from './channel.ts'
 import type { DeliveryReport } from './delivery-state.ts'
 import type { EventRate, EventType } from './event-type.ts'
-import type { Message, NotificationRecord, Target } from './notification.ts'
+import type { Data, Message, NotificationRecord, NotifyRequest, Target } from './notification.ts'
 import type { QuietHours } from './quiet-hours.ts'
 import type { TemplateText } from './template.ts'
 
@@ -147,6 +147,70 @@ export interface ProviderReport {
   readonly reason?: string
 }
 
+/** Deliveries that wake and are planned again. */
+export interface WokenDeferral {
+  readonly id: string
+  readonly reason: 'quiet_hours' | 'fallback' | 'replay'
+  readonly channels: readonly Channel[]
+  readonly notification: StoredNotification
+}
+
+/** A notification as it was accepted, for planning it again. */
+export interface StoredNotification {
+  readonly id: string
+  readonly userId: string
+  readonly event: string
+  readonly acceptedAt: number
+  readonly requested?: readonly Channel[]
+  readonly dedupKey?: string
+  /** Left out when it was erased. */
+  readonly data?: Data
+}
+
+/** A pending set that takes no further items: what is in it is to be flushed. */
+export interface ClosedWindow {
+  readonly id: string
+  readonly userId: string
+  readonly event: string
+  /** Oldest first. */
+  readonly items: readonly PendingItem[]
+}
+
+export interface PendingItem {
+  readonly notificationId: string
+  readonly actor: string
+  readonly at: number
+  readonly data: Data
+  readonly channels: readonly Channel[]
+  /** The request named the channels: no preference takes them away. */
+  readonly byRequest: boolean
+}
+
+/** What waits for its time. What is claimed is leased; admission takes it away. */
+export interface Waiting {
+  claimDeferrals(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly WokenDeferral[]>
+  /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
+  closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
+}
+
+export interface Scheduled {
+  readonly id: string
+  readonly fireAt: number
+  readonly payload: NotifyRequest
+}
+
+/** Notifications for later. */
+export interface Schedule {
+  add(fireAt: number, payload: NotifyRequest): Promise<string>
+  find(id: string): Promise<Scheduled | undefined>
+  list(userId: string): Promise<readonly Scheduled[]>
+  /** True for exactly one: the canceller, or whoever fires it. */
+  cancel(id: string): Promise<boolean>
+  claim(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
+  /** Makes a dead letter of one that can't be fired. */
+  bury(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
+}
+
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
@@ -250,6 +314,8 @@ export interface Notifications {
 export interface NotifyStore {
   readonly intake: Intake
   readonly deliveries: Deliveries
+  readonly waiting: Waiting
+  readonly schedule: Schedule
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices

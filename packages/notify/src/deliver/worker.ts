@@ -18,8 +18,8 @@ export interface ChannelWorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
-  /** Told when a delivery fell back to another channel or came back, so that other workers need not wait. */
-  readonly onRecorded: () => void
+  /** Told when a delivery may have fallen back to another channel, so that its worker need not wait. */
+  readonly onFallback: () => void
 }
 
 /**
@@ -34,7 +34,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     async (records) => {
       for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket))
         await deliveries.record(bucket, mine)
-      settings.onRecorded()
+      if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
       return records.map(() => true)
     },
     { most: options.claimSize, lanes: 2, mostWaiting: Number.POSITIVE_INFINITY },

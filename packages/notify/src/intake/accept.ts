@@ -8,6 +8,7 @@ import type { NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Intake, Profile } from '../store.ts'
+import { unknownEvent } from '../unknown-event.ts'
 
 /** An event on its way in, and where it came from. */
 export interface IncomingEvent {
@@ -120,17 +121,6 @@ async function refusals(
     const remaining = (left.get(request.event) ?? 0) - 1
     left.set(request.event, remaining)
     return remaining >= 0 ? undefined : overRate(request.event, granted.get(request.event)?.nextAt ?? now, now)
-  })
-}
-
-const mostListed = 100
-
-function unknownEvent(event: string, catalog: Catalog): Problem {
-  const known = [...catalog.eventTypes.keys()].sort().slice(0, mostListed)
-  const detail = `is no known event type; known are ${known.length > 0 ? known.join(', ') : 'none yet'}`
-  return new Problem(422, `The event ${JSON.stringify(event)} ${detail}.`, {
-    errors: [{ pointer: '/event', detail }],
-    members: { known_event_types: known },
   })
 }
 

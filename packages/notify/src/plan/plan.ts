@@ -1,14 +1,13 @@
-import type { DeliveryPlan, PlannedDelivery, PlannedNotification } from '../admission.ts'
+import type { PlannedDelivery, PlannedNotification } from '../admission.ts'
 import type { Catalog } from '../catalog.ts'
-import type { Channel } from '../channel.ts'
 import { composeDedupKey } from '../dedup-key.ts'
 import type { EventType } from '../event-type.ts'
 import type { NotifyRequest, TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Profile } from '../store.ts'
 import { actorOf } from './actor.ts'
-import { chooseChannels, deferredUntil } from './channels.ts'
-import { writeMessage } from './message.ts'
+import { channelPlanner } from './channel-plan.ts'
+import { chooseChannels } from './channels.ts'
 
 export interface PlanInput {
   readonly id: string
@@ -29,7 +28,9 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
     { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
     { at: now, what: 'channels', detail: { channels: chosen.channels, because: chosen.because } },
   ]
-  const plan = planner(input, options, decisions)
+  const plan = eventType.aggregation
+    ? () => ({ kind: 'aggregate' }) as const
+    : channelPlanner({ ...input, userId: request.user_id, data: request.data }, options, decisions)
   const deliveries = chosen.channels.map((channel): PlannedDelivery => {
     const key = request.dedup_key
     const logKey = key === undefined ? undefined : composeDedupKey(request.event, key, request.user_id, channel)
@@ -56,26 +57,5 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
         }
       : {}),
     stored: 'no',
-  }
-}
-
-/** What every channel of the notification does: wait in the pending set, wait for the morning, or go. */
-function planner(
-  { request, eventType, profile, catalog, now }: PlanInput,
-  options: NotifyOptions,
-  decisions: TimelineEntry[],
-): (channel: Channel) => DeliveryPlan {
-  if (eventType.aggregation) return () => ({ kind: 'aggregate' })
-  const quietEnd = deferredUntil(eventType, profile, options.zone, now)
-  if (quietEnd !== undefined) {
-    const wakeAt = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
-    decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
-    return () => ({ kind: 'defer', wakeAt })
-  }
-  return (channel) => {
-    const written = writeMessage(channel, eventType, request.data, request.user_id, profile, catalog, options.locale)
-    if (written.missing.length > 0)
-      decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })
-    return written.plan
   }
 }

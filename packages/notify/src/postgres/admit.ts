@@ -7,11 +7,13 @@ import {
   decide,
   type Logged,
   logId,
+  type Note,
   type PlannedNotification,
 } from '../admission.ts'
 import type { Channel } from '../channel.ts'
+import { newId } from '../ids.ts'
 import { settle } from './settle.ts'
-import { columns } from './words.ts'
+import { columns, timestamp } from './words.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /**
@@ -35,6 +37,12 @@ export async function admit(
     const decided = decide(notifications, { counters, logged }, rules, now)
     await writeAdmitted(tx, bucket, decided, now)
     await writeCounters(tx, bucket, counters, before)
+    await writeNotes(
+      tx,
+      bucket,
+      units.flatMap((unit, index) => (held[index] ? (unit.notes ?? []) : [])),
+      now,
+    )
     let next = 0
     return units.map((unit, index) => {
       if (!held[index]) return undefined
@@ -102,6 +110,27 @@ async function readLog(
       { notificationId: row.notification_id, hasDelivery: row.has_delivery },
     ]),
   )
+}
+
+async function writeNotes(tx: Transaction, bucket: number, notes: readonly Note[], now: number): Promise<void> {
+  if (notes.length === 0) return
+  await tx.query({
+    name: 'notify_write_notes',
+    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
+           SELECT $1, n.notification_id, n.id, $6, n.what, n.detail::jsonb
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS n (notification_id, id, what, detail)`,
+    values: [
+      bucket,
+      ...columns(
+        notes,
+        (n) => n.notificationId,
+        () => newId(bucket),
+        (n) => n.what,
+        (n) => JSON.stringify(n.detail),
+      ),
+      timestamp(now),
+    ],
+  })
 }
 
 async function writeCounters(

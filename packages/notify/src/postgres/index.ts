@@ -10,7 +10,9 @@ import { postgresNotifications } from './notifications.ts'
 import { readProfiles } from './profiles.ts'
 import { takeRates } from './rates.ts'
 import { postgresPreferences, postgresRecipients } from './recipients.ts'
+import { postgresSchedule } from './schedule.ts'
 import { postgresTemplates } from './templates.ts'
+import { postgresWaiting } from './waiting.ts'
 
 export interface PostgresNotifyOptions {
   /**
@@ -52,6 +54,8 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       takeRates: (asked, now) => takeRates(database, asked, now),
     },
     deliveries: postgresDeliveries(database, { streaming: options.streaming ?? false }),
+    waiting: postgresWaiting(database),
+    schedule: postgresSchedule(database, buckets),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),

@@ -54,6 +54,7 @@ async function find(database: Database, id: string): Promise<NotificationRecord 
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
+  const timeline = [...row.decisions, ...events.rows.map(entryOf)]
   return {
     id: row.id,
     userId: row.user_id,
@@ -61,8 +62,8 @@ async function find(database: Database, id: string): Promise<NotificationRecord 
     priority: row.priority,
     acceptedAt: row.accepted_at,
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
-    deliveries: deliveriesOf(row.decisions, deliveries.rows),
-    timeline: [...row.decisions, ...events.rows.map(entryOf)],
+    deliveries: deliveriesOf(timeline, deliveries.rows),
+    timeline,
   }
 }
 
@@ -77,26 +78,19 @@ const outcomes: ReadonlySet<string> = new Set<Outcome>([
   'failed',
 ])
 
-/** What admission answered for each channel, with what has become of it; a fallback stands beside them as queued. */
-function deliveriesOf(decisions: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
-  const decided = decisions.flatMap(({ what, channel, detail }): DeliveryRecord[] => {
-    if (!channel || !outcomes.has(what)) return []
-    const id = detail?.delivery_id
-    const row = rows.find((each) => each.id === id) ?? rows.find((each) => channelOf(each.id) === channel)
-    return [
-      { channel, outcome: what as Outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) },
-    ]
+/** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
+function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
+  return channels.flatMap((channel): DeliveryRecord[] => {
+    const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
+    const row = rows.find(({ id }) => channelOf(id) === channel)
+    if (!last && !row) return []
+    const id = last?.detail?.delivery_id
+    const outcome = last ? (last.what as Outcome) : 'queued'
+    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) }]
   })
-  const further = rows.flatMap((row): DeliveryRecord[] => {
-    const channel = channelOf(row.id)
-    return !channel || decided.some((each) => each.channel === channel)
-      ? []
-      : [{ channel, outcome: 'queued', ...stateOf(row) }]
-  })
-  return [...decided, ...further]
 }
 
-function stateOf({ id, state, provider, ended }: DeliveryRow): Pick<DeliveryRecord, 'state'> & { id: string } {
+function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
   return { id, state, ...present({ provider, ended }) }
 }
 

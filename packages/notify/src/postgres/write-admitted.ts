@@ -1,6 +1,6 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { Decided, DecidedDelivery, PlannedNotification } from '../admission.ts'
-import { newId } from '../ids.ts'
+import { deliveryIdOf, newId } from '../ids.ts'
 import type { TimelineEntry } from '../notification.ts'
 import { joinWindows } from './join-windows.ts'
 import { columns, timestamp } from './words.ts'
@@ -257,7 +257,7 @@ async function writeEnds(tx: Transaction, bucket: number, decided: readonly Deci
         told,
         (d) => d.of.id,
         () => newId(bucket),
-        (d) => d.id ?? null,
+        ownId,
         (d) => d.channel,
       ),
       timestamp(now),
@@ -265,17 +265,18 @@ async function writeEnds(tx: Transaction, bucket: number, decided: readonly Deci
       told.map(({ plan }) => (plan.kind === 'exclude' ? JSON.stringify({ reason: plan.reason }) : null)),
     ],
   })
-  const ended = told.filter(({ id, outcome }) => id !== undefined && !['queued', 'deferred'].includes(outcome))
+  const ended = told.filter(({ outcome }) => !['queued', 'deferred'].includes(outcome))
   if (ended.length === 0) return
   await tx.query({
     name: 'notify_end_deliveries',
     text: `UPDATE notify.delivery d SET ended = e.ended
              FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
             WHERE d.bucket = $1 AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
-    values: [
-      bucket,
-      ended.map(({ id }) => id),
-      ended.map(({ outcome }) => (outcome === 'failed' ? 'dead_letter' : outcome)),
-    ],
+    values: [bucket, ended.map(ownId), ended.map(({ outcome }) => (outcome === 'failed' ? 'dead_letter' : outcome))],
   })
+}
+
+/** The delivery of the notification itself, also where it turned out to be the duplicate of another's. */
+function ownId({ of, channel }: AdmittedDelivery): string {
+  return deliveryIdOf(of.id, channel)
 }

@@ -1,0 +1,79 @@
+import type { AdmissionUnit, DeliveryPlan, PlannedDelivery } from '../admission.ts'
+import type { Catalog } from '../catalog.ts'
+import type { Channel } from '../channel.ts'
+import { composeDedupKey } from '../dedup-key.ts'
+import type { NotifyOptions } from '../options.ts'
+import type { Profile, StoredNotification, WokenDeferral } from '../store.ts'
+import { channelPlanner } from './channel-plan.ts'
+import { chooseChannels, isExcluded } from './channels.ts'
+
+/**
+ * Plans again what waited: preferences and quiet hours are looked at afresh and the text is rendered afresh. A fallback
+ * enters no channel that a stored preference excludes, nor one whose key was burnt meanwhile; it and a replay are free.
+ */
+export function replan(
+  woken: WokenDeferral,
+  profile: Profile,
+  catalog: Catalog,
+  options: NotifyOptions,
+  now: number,
+): AdmissionUnit {
+  const { notification, reason } = woken
+  const eventType = catalog.eventTypes.get(notification.event)
+  const plan = planFor(woken, profile, catalog, options, now)
+  const deliveries = woken.channels.map((channel): PlannedDelivery => {
+    const key = reason === 'fallback' ? notification.dedupKey : undefined
+    const logKey = key && composeDedupKey(notification.event, key, notification.userId, channel)
+    return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
+  })
+  return {
+    settles: { kind: 'deferral', id: woken.id },
+    notifications: [
+      {
+        id: notification.id,
+        userId: notification.userId,
+        event: notification.event,
+        data: {},
+        priority: eventType?.priority ?? 'normal',
+        acceptedAt: notification.acceptedAt,
+        sensitive: eventType?.sensitive ?? false,
+        decisions: [],
+        deliveries,
+        stored: 'deliveries',
+        ...(reason === 'quiet_hours' ? {} : { free: reason }),
+      },
+    ],
+  }
+}
+
+function planFor(
+  { notification, reason }: WokenDeferral,
+  profile: Profile,
+  catalog: Catalog,
+  options: NotifyOptions,
+  now: number,
+): (channel: Channel) => DeliveryPlan {
+  const { data, userId } = notification
+  const eventType = catalog.eventTypes.get(notification.event)
+  if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
+  if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, [])
+  const excludes = exclusion(
+    notification,
+    reason,
+    profile,
+    chooseChannels(notification.requested, eventType, profile).channels,
+  )
+  return (channel) => (excludes(channel) ? { kind: 'exclude', reason: 'preference' } : plan(channel))
+}
+
+function exclusion(
+  notification: StoredNotification,
+  reason: WokenDeferral['reason'],
+  profile: Profile,
+  chosen: readonly Channel[],
+): (channel: Channel) => boolean {
+  if (reason === 'replay') return () => false
+  if (reason === 'fallback') return (channel) => isExcluded(channel, notification.event, profile)
+  return (channel) => !chosen.includes(channel)
+}

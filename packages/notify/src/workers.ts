@@ -1,0 +1,54 @@
+import type { Clock, Log, Worker } from '@gatehouse/kit'
+import type { CatalogKeeper } from './catalog.ts'
+import { type Channel, channels } from './channel.ts'
+import { startChannelWorker } from './deliver/worker.ts'
+import type { Accept } from './intake/accept.ts'
+import type { NotifyMetrics } from './metrics.ts'
+import type { NotifyOptions } from './options.ts'
+import { startWakingWorker } from './plan/worker.ts'
+import { inboxProvider } from './providers/inbox.ts'
+import type { Provider } from './providers/provider.ts'
+import { startScheduleWorker } from './schedule/worker.ts'
+import type { NotifyStore } from './store.ts'
+
+export interface WorkersOptions {
+  readonly store: NotifyStore
+  readonly catalog: CatalogKeeper
+  readonly accept: Accept
+  readonly options: NotifyOptions
+  readonly providers: Partial<Record<Channel, readonly Provider[]>>
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: NotifyMetrics
+  /** Ends the pauses of all workers. */
+  readonly wake: () => void
+}
+
+/** Starts the workers of the service: one for each channel that someone carries, and those for what waits for its time. */
+export function startWorkers({ store, catalog, accept, wake, ...rest }: WorkersOptions): Worker[] {
+  const { intake, waiting, schedule, deliveries } = store
+  const buckets = Array.from({ length: intake.buckets }, (_, bucket) => bucket)
+  const common = { ...rest, buckets }
+  return [
+    ...channelWorkers({ ...rest, store, catalog, accept, wake }, deliveries, buckets),
+    startWakingWorker({ ...common, intake, waiting, catalog, onAdmitted: wake }),
+    startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
+  ]
+}
+
+function channelWorkers(
+  { store, providers, options, clock, log, metrics, wake }: WorkersOptions,
+  deliveries: NotifyStore['deliveries'],
+  buckets: readonly number[],
+): Worker[] {
+  const carried: WorkersOptions['providers'] = { 'in-app': [inboxProvider(store.inbox, clock)], ...providers }
+  return channels.flatMap((channel) => {
+    const mine = carried[channel] ?? []
+    if (mine.length === 0) {
+      log.warn({ channel }, 'no provider carries this channel; its deliveries wait')
+      return []
+    }
+    const common = { deliveries, buckets, options, clock, log, metrics }
+    return [startChannelWorker({ ...common, channel, providers: mine, onFallback: wake })]
+  })
+}

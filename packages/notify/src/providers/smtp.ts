@@ -23,9 +23,7 @@ export function smtpProvider(options: SmtpOptions): Provider {
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 20_000,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  } as Parameters<typeof createTransport>[0])
+  })
   return {
     name: options.name ?? 'smtp',
     channel: 'email',
@@ -61,7 +59,7 @@ function mailOf({ id, event, target, content }: OutgoingMessage, from: string) {
     headers: { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${event}:gatehouse` },
     disableFileAccess: true,
     disableUrlAccess: true,
-  }
+  } as const
 }
 
 interface SmtpError extends Error {

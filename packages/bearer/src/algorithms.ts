@@ -1,4 +1,5 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
+import { rs256Check } from './rs256.ts'
 
 /** A signature algorithm of RFC 7518 / RFC 8037 / RFC 9864 and the one kind of key it goes with. */
 interface Algorithm {
@@ -14,7 +15,7 @@ interface Algorithm {
 const rs256: Algorithm = {
   kty: 'RSA',
   presumed: true,
-  check: (key) => (data, signature) => verify('sha256', data, key, signature),
+  check: rs256Check,
 }
 
 const ps256: Algorithm = {

@@ -22,10 +22,10 @@ import { type Pace, paceOf, type RaceResult, takeTurns, timesAsMuch } from './ra
 const issuer = 'https://auth.example'
 const audience = 'https://api.example'
 const demand = { scope: 'write:notifications' }
-const rounds = 7
-const newTokens = 4_000
+const rounds = 21
+const newTokens = 2_000
 const knownTokens = 1_000
-const knownTimes = 200
+const knownTimes = 50
 const joseInFlight = 64
 
 export async function race(): Promise<RaceResult> {

@@ -1,0 +1,80 @@
+import type { Secret } from '@gatehouse/kit'
+
+/** Something the first run created that its operator has to know of. */
+export interface Seeded {
+  readonly kind: 'user' | 'client'
+  readonly id: string
+  readonly secret?: Secret
+  readonly detail: string
+}
+
+export interface BannerOptions {
+  readonly version: string
+  readonly baseUrl: string
+  readonly authUrl: string
+  readonly services: readonly string[]
+  readonly milliseconds: number
+  /** What the data lies in, in words. */
+  readonly database: string
+  readonly counters: string
+  readonly mailbox: boolean
+  readonly seeded: readonly Seeded[]
+}
+
+/** What the program prints once it is ready: where everything is, what was seeded, and lines that work when pasted. */
+export function banner(options: BannerOptions): string {
+  const { baseUrl, services } = options
+  const seconds = (options.milliseconds / 1000).toFixed(1)
+  const lines = [
+    `Gatehouse ${options.version} is ready after ${seconds} s at ${baseUrl} (${services.join(', ')})`,
+    '',
+    row('Data', options.database),
+    row('Counters', options.counters),
+    ...(options.mailbox ? [row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`)] : []),
+    row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),
+    row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${baseUrl}/metrics`),
+    ...(services.includes('identity') ? [row('OpenID', `${options.authUrl}/.well-known/openid-configuration`)] : []),
+    ...seededLines(options.seeded),
+    ...tryLines(options),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const row = (name: string, text: string): string => `  ${name.padEnd(11)} ${text}`
+
+function seededLines(seeded: readonly Seeded[]): string[] {
+  if (seeded.length === 0) return []
+  const lines = seeded.map(({ kind, id, secret, detail }) => {
+    const shown = secret ? `${kind === 'user' ? 'password' : 'secret'} ${secret.reveal()}  ` : ''
+    return row(kind, `${id}  ${shown}(${detail})`)
+  })
+  return ['', 'First run. These are shown once, keep them:', ...lines]
+}
+
+const tokenOnly = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`
+const idOnly = `sed -E 's/.*"id":"([^"]+)","deliveries".*/\\1/'`
+
+/** Each on one line; the variables of one are used by the next. */
+function tryLines({ baseUrl, authUrl, services, seeded }: BannerOptions): string[] {
+  if (!services.includes('identity')) return []
+  const client = seeded.find(({ kind, secret }) => kind === 'client' && secret)
+  const user = client ? `${client.id}:${client.secret?.reveal()}` : 'demo:THE-SECRET-SHOWN-AT-THE-FIRST-RUN'
+  const event = {
+    event: 'order.shipped',
+    user_id: 'alice',
+    data: { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/track/A-1' },
+  }
+  const lines = [
+    `TOKEN=$(curl -s ${authUrl}/token -u '${user}' -d grant_type=client_credentials | ${tokenOnly})`,
+    `curl -s ${baseUrl}/users/alice -H "Authorization: Bearer $TOKEN"`,
+  ]
+  if (services.includes('notify')) {
+    lines.splice(
+      1,
+      0,
+      `ID=$(curl -s ${baseUrl}/v1/notify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${JSON.stringify(event)}' | tee /dev/stderr | ${idOnly})`,
+      `curl -s ${baseUrl}/v1/notifications/$ID -H "Authorization: Bearer $TOKEN"`,
+    )
+  }
+  return ['', 'Try it: a token, a notification, what became of it, and the user it went to:', ...lines]
+}

@@ -1,0 +1,76 @@
+import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
+import { registerApiDocs } from './api-docs.ts'
+import type { BannerOptions } from './banner.ts'
+import { composeServiceToken } from './compose/bearer.ts'
+import { openCounters, openDatabase } from './compose/engines.ts'
+import { composeEntrance } from './compose/entrance.ts'
+import { composeIdentity } from './compose/identity.ts'
+import { composeNotify } from './compose/notify.ts'
+import { type Held, type Parts, seededLines } from './compose/parts.ts'
+import type { Config } from './config.ts'
+import { registerHealth } from './health.ts'
+
+/** The program, built but not yet listening. */
+export interface App {
+  readonly http: Http
+  readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'seeded'>
+  /** Finishes what is held and lets go of everything. */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Chooses the engines, builds the services named in SERVICES, and joins them.
+ * @throws StartError for what its operator can mend
+ */
+export async function compose(config: Config, version: string, log: Log): Promise<App> {
+  const held: Held[] = []
+  const stop = async () => {
+    for (const letGo of held.splice(0).reverse()) await letGo()
+  }
+  try {
+    return { ...(await build(config, version, log, held)), stop }
+  } catch (error) {
+    await stop()
+    throw error instanceof RangeError ? new StartError(error.message, { cause: error }) : error
+  }
+}
+
+async function build(config: Config, version: string, log: Log, held: Held[]): Promise<Omit<App, 'stop'>> {
+  const { settings } = config
+  const { services, baseUrl, authUrl } = settings
+  const metrics = createMetrics({ processMetrics: true })
+  const database = services.has('identity') || services.has('notify') ? await openDatabase(settings, log) : undefined
+  if (database) held.push(() => database.close())
+  const counters = openCounters(settings, log)
+  held.push(() => counters.close())
+  const http = createHttp({ log, https: baseUrl.startsWith('https:') })
+  const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
+  const entrance = await composeEntrance(parts, http, counters, () => identity)
+  await registerApiDocs(http, { title: 'Gatehouse', version, baseUrl, authUrl })
+  const identity = database && services.has('identity') ? await composeIdentity(parts, database, entrance) : undefined
+  const notify = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
+  if (identity) await http.register(identity.plugin)
+  if (notify) await http.register(notify.plugin)
+  registerHealth(
+    http,
+    [
+      ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+      ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
+      ...entrance.engines,
+      ...(notify?.engines ?? []),
+    ],
+    metrics,
+  )
+  held.push(() => http.close())
+  const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
+  return {
+    http,
+    about: {
+      database:
+        database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
+      counters: settings.redisUrl ? 'Redis (REDIS_URL)' : 'in memory',
+      mailbox: notify?.mailbox ?? false,
+      seeded: seededLines(identity?.seeded ?? []),
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { type Authenticate, authenticateWith, createGateway, identityOverHttp } from '@gatehouse/gateway'
+import type { Identity } from '@gatehouse/identity'
+import { type Http, type Secret, StartError } from '@gatehouse/kit'
+import { createLimiter } from '@gatehouse/limiter'
+import type { Settings } from '../config.ts'
+import type { Engine } from '../health.ts'
+import { composeBearer } from './bearer.ts'
+import { type Counters, encryptionKey } from './engines.ts'
+import type { Parts } from './parts.ts'
+import { ownRoutes } from './paths.ts'
+
+const realm = 'gatehouse'
+
+/** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
+export interface Entrance {
+  readonly authenticate: Authenticate
+  readonly engines: readonly Engine[]
+}
+
+/** `identityHere` answers the token service of this process once it is built, undefined where it runs elsewhere. */
+export async function composeEntrance(
+  parts: Parts,
+  http: Http,
+  counters: Counters,
+  identityHere: () => Identity | undefined,
+): Promise<Entrance> {
+  const { config, token, clock, log, metrics, held } = parts
+  const { settings, file } = config
+  const { services } = settings
+  const local = services.has('identity')
+  const issuer = local ? () => identityHere() ?? { keys: () => ({ keys: [] }) } : undefined
+  const { bearer, revocations } = composeBearer({ settings, issuer, token, clock, log, metrics })
+  if (revocations) {
+    const stopFollowing = revocations.start()
+    held.push(async () => stopFollowing())
+  }
+  if (!local) void bearer.prefetch()
+  const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
+  if (!services.has('gateway')) return { authenticate: authenticateWith(bearer, realm), engines }
+
+  const remote = remoteServices(parts)
+  const gateway = createGateway({
+    limiter: createLimiter({ store: counters.store, clock }),
+    bearer,
+    ...subjectLookup(parts, identityHere),
+    routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
+    upstreams: { ...declaredUpstreams(parts), ...remote },
+    trustedProxies: file.trusted_proxies ?? [],
+    ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
+    realm,
+    contextIssuer: settings.baseUrl,
+    ...contextSecret(settings),
+    metrics,
+    log,
+    clock,
+    ...(file.tiers ? { tiers: file.tiers } : {}),
+    ...(file.policies ? { policies: file.policies } : {}),
+  })
+  await http.register(gateway.plugin)
+  held.push(() => gateway.stop())
+  return { authenticate: gateway.authenticate, engines }
+}
+
+/** Gateways with one key sign alike; a gateway by itself makes its own. */
+function contextSecret(settings: Settings): { contextSecret?: Secret } {
+  if (settings.encryptionKey) return { contextSecret: settings.encryptionKey }
+  return settings.services.has('identity') ? { contextSecret: encryptionKey(settings) } : {}
+}
+
+async function keysAreThere(prefetch: Promise<boolean>): Promise<void> {
+  if (!(await prefetch)) throw new Error('the keys of the issuer can not be fetched')
+}
+
+/** Our own services in other processes, as upstreams; they check tokens themselves, so the token goes along. */
+function remoteServices({ config }: Parts) {
+  const { services, identityUrl, notifyUrl } = config.settings
+  return {
+    ...(identityUrl && !services.has('identity') ? { identity: { url: identityUrl, forward_token: true } } : {}),
+    ...(notifyUrl && !services.has('notify') ? { notify: { url: notifyUrl, forward_token: true } } : {}),
+  }
+}
+
+function declaredUpstreams({ config }: Parts) {
+  const declared = config.file.upstreams ?? {}
+  for (const name of ['identity', 'notify']) {
+    if (name in declared) throw new StartError(`upstreams.${name}: the name belongs to our own service; choose another`)
+  }
+  return declared
+}
+
+/** Where plans and API keys are looked up: here, or in the process that runs identity. */
+function subjectLookup({ config, token, held }: Parts, identityHere: () => Identity | undefined) {
+  const { services, identityUrl } = config.settings
+  if (services.has('identity')) return { planOf: async (subject: string) => identityHere()?.planOf(subject) }
+  if (!identityUrl || !token) return { planOf: async () => undefined }
+  const elsewhere = identityOverHttp(identityUrl, token)
+  held.push(() => elsewhere.close())
+  return { planOf: elsewhere.planOf, resolveApiKey: elsewhere.resolveApiKey }
+}

@@ -1,0 +1,32 @@
+import type { ServiceToken } from '@gatehouse/bearer'
+import type { Identity } from '@gatehouse/identity'
+import type { Clock, Log, Registry } from '@gatehouse/kit'
+import type { Seeded } from '../banner.ts'
+import type { Config } from '../config.ts'
+
+/** Lets go of something that was opened; called in the reverse order of opening. */
+export type Held = () => Promise<unknown>
+
+/** What every service is composed from. */
+export interface Parts {
+  readonly config: Config
+  readonly log: Log
+  readonly metrics: Registry
+  readonly clock: Clock
+  /** The tokens by which this process calls the services in others. */
+  readonly token: ServiceToken | undefined
+  /** Whoever opens something adds how to let go of it. */
+  readonly held: Held[]
+}
+
+/** What the first run created, in the words of the banner. */
+export function seededLines(seeded: Identity['seeded']): Seeded[] {
+  return seeded.map((made) => {
+    const secret = made.secret ? { secret: made.secret } : {}
+    if (made.kind === 'user') return { kind: 'user', id: made.id, detail: 'signs in with name and password', ...secret }
+    const { token_endpoint_auth_method: method, redirect_uris: callbacks, scopes } = made.declaration
+    const detail =
+      method === 'none' ? `public; callback ${callbacks?.join(' ')}` : `confidential; scopes ${scopes?.join(' ')}`
+    return { kind: 'client', id: made.id, detail, ...secret }
+  })
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { Faults } from './config/faults.ts'
+import { freePort } from './config/free-port.ts'
+import { type File, FileSchema } from './config/schema.ts'
+import { readSettings, type Settings } from './config/settings.ts'
+import { readYamlFile } from './config/yaml-file.ts'
+
+export type { Settings } from './config/settings.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Everything that was configured, read once; nobody else reads the environment or the file. */
+export interface Config {
+  readonly settings: Settings
+  readonly file: File
+  /** The folder that paths in the file start from. */
+  readonly folder: string
+}
+
+const defaultPath = 'gatehouse.yaml'
+
+/**
+ * Reads the environment and the file it names (`GATEHOUSE_CONFIG`, else `./gatehouse.yaml` where there is one). Throws
+ * StartError with one line for every fault: the setting or the file's line, and what was expected.
+ */
+export async function readConfig(environment: Environment = process.env): Promise<Config> {
+  const faults = new Faults()
+  const path = environment.GATEHOUSE_CONFIG?.trim() || (existsSync(defaultPath) ? defaultPath : undefined)
+  const file = (path ? (readYamlFile(path, FileSchema, environment, faults) ?? {}) : {}) as File
+  const settings = readSettings(await withDefaults(environment, file), faults)
+  refuseSilence(settings, file, faults)
+  faults.throwIfAny()
+  return { settings, file, folder: dirname(resolve(path ?? defaultPath)) }
+}
+
+/** The environment over what the file says of the same things. */
+async function withDefaults(environment: Environment, { engines, providers }: File): Promise<Environment> {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
+  return {
+    DATABASE_URL: engines?.database_url,
+    REDIS_URL: engines?.redis_url,
+    NATS_URL: engines?.nats_url,
+    DATA_DIR: engines?.data_dir,
+    SMTP_URL: providers?.smtp?.url,
+    MAIL_FROM: providers?.smtp?.from,
+    ...set,
+    ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
+  }
+}
+
+/** In production nobody should learn from an empty mailbox that mail goes nowhere. */
+function refuseSilence(settings: Settings, file: File, faults: Faults): void {
+  if (!settings.databaseUrl || !settings.services.has('notify') || settings.smtpUrl || isOff(file.channels?.email))
+    return
+  faults.add('SMTP_URL', 'is required with DATABASE_URL, unless the file says `channels: { email: off }`')
+}
+
+/** Whether the file switches something off, in either of YAML's words for it. */
+export function isOff(value: string | boolean | undefined): boolean {
+  return value === 'off' || value === false
+}

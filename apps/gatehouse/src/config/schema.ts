@@ -1,0 +1,105 @@
+import { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from '@gatehouse/gateway'
+import { ClientDeclaration, ResourceDeclaration, UserDeclaration } from '@gatehouse/identity'
+import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
+import { type Static, Type } from 'typebox'
+
+const strict = { additionalProperties: false } as const
+
+const Engines = Type.Object(
+  {
+    database_url: Type.Optional(Type.String({ description: 'As DATABASE_URL, which wins over it.' })),
+    redis_url: Type.Optional(Type.String({ description: 'As REDIS_URL, which wins over it.' })),
+    nats_url: Type.Optional(Type.String({ description: 'As NATS_URL, which wins over it.' })),
+    data_dir: Type.Optional(Type.String({ description: 'As DATA_DIR, which wins over it.' })),
+  },
+  { ...strict, description: 'What Gatehouse stands on. Without any of these it is embedded.' },
+)
+
+const SmtpProvider = Type.Object(
+  {
+    url: Type.String({
+      description: 'smtp:// or smtps://, with user and password.',
+      examples: ['smtp://user:password@mail.example.com:587'],
+    }),
+    from: Type.Optional(Type.String({ description: 'The sender.', examples: ['Example <hello@example.com>'] })),
+  },
+  { ...strict, description: 'Mail over SMTP. SMTP_URL and MAIL_FROM win over it.' },
+)
+
+const onOff = Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Boolean()], { default: 'on' })
+
+/** The whole of `gatehouse.yaml`. */
+export const FileSchema = Type.Object(
+  {
+    engines: Type.Optional(Engines),
+    tiers: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]*$' }), TierDeclaration, { description: 'Limits by plan.' }),
+    ),
+    policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
+    trusted_proxies: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'CIDR ranges whose X-Forwarded-For is believed.',
+        examples: [['10.0.0.0/8']],
+      }),
+    ),
+    ietf_rate_limit_fields: Type.Optional(
+      Type.Boolean({
+        description: 'Send the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11 too.',
+        default: false,
+      }),
+    ),
+    clients: Type.Optional(Type.Array(ClientDeclaration)),
+    users: Type.Optional(Type.Array(UserDeclaration)),
+    resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    lifetimes: Type.Optional(
+      Type.Object(
+        {
+          access_token_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600, default: 900 })),
+          refresh_token_seconds: Type.Optional(
+            Type.Integer({ minimum: 86_400, maximum: 7_776_000, default: 2_592_000 }),
+          ),
+          id_token_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 3600 })),
+        },
+        strict,
+      ),
+    ),
+    recipients: Type.Optional(Type.Array(RecipientDeclaration)),
+    event_types: Type.Optional(Type.Array(EventTypeDeclaration)),
+    templates: Type.Optional(
+      Type.String({ description: 'The folder of templates, from this file.', examples: ['./templates'] }),
+    ),
+    notify: Type.Optional(
+      Type.Object(
+        {
+          cap: Type.Optional(
+            Type.Integer({ minimum: 0, description: 'Most notifications a user gets in a day.', default: 10 }),
+          ),
+          aggregation_seconds: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 86_400,
+              description: 'From the first of a burst to its flush.',
+              default: 300,
+            }),
+          ),
+        },
+        strict,
+      ),
+    ),
+    providers: Type.Optional(Type.Object({ smtp: Type.Optional(SmtpProvider) }, strict)),
+    channels: Type.Optional(
+      Type.Object(
+        { email: Type.Optional(onOff), push: Type.Optional(onOff), sms: Type.Optional(onOff) },
+        { ...strict, description: 'Channels that are off carry nothing.' },
+      ),
+    ),
+    upstreams: Type.Optional(
+      Type.Record(Type.String(), UpstreamDeclaration, { description: 'Your services behind the gateway.' }),
+    ),
+    routes: Type.Optional(
+      Type.Array(RouteDeclaration, { description: 'Which path is whose, and who may. The first that fits is taken.' }),
+    ),
+  },
+  { ...strict, title: 'Gatehouse', description: 'Everything a Gatehouse declares.' },
+)
+export type File = Static<typeof FileSchema>

@@ -1,0 +1,159 @@
+import { isAbsolute, resolve } from 'node:path'
+import { Secret } from '@gatehouse/kit'
+import type { Faults } from './faults.ts'
+
+export const services = ['identity', 'notify', 'gateway'] as const
+export type Service = (typeof services)[number]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the environment says. Every member stands for the variable of the same name in the operations guide. */
+export interface Settings {
+  readonly services: ReadonlySet<Service>
+  readonly host: string
+  readonly port: number
+  readonly baseUrl: string
+  readonly authUrl: string
+  readonly identityUrl: string | undefined
+  readonly notifyUrl: string | undefined
+  readonly serviceClient: { readonly id: string; readonly secret: Secret } | undefined
+  readonly databaseUrl: Secret | undefined
+  readonly redisUrl: Secret | undefined
+  readonly natsUrl: Secret | undefined
+  readonly smtpUrl: Secret | undefined
+  readonly mailFrom: string
+  readonly dataDir: string
+  readonly encryptionKey: Secret | undefined
+  readonly configPath: string | undefined
+  readonly logLevel: string
+  readonly notifyBuckets: number
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const shortestKey = 32
+
+/** Reads the settings from `environment`; what is wrong is added to `faults` and answered with a default. */
+export function readSettings(environment: Environment, faults: Faults): Settings {
+  const read = new Reader(environment, faults)
+  const port = read.integer('PORT', 8080, 0, 65_535)
+  const local = `http://localhost:${port}`
+  return {
+    services: read.services(),
+    host: read.text('HOST') ?? '127.0.0.1',
+    port,
+    baseUrl: read.url('BASE_URL') ?? local,
+    authUrl: read.url('AUTH_URL') ?? local,
+    identityUrl: read.url('IDENTITY_URL'),
+    notifyUrl: read.url('NOTIFY_URL'),
+    serviceClient: read.serviceClient(),
+    databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
+    redisUrl: read.secretUrl('REDIS_URL', ['redis:', 'rediss:']),
+    natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
+    smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
+    mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
+    dataDir: absolute(read.text('DATA_DIR') ?? './data'),
+    encryptionKey: read.encryptionKey(),
+    configPath: read.text('GATEHOUSE_CONFIG'),
+    logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
+    notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
+  }
+}
+
+const httpProtocols = ['http:', 'https:']
+const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(path))
+
+class Reader {
+  readonly #environment: Environment
+  readonly #faults: Faults
+
+  constructor(environment: Environment, faults: Faults) {
+    this.#environment = environment
+    this.#faults = faults
+  }
+
+  /** An empty variable counts as one that isn't set: that is how compose files and CI pass "nothing". */
+  text(name: string): string | undefined {
+    return this.#environment[name]?.trim() || undefined
+  }
+
+  integer(name: string, fallback: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === undefined) return fallback
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value
+    this.#faults.add(name, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
+    return fallback
+  }
+
+  oneOf(name: string, values: readonly string[], fallback: string): string {
+    const text = this.text(name) ?? fallback
+    if (values.includes(text)) return text
+    this.#faults.add(name, `must be one of ${values.join(', ')}, not ${JSON.stringify(text)}`)
+    return fallback
+  }
+
+  /** A URL without a trailing slash. */
+  url(name: string): string | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const url = URL.parse(text)
+    const plain =
+      url !== null &&
+      httpProtocols.includes(url.protocol) &&
+      url.search === '' &&
+      url.hash === '' &&
+      url.username === ''
+    if (plain) return url.href.replace(/\/+$/, '')
+    this.#faults.add(
+      name,
+      `must be an http:// or https:// URL without user, query and fragment, not ${JSON.stringify(text)}`,
+    )
+    return undefined
+  }
+
+  /** A URL that may carry a password; it is not shown when it is wrong. */
+  secretUrl(name: string, protocols: readonly string[]): Secret | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    if (protocols.includes(URL.parse(text)?.protocol ?? '')) return new Secret(text)
+    this.#faults.add(name, `must be a URL with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+    return undefined
+  }
+
+  services(): ReadonlySet<Service> {
+    const text = this.text('SERVICES')
+    if (text === undefined) return new Set(services)
+    const names = text.split(',').map((name) => name.trim())
+    const unknown = names.filter((name) => !services.includes(name as Service))
+    if (unknown.length > 0) {
+      this.#faults.add('SERVICES', `must be a list of ${services.join(', ')}, not ${JSON.stringify(text)}`)
+    }
+    return new Set(services.filter((service) => names.includes(service)))
+  }
+
+  serviceClient(): Settings['serviceClient'] {
+    const id = this.text('SERVICE_CLIENT_ID')
+    const secret = this.text('SERVICE_CLIENT_SECRET')
+    if (id !== undefined && secret !== undefined) return { id, secret: new Secret(secret) }
+    if (id !== undefined) this.#faults.add('SERVICE_CLIENT_SECRET', 'must be set together with SERVICE_CLIENT_ID')
+    if (secret !== undefined) this.#faults.add('SERVICE_CLIENT_ID', 'must be set together with SERVICE_CLIENT_SECRET')
+    return undefined
+  }
+
+  encryptionKey(): Secret | undefined {
+    const text = this.text('ENCRYPTION_KEY')
+    if (text !== undefined && text.length >= shortestKey && new Set(text).size >= 8) return new Secret(text)
+    if (text !== undefined) {
+      this.#faults.add(
+        'ENCRYPTION_KEY',
+        `must be at least ${shortestKey} characters that can't be guessed; \`openssl rand -base64 32\` makes one`,
+      )
+    } else if (this.text('DATABASE_URL') !== undefined && this.services().has('identity')) {
+      this.#faults.add(
+        'ENCRYPTION_KEY',
+        'is required with DATABASE_URL: it encrypts the signing keys; `openssl rand -base64 32` makes one',
+      )
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Plays an hour of a shop against a fresh instance, over HTTP as a producer would, and checks what became of every
+ * event. Exits 1 when something is not as it must be. With SMTP_URL set the mail goes there, else into the dev mailbox.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './config/free-port.ts'
+import { startInstance } from './demo/instance.ts'
+import { outcomeTable } from './demo/outcome-table.ts'
+import { type Accepted, Producer, play } from './demo/producer.ts'
+import { prepareRecipients } from './demo/recipients.ts'
+import { demoConfig, demoScript } from './demo/script.ts'
+import { readDeliveries } from './demo/settled.ts'
+import { Tally } from './demo/tally.ts'
+
+const senders = 8
+const script = demoScript()
+const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-demo-'))
+const secret = randomBytes(24).toString('base64url')
+const port = await freePort()
+const env = { LOG_LEVEL: 'warn', ...process.env, DATA_DIR: dataDir, GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }
+
+console.log(`A fresh instance on port ${port}, its data in ${dataDir}. It differs from the defaults in:`)
+for (const difference of script.differences) console.log(`  ${difference}`)
+const instance = await startInstance({ port, env })
+const producer = new Producer({ url: instance.url, clientId: 'shop', clientSecret: secret })
+await producer.signIn()
+await prepareRecipients(producer, script.users, script.quietUsers)
+
+const started = performance.now()
+const accepted: Accepted[] = []
+let answered = 0
+await play(producer, script.events, senders, (_event, index, answer) => {
+  accepted[index] = answer
+  answered++
+  if (process.stdout.isTTY) process.stdout.write(`\r  ${answered} of ${script.events.length} events accepted`)
+})
+const seconds = (performance.now() - started) / 1000
+if (process.stdout.isTTY) process.stdout.write('\r')
+console.log(
+  `  ${script.events.length} events accepted in ${seconds.toFixed(1)} s; the producer was told to wait ${producer.waits} times`,
+)
+
+const outcomes = new Tally()
+let faults = 0
+for (const [index, event] of script.events.entries()) {
+  const expected = script.expected[index] ?? {}
+  const actual = Object.fromEntries(
+    (accepted[index]?.deliveries ?? []).map(({ channel, outcome }) => [channel, outcome]),
+  )
+  for (const [channel, outcome] of Object.entries(actual)) outcomes.add(`${event.event} ${channel} ${outcome}`)
+  if (JSON.stringify(sorted(actual)) === JSON.stringify(sorted(expected))) continue
+  faults++
+  if (faults <= 10)
+    console.error(`  line ${index + 1}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
+}
+
+const queued = accepted.filter(({ deliveries }) => deliveries.some(({ outcome }) => outcome === 'queued'))
+const states = await readDeliveries(
+  producer,
+  queued.map(({ id }) => id),
+)
+const unsent = states.filter(({ state }) => state === 'queued').length
+console.log(`\n${outcomeTable(outcomes, states)}\n`)
+const where = process.env.SMTP_URL
+  ? 'went over SMTP to SMTP_URL'
+  : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
+console.log(`The mail ${where}`)
+console.log(
+  faults + unsent === 0
+    ? 'Everything became of every event as it must.'
+    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent.`,
+)
+
+if (process.stdout.isTTY) {
+  console.log('The instance stays up until Ctrl-C.')
+  await new Promise((resolve) => process.once('SIGINT', resolve))
+}
+instance.process.kill('SIGTERM')
+await instance.ended
+if (!process.stdout.isTTY)
+  console.log(`To read on: DATA_DIR=${dataDir} GATEHOUSE_CONFIG=examples/demo.yaml DEMO_SECRET=${secret} npm start`)
+process.exit(faults + unsent === 0 ? 0 : 1)
+
+function sorted(record: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
+}

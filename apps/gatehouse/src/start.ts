@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { createLog } from '@gatehouse/kit'
+import pretty from 'pino-pretty'
+import { banner } from './banner.ts'
+import { compose } from './compose.ts'
+import { readConfig } from './config.ts'
+import { stopOnSignal } from './lifecycle.ts'
+import { listen } from './listen.ts'
+
+/** Reads the configuration, builds what it names, listens, and says where everything is. */
+export async function start(): Promise<void> {
+  const config = await readConfig()
+  const { settings } = config
+  const version = programVersion()
+  const log = createLog(
+    settings.logLevel,
+    process.stdout.isTTY ? pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'hostname' }) : undefined,
+  )
+  const app = await compose(config, version, log)
+  try {
+    await listen(app.http, settings.host, settings.port)
+  } catch (error) {
+    await app.stop()
+    throw error
+  }
+  stopOnSignal(app.stop, log)
+  const { baseUrl, authUrl } = settings
+  const milliseconds = performance.now()
+  process.stdout.write(
+    banner({ version, baseUrl, authUrl, milliseconds, services: [...settings.services], ...app.about }),
+  )
+}
+
+function programVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
+}

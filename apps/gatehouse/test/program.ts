@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { freePort, preparedDataDir } from '@gatehouse/testing'
+
+export const root = resolve(import.meta.dirname, '../../..')
+const main = join(root, 'apps/gatehouse/src/main.ts')
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The program as its user runs it: a process of its own, known by what it prints and answers. */
+export interface Program {
+  readonly url: string
+  readonly dataDir: string
+  readonly process: ChildProcess
+  readonly ended: Promise<Ended>
+  stdout(): string
+  /** Resolves once the first `text` has been printed; rejects when the program ends before. */
+  printed(text: string): Promise<void>
+  stop(signal?: NodeJS.Signals): Promise<Ended>
+}
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly port?: number
+  readonly dataDir?: string
+}
+
+/** Starts the program without waiting for it, on a free port, with nothing in its database, unless told otherwise. */
+export async function launch(options: ProgramOptions = {}): Promise<Program> {
+  const port = options.port ?? (await freePort())
+  const dataDir = options.dataDir ?? (await preparedDataDir())
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'warn',
+    ...options.env,
+  }
+  const child = spawn(process.execPath, [main], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output.stderr += text
+  })
+  const ended = new Promise<Ended>((done) => child.once('close', (code, signal) => done({ code, signal, ...output })))
+  process.setMaxListeners(0)
+  process.once('exit', () => child.kill('SIGKILL'))
+  return {
+    url: `http://localhost:${port}`,
+    dataDir,
+    process: child,
+    ended,
+    stdout: () => output.stdout,
+    printed(text) {
+      if (output.stdout.includes(text)) return Promise.resolve()
+      return new Promise((found, lost) => {
+        child.stdout.on('data', () => output.stdout.includes(text) && found())
+        void ended.then(({ code, stderr }) => lost(new Error(`ended with ${code} before printing ${text}: ${stderr}`)))
+      })
+    },
+    stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** Starts the program and waits until it says that it is ready. */
+export async function started(options: ProgramOptions = {}): Promise<Program> {
+  const program = await launch(options)
+  await program.printed('is ready after')
+  return program
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StartError } from '@gatehouse/kit'
+import { Faults } from '../src/config/faults.ts'
+import { readSettings } from '../src/config/settings.ts'
+
+function setup(environment: Record<string, string>) {
+  const faults = new Faults()
+  const settings = readSettings(environment, faults)
+  const lines = (() => {
+    try {
+      faults.throwIfAny()
+      return []
+    } catch (error) {
+      assert.ok(error instanceof StartError)
+      return error.message.split('\n')
+    }
+  })()
+  return { settings, lines }
+}
+
+test('without a setting everything runs on embedded engines at localhost:8080', () => {
+  const { settings, lines } = setup({})
+  assert.deepEqual(lines, [])
+  assert.deepEqual([...settings.services], ['identity', 'notify', 'gateway'])
+  assert.deepEqual(
+    [settings.host, settings.port, settings.baseUrl, settings.authUrl],
+    ['127.0.0.1', 8080, 'http://localhost:8080', 'http://localhost:8080'],
+  )
+})
+
+test('the issuer and the base address follow the port, each can be set, and a trailing slash is dropped', () => {
+  const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })
+  assert.deepEqual([settings.baseUrl, settings.authUrl], ['http://localhost:9000', 'https://id.example.com'])
+})
+
+test('every wrong setting is named at once, with what was expected', () => {
+  const { lines } = setup({
+    PORT: '80800',
+    SERVICES: 'identity,mail',
+    BASE_URL: 'ftp://x',
+    DATABASE_URL: 'mysql://root:hunter2@x',
+    LOG_LEVEL: 'loud',
+    SERVICE_CLIENT_ID: 'services',
+    ENCRYPTION_KEY: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  })
+  assert.deepEqual(lines.map((line) => line.split(':')[0]).sort(), [
+    'BASE_URL',
+    'DATABASE_URL',
+    'ENCRYPTION_KEY',
+    'LOG_LEVEL',
+    'PORT',
+    'SERVICES',
+    'SERVICE_CLIENT_SECRET',
+  ])
+  assert.ok(!lines.join().includes('hunter2'))
+})
+
+test('in production the key that encrypts the signing keys must be given, and an empty variable is one not set', () => {
+  const { lines } = setup({ DATABASE_URL: 'postgres://localhost/gatehouse', ENCRYPTION_KEY: '' })
+  assert.match(lines.join(), /^ENCRYPTION_KEY: is required with DATABASE_URL/)
+  assert.deepEqual(setup({ DATABASE_URL: 'postgres://localhost/gatehouse', SERVICES: 'notify' }).lines, [])
+})

@@ -1,6 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../client.ts'
-import type { Clients, NewClient, Written } from '../store.ts'
+import { type Clients, NameTaken, type NewClient, type RevocationTimes, type Written } from '../store.ts'
+import { nextSecond } from './accounts.ts'
+import { appendRevocations } from './revocations.ts'
 import { type ClientRow, clientOf } from './rows.ts'
 import { claimSubject } from './subjects.ts'
 
@@ -18,6 +20,37 @@ export class PostgresClients implements Clients {
     const text = `${select} WHERE client.id = $1`
     const { rows } = await this.#database.query<ClientRow>({ name: 'identity client', text, values: [id] })
     return rows[0] && clientOf(rows[0])
+  }
+
+  async list(after: string, most: number): Promise<Client[]> {
+    const text = `${select} WHERE client.id > $1 ORDER BY client.id LIMIT $2`
+    return (await this.#database.query<ClientRow>(text, [after, most])).rows.map(clientOf)
+  }
+
+  create(client: NewClient, now: number): Promise<void> {
+    return this.#database.transaction(async (tx) => {
+      const written = await writeClient(tx, client, now)
+      if (written === 'updated') throw new NameTaken('id', `the id ${client.id} belongs to another client`)
+    })
+  }
+
+  update(client: NewClient, now: number): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const found = await tx.query('SELECT 1 FROM identity.client WHERE id = $1 FOR UPDATE', [client.id])
+      if (found.rowCount === 0) return false
+      await writeClient(tx, client, now)
+      return true
+    })
+  }
+
+  remove(id: string, end: RevocationTimes): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'client'", [id])
+      if (rowCount === 0) return false
+      await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
+      await appendRevocations(tx, [{ client: id, before: nextSecond(end.now) }], end)
+      return true
+    })
   }
 }
 

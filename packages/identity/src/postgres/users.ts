@@ -1,10 +1,21 @@
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
-import { NameTaken, type NewUser, type Users, type Written } from '../store.ts'
+import {
+  NameTaken,
+  type NewUser,
+  type OutboxMessage,
+  type RevocationTimes,
+  type Users,
+  type Written,
+} from '../store.ts'
 import type { User } from '../user.ts'
+import { nextSecond } from './accounts.ts'
+import { endGrantsOfUser } from './grants.ts'
+import { putMessages } from './outbox.ts'
+import { appendRevocations } from './revocations.ts'
 import { type UserRow, userOf } from './rows.ts'
 import { claimSubject } from './subjects.ts'
 
-export const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, roles, claims,
+const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, roles, claims,
   locked_at, created_at, updated_at`
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
@@ -20,6 +31,46 @@ export class PostgresUsers implements Users {
     const text = `${select} WHERE account.id = $1`
     const { rows } = await this.#database.query<UserRow>({ name: 'identity user', text, values: [id] })
     return rows[0] && userOf(rows[0])
+  }
+
+  async findByLogin(login: string): Promise<User | undefined> {
+    const text = `${select} WHERE username = $1 OR lower(email) = $1 ORDER BY (username = $1) DESC LIMIT 1`
+    const { rows } = await this.#database.query<UserRow>({ name: 'identity login', text, values: [login] })
+    return rows[0] && userOf(rows[0])
+  }
+
+  async list(after: string, most: number): Promise<User[]> {
+    const text = `${select} WHERE account.id > $1 ORDER BY account.id LIMIT $2`
+    return (await this.#database.query<UserRow>(text, [after, most])).rows.map(userOf)
+  }
+
+  create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void> {
+    return this.#database.transaction(async (tx) => {
+      const written = await writeUser(tx, user, now)
+      if (written === 'updated') throw new NameTaken('id', `the id ${user.id} belongs to another user`)
+      await putMessages(tx, outbox)
+    })
+  }
+
+  update(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const found = await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR UPDATE', [user.id])
+      if (found.rowCount === 0) return false
+      await writeUser(tx, user, now)
+      await putMessages(tx, outbox)
+      return true
+    })
+  }
+
+  remove(id: string, end: RevocationTimes): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      await endGrantsOfUser(tx, id, end)
+      const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
+      if (rowCount === 0) return false
+      await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
+      await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
+      return true
+    })
   }
 }
 
@@ -55,7 +106,7 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
   }
 }
 
-export function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {
+function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {
   const taken = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
   return new NameTaken(taken, `the ${taken} ${user[taken]} belongs to another user`)
 }

@@ -1,0 +1,104 @@
+import type { Database } from '@gatehouse/kit'
+import type { Session } from '../session.ts'
+import type { OutboxMessage, Sessions } from '../store.ts'
+import type { User } from '../user.ts'
+import { putMessages } from './outbox.ts'
+import { type UserRow, userOf } from './rows.ts'
+
+interface SessionRow {
+  readonly session_id: string
+  readonly user_id: string
+  readonly auth_time: number
+  readonly amr: string[]
+  readonly user_agent: string
+  readonly address: string
+  readonly started_at: number
+  readonly seen_at: number
+  readonly session_expires_at: number
+}
+
+const columns = `n.id AS session_id, n.user_id, n.auth_time, n.amr, n.user_agent, n.address, n.created_at AS started_at, n.seen_at,
+  n.expires_at AS session_expires_at`
+
+function sessionOf(row: SessionRow): Session {
+  return {
+    id: row.session_id,
+    userId: row.user_id,
+    authTime: row.auth_time,
+    amr: row.amr,
+    userAgent: row.user_agent,
+    address: row.address,
+    createdAt: row.started_at,
+    seenAt: row.seen_at,
+    expiresAt: row.session_expires_at,
+  }
+}
+
+/** A visit is written down at most this often. */
+const seenEveryMs = 60_000
+
+export class PostgresSessions implements Sessions {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async start(session: Session, secretHash: string): Promise<void> {
+    await this.#database.query(
+      `INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
+      [
+        session.id,
+        secretHash,
+        session.userId,
+        session.authTime,
+        session.amr,
+        session.userAgent,
+        session.address,
+        session.createdAt,
+        session.expiresAt,
+      ],
+    )
+  }
+
+  async find(secretHash: string, now: number): Promise<{ session: Session; user: User } | undefined> {
+    const { rows } = await this.#database.query<SessionRow & UserRow>(
+      `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.roles,
+         a.claims, a.locked_at, a.created_at, a.updated_at
+       FROM identity.session n JOIN identity.account a ON a.id = n.user_id JOIN identity.subject s ON s.id = a.id
+       WHERE n.secret_hash = $1 AND n.expires_at > $2 AND a.locked_at IS NULL`,
+      [secretHash, now],
+    )
+    const row = rows[0]
+    if (row === undefined) return undefined
+    if (row.seen_at < now - seenEveryMs) {
+      await this.#database.query(
+        'UPDATE identity.session SET seen_at = $2, expires_at = $2 + (expires_at - seen_at) WHERE id = $1 AND seen_at < $3',
+        [row.session_id, now, now - seenEveryMs],
+      )
+    }
+    return { session: sessionOf(row), user: userOf(row) }
+  }
+
+  async ofUser(userId: string, now: number): Promise<Session[]> {
+    const { rows } = await this.#database.query<SessionRow>(
+      `SELECT ${columns} FROM identity.session n WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC LIMIT 500`,
+      [userId, now],
+    )
+    return rows.map(sessionOf)
+  }
+
+  end(id: string, userId: string, tell: (clientIds: string[]) => OutboxMessage[]): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { rowCount } = await tx.query('DELETE FROM identity.session WHERE id = $1 AND user_id = $2', [id, userId])
+      if (rowCount === 0) return false
+      const { rows } = await tx.query<{ client_id: string }>(
+        'SELECT DISTINCT client_id FROM identity.grant_record WHERE session_id = $1 ORDER BY client_id',
+        [id],
+      )
+      await putMessages(tx, tell(rows.map((row) => row.client_id)))
+      return true
+    })
+  }
+}

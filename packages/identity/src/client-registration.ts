@@ -1,6 +1,7 @@
 import type { ClientMetadata, GrantType } from './client.ts'
 import type { ClientPatch } from './declarations.ts'
 import { faultOfRedirectUri } from './redirect-uri.ts'
+import { userScopes } from './scope.ts'
 
 type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
 
@@ -14,7 +15,7 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
     grantTypes: members.grant_types ?? defaultGrants(redirectUris),
     redirectUris,
     postLogoutRedirectUris: members.post_logout_redirect_uris ?? [],
-    scopes: members.scopes ?? [],
+    scopes: members.scopes ?? (redirectUris.length > 0 ? userScopes : []),
     resources: members.resources ?? [],
     roles: members.roles ?? [],
     requirePkce: members.require_pkce ?? true,

@@ -32,7 +32,13 @@ const clientMembers = {
   ),
   redirect_uris: Type.Optional(texts('Compared character by character.', ['https://app.example.com/callback'])),
   post_logout_redirect_uris: Type.Optional(texts('Where a browser may go after logout.', ['https://app.example.com/'])),
-  scopes: Type.Optional(texts('What the client may ask for.', ['openid', 'profile', 'read:users'])),
+  scopes: Type.Optional(
+    texts('What the client may ask for. Default: what OpenID Connect knows, for a client with redirect_uris.', [
+      'openid',
+      'profile',
+      'read:users',
+    ]),
+  ),
   resources: Type.Optional(
     texts('Resources it may ask tokens for, beside the default API.', ['https://api.example.com']),
   ),

@@ -1,8 +1,13 @@
 import { type Http, startWorker, type Worker } from '@gatehouse/kit'
 import { ClientDirectory } from './client-directory.ts'
+import { defaultFeatures } from './features.ts'
+import { unlimited } from './guards.ts'
 import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
 import { lifetimesFrom } from './lifetimes.ts'
+import { MacKey } from './mac-key.ts'
 import type { IdentityOptions } from './options.ts'
+import { brandingFrom } from './pages/branding.ts'
+import { Languages } from './pages/texts.ts'
 import type { Parts } from './parts.ts'
 import { Passwords } from './passwords.ts'
 import { routes } from './routes.ts'
@@ -62,6 +67,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
 function partsOf(options: IdentityOptions): Parts {
   const { store, clock, log, encryptionKey } = options
   const lifetimes = lifetimesFrom(options.lifetimes)
+  const branding = brandingFrom(options.branding)
   const longestTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
   return {
     issuer: options.issuer,
@@ -80,6 +86,15 @@ function partsOf(options: IdentityOptions): Parts {
       longestTokenMs,
     }),
     passwords: new Passwords(options.passwords),
+    refreshMac: new MacKey(encryptionKey, 'refresh token'),
+    formMac: new MacKey(encryptionKey, 'form token'),
+    encryptionKey,
+    secureCookies: options.issuer.startsWith('https:'),
+    branding,
+    languages: new Languages(branding.textsFolder),
+    features: { ...defaultFeatures, ...options.features },
+    limit: options.limit ?? unlimited,
+    wakeOutbox: () => {},
     clock,
     log,
   }

@@ -1,7 +1,10 @@
 import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Authenticate } from './caller.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+import type { Features } from './features.ts'
+import type { Limit } from './guards.ts'
 import type { Lifetimes } from './lifetimes.ts'
+import type { Branding } from './pages/branding.ts'
 import type { PasswordOptions } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
 
@@ -29,6 +32,10 @@ export interface IdentityOptions {
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
+  readonly branding?: Partial<Branding>
+  readonly features?: Partial<Features>
+  /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
+  readonly limit?: Limit | undefined
   readonly authenticate: Authenticate
   readonly clock: Clock
   readonly log: Log

@@ -1,13 +1,17 @@
-import type { Clock, Log } from '@gatehouse/kit'
+import type { Clock, Log, Secret } from '@gatehouse/kit'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ResourceDeclaration } from './declarations.ts'
+import type { Features } from './features.ts'
+import type { Limit } from './guards.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
+import type { MacKey } from './mac-key.ts'
+import type { PageParts } from './pages/answer.ts'
 import type { Passwords } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
 
 /** What the endpoints are made of; each takes what it needs. */
-export interface Parts {
+export interface Parts extends PageParts {
   /** The authorization server's address and the claim iss; no slash at its end. */
   readonly issuer: string
   readonly baseUrl: string
@@ -20,6 +24,17 @@ export interface Parts {
   readonly clients: ClientDirectory
   readonly keys: SigningKeys
   readonly passwords: Passwords
+  /** Signs refresh tokens. */
+  readonly refreshMac: MacKey
+  /** Signs the tokens of forms. */
+  readonly formMac: MacKey
+  readonly encryptionKey: Secret
+  /** Whether the public address is https: cookies then never travel otherwise. */
+  readonly secureCookies: boolean
+  readonly features: Features
+  readonly limit: Limit
+  /** Hints that the outbox has something. */
+  readonly wakeOutbox: () => void
   readonly clock: Clock
   readonly log: Log
 }

@@ -1,55 +1,104 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { consentEndpoint } from './authorize/consent.ts'
+import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
+import { pushEndpoint } from './authorize/push.ts'
 import type { Authenticate } from './caller.ts'
+import { preflight } from './cors.ts'
+import { deviceAuthorizationEndpoint } from './device/authorization.ts'
+import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { introspectEndpoint } from './introspect/endpoint.ts'
+import { loginEndpoint } from './login/endpoint.ts'
+import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/documents.ts'
 import { acceptForms, oauthRoute } from './oauth-route.ts'
+import { pageRoute } from './page-route.ts'
+import { styleSheet, submitScript } from './pages/style.ts'
 import type { Parts } from './parts.ts'
-import { jwksAnswer, metadataAnswer, oauthErrors, oauthForm, tokenAnswer, userAnswer } from './route-schemas.ts'
+import { revokeEndpoint } from './revoke/endpoint.ts'
+import { revocationFeed } from './revoke/feed.ts'
+import * as schemas from './route-schemas.ts'
 import { tokenEndpoint } from './token/endpoint.ts'
+import { userinfoEndpoint } from './userinfo/endpoint.ts'
 import { readUser } from './users/endpoint.ts'
 
 const publicDocument = 'public, max-age=300'
 
-/** Every endpoint of identity on one screen. */
+/** Every endpoint of identity. */
 export async function routes(http: Http, parts: Parts, authenticate: Authenticate): Promise<void> {
   acceptForms(http)
+  oauthRoutes(http, parts)
+  pageRoutes(http, parts)
+  documentRoutes(http, parts)
+  apiRoutes(http, parts, authenticate)
+}
 
-  const token = {
-    tags: ['token'],
-    summary: 'Get tokens (RFC 6749)',
-    security: [{ basic: [] }, {}],
-    body: oauthForm('grant_type', 'client_id', 'client_secret', 'scope', 'code', 'code_verifier', 'redirect_uri'),
-    response: { 200: tokenAnswer, ...oauthErrors },
+/** RFC 6749 and its kin: forms in, JSON out. */
+function oauthRoutes(http: Http, parts: Parts): void {
+  const route = (schema: object) => ({ ...oauthRoute, schema })
+  http.post('/token', route(schemas.token), tokenEndpoint(parts))
+  http.post('/revoke', route(schemas.revoke), revokeEndpoint(parts))
+  http.post('/introspect', route(schemas.introspect), introspectEndpoint(parts))
+  http.post('/device_authorization', route(schemas.deviceAuthorization), deviceAuthorizationEndpoint(parts))
+  http.post('/par', route(schemas.push), pushEndpoint(parts))
+  const userinfo = { validatorCompiler: () => () => true, schema: schemas.userinfo as object }
+  http.get('/userinfo', userinfo, userinfoEndpoint(parts))
+  http.post('/userinfo', userinfo, userinfoEndpoint(parts))
+  for (const path of ['/token', '/revoke', '/userinfo', '/par', '/device_authorization']) {
+    http.options(path, { schema: schemas.hidden }, preflight('GET, POST'))
   }
-  http.post('/token', { ...oauthRoute, schema: token }, tokenEndpoint(parts))
+}
 
-  const metadata = {
-    tags: ['metadata'],
-    summary: 'What this server can do',
-    security: [],
-    response: { 200: metadataAnswer },
+/** What people see. */
+function pageRoutes(http: Http, parts: Parts): void {
+  const route = (summary: string) => ({ ...pageRoute(parts), schema: schemas.page(summary) })
+  http.get('/authorize', route('Ask a user for access (RFC 6749, OpenID Connect)'), authorizeEndpoint(parts))
+  http.post('/authorize', route('Ask a user for access, by a form'), authorizeEndpoint(parts))
+  http.get('/authorize/continue', route('Go on after a login'), continueEndpoint(parts))
+  http.post('/login', route('Sign in'), loginEndpoint(parts))
+  http.post('/consent', route('Allow or deny'), consentEndpoint(parts))
+  http.get('/device', route('Enter the code of a device (RFC 8628)'), devicePageEndpoint(parts))
+  http.post('/device', route('Take the code of a device'), deviceCodeEndpoint(parts))
+  http.post('/device/decision', route('Connect a device or not'), deviceDecisionEndpoint(parts))
+  http.get('/end_session', route('Sign out (RP-Initiated Logout)'), endSessionEndpoint(parts))
+  http.post('/end_session', route('Sign out, by a form'), endSessionEndpoint(parts))
+  http.post('/end_session/confirm', route('Confirm signing out'), confirmEndSessionEndpoint(parts))
+  for (const [path, type, text] of [
+    ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(parts.branding)],
+    ['/pages/submit.js', 'text/javascript; charset=utf-8', submitScript],
+  ] as const) {
+    http.get(path, { schema: schemas.hidden }, (_request, reply) =>
+      reply.header('cache-control', publicDocument).type(type).send(text),
+    )
   }
+}
+
+/** What anyone may read. */
+function documentRoutes(http: Http, parts: Parts): void {
   for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
-    http.get(path, { schema: metadata }, (_request, reply) => {
+    http.get(path, { schema: schemas.metadata }, (_request, reply) => {
       reply.header('cache-control', publicDocument).header('access-control-allow-origin', '*')
+      reply.header('cross-origin-resource-policy', 'cross-origin')
       return serverMetadata(parts)
     })
   }
-  const jwks = { tags: ['metadata'], summary: 'Public keys (RFC 7517)', security: [], response: { 200: jwksAnswer } }
-  http.get('/.well-known/jwks.json', { schema: jwks }, (_request, reply) => {
+  http.get('/.well-known/jwks.json', { schema: schemas.jwks }, (_request, reply) => {
     reply.header('cache-control', publicDocument).header('access-control-allow-origin', '*')
+    reply.header('cross-origin-resource-policy', 'cross-origin')
     return parts.keys.jwks()
   })
+}
 
-  const user = {
-    tags: ['users'],
-    summary: "A user's plan",
-    security: [{ bearer: ['read:users'] }],
-    params: Type.Object({ id: Type.String() }),
-    response: { 200: userAnswer },
-  }
-  http.get('/users/:id', { schema: user }, async (request) => {
+/** What callers with a bearer token may ask. */
+function apiRoutes(http: Http, parts: Parts, authenticate: Authenticate): void {
+  const userId = Type.Object({ id: Type.String() })
+  http.get('/users/:id', { schema: { ...schemas.user, params: userId } }, async (request) => {
     await authenticate(request, 'read:users')
     return readUser(parts, request.params.id)
+  })
+  const cursor = Type.Object({ after: Type.Optional(Type.String()) }, { additionalProperties: false })
+  http.get('/revocations', { schema: { ...schemas.revocations, querystring: cursor } }, async (request) => {
+    await authenticate(request, 'read:revocations')
+    return revocationFeed(parts, request.query.after)
   })
 }

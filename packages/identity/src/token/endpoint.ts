@@ -1,29 +1,36 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../authenticate-client.ts'
-import { type GrantType, grantTypes } from '../client.ts'
+import { deviceGrant, type GrantType, grantTypes } from '../client.ts'
+import { allowOrigin } from '../cors.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
+import { authorizationCode } from './authorization-code.ts'
 import { clientCredentials } from './client-credentials.ts'
+import { deviceCode } from './device-code.ts'
 import type { Grant } from './grant.ts'
 import type { TokenResponse } from './issue.ts'
+import { refresh } from './refresh.ts'
 
 /** POST /token (RFC 6749 §3.2): the steps that every grant shares. */
 export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<TokenResponse> {
-  const grants: Readonly<Partial<Record<GrantType, Grant>>> = {
+  const grants: Readonly<Record<GrantType, Grant>> = {
+    authorization_code: authorizationCode(parts),
+    refresh_token: refresh(parts),
     client_credentials: clientCredentials(parts),
+    [deviceGrant]: deviceCode(parts),
   }
   return async (request, reply) => {
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
     const parameters = formParameters(request)
     const type = grantTypeOf(parameters)
     const client = await authenticateClient(parts, request, parameters)
-    const grant = grants[type]
-    if (grant === undefined || !client.grantTypes.includes(type)) {
+    allowOrigin(request, reply, client)
+    if (!client.grantTypes.includes(type)) {
       throw new OAuthError('unauthorized_client', `this client may not use the grant ${type}`)
     }
-    return grant({ client, parameters })
+    return grants[type]({ client, parameters, request })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { Client } from '../client.ts'
 import type { Parameters } from '../parameters.ts'
 import type { TokenResponse } from './issue.ts'
@@ -6,6 +7,7 @@ import type { TokenResponse } from './issue.ts'
 export interface TokenRequest {
   readonly client: Client
   readonly parameters: Parameters
+  readonly request: FastifyRequest
 }
 
 /** One way to get tokens: what a client proves, and what it is given. Throws `OAuthError` for what is not proven. */

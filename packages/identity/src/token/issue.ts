@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { Client } from '../client.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import { OAuthError } from '../oauth-error.ts'
@@ -25,15 +26,32 @@ export interface AccessTokenRequest {
   readonly authTime?: number
 }
 
-export type IssueParts = Pick<Parts, 'issuer' | 'apiIdentifier' | 'resources' | 'lifetimes' | 'keys' | 'clock'>
+export type IssueParts = Pick<
+  Parts,
+  'issuer' | 'apiIdentifier' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
+>
 
-/** Mints an access token as a JWT (RFC 9068 §2). */
+/** Mints an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource wants it. */
 export async function issueAccessToken(parts: IssueParts, asked: AccessTokenRequest): Promise<TokenResponse> {
   const audience = asked.resources.length > 0 ? asked.resources : [parts.apiIdentifier]
-  const scope = scopesFor(parts, asked.scopes, audience).join(' ')
+  const scopes = scopesFor(parts, asked.scopes, audience)
   const seconds = lifetimeFor(parts, asked.client, audience)
+  const mint = isOpaque(parts, asked.client, audience) ? mintOpaque : mintJwt
+  const access_token = await mint(parts, asked, audience, scopes, seconds)
+  return { access_token, token_type: 'Bearer', expires_in: seconds, scope: scopes.join(' ') }
+}
+
+type Mint = (
+  parts: IssueParts,
+  asked: AccessTokenRequest,
+  audience: readonly string[],
+  scopes: readonly string[],
+  seconds: number,
+) => Promise<string>
+
+const mintJwt: Mint = (parts, asked, audience, scopes, seconds) => {
   const now = Math.floor(parts.clock.now() / 1000)
-  const claims = {
+  return signJwt(parts.keys.active('ES256'), 'at+jwt', {
     iss: parts.issuer,
     sub: asked.subject,
     aud: audience.length === 1 ? audience[0] : audience,
@@ -42,13 +60,33 @@ export async function issueAccessToken(parts: IssueParts, asked: AccessTokenRequ
     nbf: now,
     jti: randomUUID(),
     client_id: asked.client.id,
-    scope,
+    scope: scopes.join(' '),
     grant_id: asked.grantId,
     ...(asked.roles.length > 0 ? { roles: asked.roles } : {}),
     ...(asked.authTime === undefined ? {} : { auth_time: Math.floor(asked.authTime / 1000) }),
-  }
-  const access_token = await signJwt(parts.keys.active('ES256'), 'at+jwt', claims)
-  return { access_token, token_type: 'Bearer', expires_in: seconds, scope }
+  })
+}
+
+const mintOpaque: Mint = async (parts, asked, audience, scopes, seconds) => {
+  const token = `at_${randomToken()}`
+  const issuedAt = parts.clock.now()
+  await parts.store.accessTokens.put({
+    hash: tokenHash(token),
+    grantId: asked.grantId,
+    clientId: asked.client.id,
+    subject: asked.subject,
+    scopes,
+    audience,
+    roles: asked.roles,
+    issuedAt,
+    expiresAt: issuedAt + seconds * 1000,
+  })
+  return token
+}
+
+function isOpaque(parts: IssueParts, client: Client, audience: readonly string[]): boolean {
+  const chosen = audience.map((one) => parts.resources.get(one)?.access_token_format ?? client.accessTokenFormat)
+  return chosen.includes('opaque')
 }
 
 /**
@@ -63,6 +101,17 @@ export function allowedResources(
   const refused = asked.filter((one) => one !== parts.apiIdentifier && !client.resources.includes(one))
   if (refused.length > 0) throw new OAuthError('invalid_target', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
   return [...new Set(asked)]
+}
+
+/**
+ * The resources of a grant, or those of them that a client asks for (RFC 8707 §2.2).
+ * @throws OAuthError `invalid_target`
+ */
+export function narrowedResources(granted: readonly string[], asked: readonly string[]): readonly string[] {
+  if (asked.length === 0) return granted
+  const refused = asked.filter((one) => !granted.includes(one))
+  if (refused.length > 0) throw new OAuthError('invalid_target', `not granted: ${refused.slice(0, 10).join(' ')}`)
+  return asked
 }
 
 /** A resource that declares its scopes gets no others; the OpenID Connect ones are this server's own. */

@@ -1,0 +1,58 @@
+import type { Browser } from '../browser.ts'
+import { isPublic } from '../client.ts'
+import { OAuthError } from '../oauth-error.ts'
+import type { Consent } from '../store.ts'
+import type { AuthorizationRequest } from './request.ts'
+
+/** What stands between a sound request and its code. */
+export type Next = 'login' | 'consent' | 'code'
+
+export interface Situation {
+  readonly request: AuthorizationRequest
+  readonly signedIn: Browser['signedIn']
+  /** What the user allowed this client before. */
+  readonly consent: Consent | undefined
+  /** The subject of the id_token_hint, once checked. */
+  readonly hintedSubject: string | undefined
+  /** When this request was sent off to a login, in Unix milliseconds: a login since then is a fresh one. */
+  readonly waitingSince: number | undefined
+  readonly now: number
+}
+
+/**
+ * Decides what comes next (OpenID Connect Core §3.1.2.3, §3.1.2.4).
+ * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids asking
+ */
+export function decide(situation: Situation): Next {
+  const silent = situation.request.prompts.has('none')
+  if (needsLogin(situation)) {
+    if (silent) throw new OAuthError('login_required', 'the user must sign in')
+    return 'login'
+  }
+  if (needsConsent(situation)) {
+    if (silent) throw new OAuthError('consent_required', 'the user must be asked')
+    return 'consent'
+  }
+  return 'code'
+}
+
+function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Situation): boolean {
+  if (signedIn === undefined) return true
+  const { session, user } = signedIn
+  const wanted = [hintedSubject, request.subject].filter((one) => one !== undefined)
+  if (wanted.some((subject) => subject !== user.id)) return true
+  if (waitingSince !== undefined && session.authTime >= waitingSince) return false
+  if (request.prompts.has('login') || request.prompts.has('select_account')) return true
+  return request.maxAgeSeconds !== undefined && now - session.authTime > request.maxAgeSeconds * 1000
+}
+
+/** A public client is asked about every time: anyone can say its name. */
+function needsConsent({ request, consent }: Situation): boolean {
+  const { client, scopes, resources, prompts } = request
+  if (prompts.has('consent') || isPublic(client)) return true
+  if (client.skipConsent) return false
+  if (consent === undefined) return true
+  return (
+    !scopes.every((one) => consent.scopes.includes(one)) || !resources.every((one) => consent.resources.includes(one))
+  )
+}

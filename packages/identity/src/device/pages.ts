@@ -1,0 +1,131 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit.ts'
+import { type Browser, checkForm, formToken, readBrowser } from '../browser.ts'
+import { openContinuation } from '../continuation.ts'
+import type { GrantRecord } from '../grant.ts'
+import { pass } from '../guards.ts'
+import { pageParameters } from '../page-route.ts'
+import { sendPage, textsFor } from '../pages/answer.ts'
+import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
+import { messagePage } from '../pages/error-page.ts'
+import { PageError } from '../pages/page-error.ts'
+import type { Parts } from '../parts.ts'
+import { longestAccessTokenMs } from '../revocation-times.ts'
+import { signInFirst } from '../sign-in-first.ts'
+import type { DeviceRequest } from '../store.ts'
+import { readUserCode, userCodeHash } from './user-code.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** GET /device: where a user types the code. A code in the address is filled in, never sent by itself. */
+export function devicePageEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const browser = await readBrowser(parts, request, reply)
+    const parameters = pageParameters(request)
+    const sealed = parameters.get('continuation')
+    const form = sealed === undefined ? parameters.form : openContinuation(parts, browser, sealed).request
+    if (browser.signedIn === undefined) {
+      const code = readUserCode(parameters.get('user_code'))
+      return signInFirst(parts, request, reply, browser, '/device', code === undefined ? {} : { user_code: code })
+    }
+    const texts = textsFor(parts, request)
+    const code = readUserCode(typeof form.user_code === 'string' ? form.user_code : undefined)
+    return sendPage(parts, reply, texts, devicePage(texts, { formToken: formToken(parts, browser), code }))
+  }
+}
+
+/** POST /device: takes the code, binds it to this session and asks. Attempts are counted. */
+export function deviceCodeEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const { browser, signedIn } = await readSignedIn(parts, request, reply)
+    const typed = parameters.get('user_code')
+    const texts = textsFor(parts, request)
+    const refuse = (text: string, status: number, values: Record<string, string> = {}) => {
+      const page = { formToken: formToken(parts, browser), code: typed?.slice(0, 20), status }
+      return sendPage(parts, reply, texts, devicePage(texts, { ...page, wrong: texts.say(text, values) }))
+    }
+    try {
+      await pass(parts.limit, [
+        ['device-code', { user: signedIn.user.id }],
+        ['device-code-address', { address: request.ip }],
+      ])
+    } catch (error) {
+      if (!(error instanceof PageError)) throw error
+      const seconds = error.headers['retry-after'] ?? ''
+      reply.header('retry-after', seconds)
+      return refuse('device.limited', 429, { seconds })
+    }
+    const code = readUserCode(typed)
+    const found = code && (await claim(parts, code, signedIn))
+    const client = found && (await parts.clients.find(found.clientId))
+    if (!code || !found || !client) return refuse('device.unknown', 400)
+    const page = deviceConfirmPage(texts, {
+      formToken: formToken(parts, browser),
+      code,
+      client: client.name,
+      user: signedIn.user.email ?? signedIn.user.username,
+      scopes: found.scopes,
+      address: found.address,
+      userAgent: found.userAgent,
+    })
+    return sendPage(parts, reply, texts, page)
+  }
+}
+
+/** POST /device/decision: what the session that entered the code decided. */
+export function deviceDecisionEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const { signedIn } = await readSignedIn(parts, request, reply)
+    const code = readUserCode(parameters.get('user_code'))
+    const found = code && (await claim(parts, code, signedIn))
+    const allowed = parameters.get('decision') === 'allow'
+    const grant = found && allowed ? grantOf(parts, found, signedIn) : undefined
+    const { id } = signedIn.session
+    if (!found || !(await parts.store.deviceCodes.decide(found.hash, id, grant, parts.clock.now()))) {
+      throw new PageError(400, 'device.unknown')
+    }
+    const details = { scopes: found.scopes, address: found.address }
+    const facts = { actor: signedIn.user.id, subject: signedIn.user.id, clientId: found.clientId, details }
+    await audit(parts, request, allowed ? 'device_approved' : 'device_denied', facts)
+    const texts = textsFor(parts, request)
+    return sendPage(parts, reply, texts, messagePage(texts, allowed ? 'device.done' : 'device.denied'))
+  }
+}
+
+type SignedIn = NonNullable<Browser['signedIn']>
+
+async function readSignedIn(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<{ browser: Browser; signedIn: SignedIn }> {
+  const browser = await readBrowser(parts, request, reply)
+  checkForm(parts, request, browser, pageParameters(request))
+  if (browser.signedIn === undefined) throw new PageError(400, 'error.stale')
+  return { browser, signedIn: browser.signedIn }
+}
+
+function claim({ store, clock }: Parts, code: string, { session }: SignedIn): Promise<DeviceRequest | undefined> {
+  return store.deviceCodes.claim(userCodeHash(code), session.id, clock.now())
+}
+
+function grantOf(parts: Parts, found: DeviceRequest, { session, user }: SignedIn): GrantRecord {
+  return {
+    id: randomUUIDv7(),
+    userId: user.id,
+    clientId: found.clientId,
+    sessionId: undefined,
+    scopes: found.scopes,
+    resources: found.resources,
+    claims: { userinfo: [], idToken: [] },
+    authTime: session.authTime,
+    amr: session.amr,
+    userAgent: found.userAgent,
+    createdAt: parts.clock.now(),
+    expiresAt: found.expiresAt + longestAccessTokenMs,
+    revokedAt: undefined,
+  }
+}

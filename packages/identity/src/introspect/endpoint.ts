@@ -1,0 +1,71 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { findAccessToken } from '../access-token.ts'
+import { authenticateClient } from '../authenticate-client.ts'
+import { type Client, isPublic } from '../client.ts'
+import { OAuthError } from '../oauth-error.ts'
+import { formParameters } from '../oauth-route.ts'
+import type { Parts } from '../parts.ts'
+import { readRefreshToken } from '../refresh-token.ts'
+
+type Answer = Record<string, unknown> & { readonly active: boolean }
+
+const inactive: Answer = { active: false }
+
+/**
+ * POST /introspect (RFC 7662), for confidential clients: about their own tokens, about tokens meant for them, and about
+ * all of them where registered to. Whatever else is asked about is inactive.
+ */
+export function introspectEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<Answer> {
+  return async (request, reply) => {
+    reply.header('cache-control', 'no-store')
+    const parameters = formParameters(request)
+    const client = await authenticateClient(parts, request, parameters)
+    if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect')
+    const token = parameters.required('token')
+    return (await aboutRefreshToken(parts, token, client)) ?? (await aboutAccessToken(parts, token, client)) ?? inactive
+  }
+}
+
+async function aboutRefreshToken(parts: Parts, given: string, client: Client): Promise<Answer | undefined> {
+  const token = readRefreshToken(parts.refreshMac, given)
+  if (token === undefined) return undefined
+  const found = await parts.store.refreshFamilies.find(token.grantId)
+  const now = parts.clock.now()
+  const live =
+    found?.family.currentHash === token.hash &&
+    found.family.expiresAt > now &&
+    found.grant.revokedAt === undefined &&
+    found.user.lockedAt === undefined
+  if (!live || found.grant.clientId !== client.id) return inactive
+  return {
+    active: true,
+    scope: found.grant.scopes.join(' '),
+    client_id: client.id,
+    sub: found.user.id,
+    iss: parts.issuer,
+    exp: Math.floor(found.family.expiresAt / 1000),
+    iat: Math.floor(found.family.rotatedAt / 1000),
+  }
+}
+
+async function aboutAccessToken(parts: Parts, given: string, client: Client): Promise<Answer | undefined> {
+  const facts = await findAccessToken(parts, given)
+  if (facts === undefined) return undefined
+  const may = client.mayIntrospect || facts.clientId === client.id || facts.audience.includes(client.id)
+  if (!may) return inactive
+  return {
+    active: true,
+    token_type: 'Bearer',
+    iss: parts.issuer,
+    sub: facts.subject,
+    aud: facts.audience.length === 1 ? facts.audience[0] : facts.audience,
+    client_id: facts.clientId,
+    scope: facts.scopes.join(' '),
+    iat: facts.issuedAt,
+    nbf: facts.issuedAt,
+    exp: facts.expiresAt,
+    grant_id: facts.grantId,
+    ...(facts.tokenId === undefined ? {} : { jti: facts.tokenId }),
+    ...(facts.roles.length > 0 ? { roles: facts.roles } : {}),
+  }
+}

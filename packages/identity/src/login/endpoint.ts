@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit.ts'
+import { checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
+import { openContinuation } from '../continuation.ts'
+import { pass } from '../guards.ts'
+import { pageParameters } from '../page-route.ts'
+import { sendPage, textsFor } from '../pages/answer.ts'
+import { loginPage } from '../pages/login-page.ts'
+import { PageError } from '../pages/page-error.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Parts } from '../parts.ts'
+import { normalName, type User } from '../user.ts'
+
+const longestPassword = 256
+
+/** POST /login: name and password; then on with what the browser was about to do. */
+export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const browser = await readBrowser(parts, request, reply)
+    checkForm(parts, request, browser, parameters)
+    const sealed = parameters.required('continuation')
+    const continuation = openContinuation(parts, browser, sealed)
+    const name = parameters.get('username') ?? ''
+    const checked = await check(parts, request, normalName(name), parameters)
+    if ('user' in checked) {
+      if (browser.signedIn !== undefined) {
+        await parts.store.sessions.end(browser.signedIn.session.id, browser.signedIn.user.id, () => [])
+      }
+      const session = await signIn(parts, request, reply, checked.user, ['pwd'])
+      await audit(parts, request, 'login', { subject: checked.user.id, details: { sid: session.id } })
+      return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(sealed)}`, 303)
+    }
+    const texts = textsFor(parts, request, String(continuation.request.ui_locales ?? ''))
+    const { status, wrong, headers } = checked
+    for (const [header, value] of Object.entries(headers)) reply.header(header, value)
+    const seconds = headers['retry-after'] ?? ''
+    return sendPage(
+      parts,
+      reply,
+      texts,
+      loginPage(texts, {
+        formToken: formToken(parts, browser),
+        continuation: sealed,
+        name,
+        wrong: texts.say(wrong, { seconds }),
+        status,
+        mayReset: parts.features.passwordReset,
+        mayRegister: parts.features.registration,
+        client: continuation.client,
+        formTargets: continuation.target === undefined ? [] : [continuation.target],
+      }),
+    )
+  }
+}
+
+type Checked = { readonly user: User } | { status: number; wrong: string; headers: Readonly<Record<string, string>> }
+
+/** An unknown user, a locked one and a wrong password cost and look the same. */
+async function check(parts: Parts, request: FastifyRequest, name: string, parameters: Parameters): Promise<Checked> {
+  const password = parameters.get('password') ?? ''
+  const user = name === '' || name.length > 254 ? undefined : await parts.store.users.findByLogin(name)
+  try {
+    const account = user?.id ?? name.slice(0, 254)
+    const known = isKnownDevice(parts, request, user)
+    await pass(parts.limit, [
+      ['login', { account, address: request.ip }],
+      ...(known ? [] : [['login-account', { account }] as const]),
+    ])
+  } catch (error) {
+    if (error instanceof PageError) return { status: error.status, wrong: 'login.limited', headers: error.headers }
+    throw error
+  }
+  const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash)
+  if (user !== undefined && matches && user.lockedAt === undefined) return { user }
+  await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
+  return { status: 401, wrong: 'login.wrong', headers: {} }
+}

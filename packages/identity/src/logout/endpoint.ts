@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit.ts'
+import { type Browser, checkForm, forgetSession, formToken, readBrowser } from '../browser.ts'
+import { endSession } from '../end-session.ts'
+import { type IdTokenHint, readIdTokenHint } from '../id-token-hint.ts'
+import { OAuthError } from '../oauth-error.ts'
+import { pageParameters } from '../page-route.ts'
+import { sendPage, textsFor } from '../pages/answer.ts'
+import { messagePage } from '../pages/error-page.ts'
+import { logoutPage } from '../pages/logout-page.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Parts } from '../parts.ts'
+import { originOf } from '../redirect-uri.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+interface Asked {
+  readonly hint: IdTokenHint | undefined
+  /** Where to go afterwards: registered, and of the client that the request is about. */
+  readonly goTo: string | undefined
+}
+
+/**
+ * GET and POST /end_session (OpenID Connect RP-Initiated Logout §2): at once when the ID token of this very session is
+ * given, else after the user has confirmed. The browser is sent on to registered addresses only.
+ */
+export function endSessionEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const asked = await read(parts, parameters)
+    const browser = await readBrowser(parts, request, reply)
+    const { signedIn } = browser
+    if (signedIn === undefined) return leave(parts, request, reply, asked)
+    if (asked.hint?.sessionId === signedIn.session.id) return end(parts, request, reply, signedIn, asked)
+    const texts = textsFor(parts, request, parameters.get('ui_locales'))
+    const fields = Object.fromEntries(
+      ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state']
+        .map((name) => [name, parameters.get(name)] as const)
+        .filter((pair): pair is [string, string] => pair[1] !== undefined),
+    )
+    const page = logoutPage(texts, {
+      formToken: formToken(parts, browser),
+      user: signedIn.user.email ?? signedIn.user.username,
+      fields,
+      formTargets: asked.goTo === undefined ? [] : [originOf(asked.goTo)],
+    })
+    return sendPage(parts, reply, texts, page)
+  }
+}
+
+/** POST /end_session/confirm: the user's answer. */
+export function confirmEndSessionEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const browser = await readBrowser(parts, request, reply)
+    checkForm(parts, request, browser, parameters)
+    const asked = await read(parts, parameters)
+    if (parameters.get('decision') !== 'leave') return reply.redirect('/account', 303)
+    if (browser.signedIn === undefined) return leave(parts, request, reply, asked)
+    return end(parts, request, reply, browser.signedIn, asked)
+  }
+}
+
+/** @throws OAuthError for an address that is not registered */
+async function read(parts: Parts, parameters: Parameters): Promise<Asked> {
+  const token = parameters.get('id_token_hint')
+  const hint = token === undefined ? undefined : await readIdTokenHint(parts, token)
+  if (token !== undefined && hint === undefined) {
+    throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+  }
+  const clientId = parameters.get('client_id') ?? hint?.clientId
+  if (hint !== undefined && clientId !== hint.clientId) {
+    throw new OAuthError('invalid_request', 'client_id differs from the client of id_token_hint')
+  }
+  const address = parameters.get('post_logout_redirect_uri')
+  if (address === undefined) return { hint, goTo: undefined }
+  const client = clientId === undefined ? undefined : await parts.clients.find(clientId)
+  if (client === undefined || !client.postLogoutRedirectUris.includes(address)) {
+    throw new OAuthError('invalid_request', 'post_logout_redirect_uri is not registered for this client')
+  }
+  const state = parameters.get('state')
+  const query = state === undefined ? '' : `${address.includes('?') ? '&' : '?'}${new URLSearchParams({ state })}`
+  return { hint, goTo: `${address}${query}` }
+}
+
+async function end(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { session, user }: NonNullable<Browser['signedIn']>,
+  asked: Asked,
+): Promise<FastifyReply> {
+  if (await endSession(parts, session.id, user.id)) {
+    parts.wakeOutbox()
+    await audit(parts, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
+  }
+  forgetSession(parts, reply)
+  return leave(parts, request, reply, asked)
+}
+
+function leave(parts: Parts, request: FastifyRequest, reply: FastifyReply, { goTo }: Asked): FastifyReply {
+  if (goTo !== undefined) return reply.redirect(goTo, request.method === 'POST' ? 303 : 302)
+  const texts = textsFor(parts, request)
+  return sendPage(parts, reply, texts, messagePage(texts, 'logout.done'))
+}

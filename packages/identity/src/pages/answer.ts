@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Branding } from './branding.ts'
+import type { Html } from './html.ts'
+import { layout } from './layout.ts'
+import type { Languages, Texts } from './texts.ts'
+
+export interface PageParts {
+  readonly branding: Branding
+  readonly languages: Languages
+}
+
+export interface PageAnswer {
+  readonly title: string
+  readonly body: Html
+  readonly status?: number
+  readonly wide?: boolean
+  readonly submits?: boolean
+  /** Where the page's forms may lead, beside our own pages: a browser checks the redirect after a form too. */
+  readonly formTargets?: readonly string[]
+}
+
+/** The language for a request. */
+export function textsFor({ languages }: PageParts, request: FastifyRequest, uiLocales?: string): Texts {
+  return languages.choose(uiLocales, request.headers['accept-language'])
+}
+
+/** Sends a page: no framing, no inline script or style, forms lead home or to the one place named. */
+export function sendPage(parts: PageParts, reply: FastifyReply, texts: Texts, answer: PageAnswer): FastifyReply {
+  const { branding } = parts
+  const logo = branding.logoUrl === undefined ? '' : ` ${new URL(branding.logoUrl).origin}`
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    `img-src 'self'${logo}`,
+    ...(answer.submits ? ["script-src 'self'"] : []),
+    `form-action 'self'${(answer.formTargets ?? []).map((target) => ` ${target}`).join('')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ]
+  return reply
+    .code(answer.status ?? 200)
+    .header('content-security-policy', policy.join('; '))
+    .header('cache-control', 'no-store')
+    .header('referrer-policy', 'same-origin')
+    .type('text/html; charset=utf-8')
+    .send(layout({ ...answer, texts, branding }))
+}

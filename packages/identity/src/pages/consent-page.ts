@@ -1,0 +1,48 @@
+import type { PageAnswer } from './answer.ts'
+import { html } from './html.ts'
+import { scopeList } from './scope-list.ts'
+import type { Texts } from './texts.ts'
+
+export interface ConsentPage {
+  readonly formToken: string
+  readonly continuation: string
+  readonly client: string
+  readonly user: string
+  readonly scopes: readonly string[]
+  /** The host the browser will be sent to; undefined for a program on this device. */
+  readonly host: string | undefined
+  readonly policyUri: string | undefined
+  readonly tosUri: string | undefined
+  readonly formTargets: readonly string[]
+}
+
+export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
+  const { client, user, host, policyUri, tosUri } = page
+  const title = texts.say('consent.title', { client })
+  return {
+    title,
+    formTargets: page.formTargets,
+    body: html`<h1>${title}</h1>
+<p class="lead">${texts.say('consent.lead', { client, user })}</p>
+${scopeList(texts, page.scopes)}
+${
+  host === undefined
+    ? html`<p class="note careful">${texts.say('consent.local')}</p>`
+    : html`<p class="soft">${texts.say('consent.where', { host })}</p>`
+}
+<form method="post" action="/consent">
+<input type="hidden" name="form_token" value="${page.formToken}">
+<input type="hidden" name="continuation" value="${page.continuation}">
+<div class="actions">
+<button class="quiet" type="submit" name="decision" value="deny">${texts.say('consent.deny')}</button>
+<button type="submit" name="decision" value="allow">${texts.say('consent.allow')}</button>
+</div>
+<p class="links"><button class="quiet small" type="submit" name="decision" value="switch">${texts.say('consent.switch')}</button></p>
+</form>
+<p class="soft">${texts.say('consent.later')}</p>
+${
+  (policyUri || tosUri) &&
+  html`<p class="links">${policyUri && html`<a href="${policyUri}" rel="noreferrer">${texts.say('consent.policy')}</a>`}${tosUri && html`<a href="${tosUri}" rel="noreferrer">${texts.say('consent.terms')}</a>`}</p>`
+}`,
+  }
+}

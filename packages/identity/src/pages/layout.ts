@@ -1,0 +1,37 @@
+import type { Branding } from './branding.ts'
+import { type Html, html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+export interface Page {
+  readonly texts: Texts
+  readonly branding: Branding
+  readonly title: string
+  readonly body: Html
+  readonly wide?: boolean
+  /** Sends the page's form by itself. */
+  readonly submits?: boolean
+}
+
+/** A whole page: plain HTML that needs no script. */
+export function layout({ texts, branding, title, body, wide, submits }: Page): string {
+  const brand = branding.logoUrl
+    ? html`<img src="${branding.logoUrl}" alt="${branding.name}">`
+    : html`<span class="mark" aria-hidden="true">${branding.name.slice(0, 1).toUpperCase()}</span><span>${branding.name}</span>`
+  return html`<!doctype html>
+<html lang="${texts.locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · ${branding.name}</title>
+<link rel="stylesheet" href="/pages/style.css">
+</head>
+<body>
+<header>${brand}</header>
+<main${wide && html` class="wide"`}>
+${body}
+</main>${submits && html`<script src="/pages/submit.js"></script>`}
+</body>
+</html>
+`.text
+}

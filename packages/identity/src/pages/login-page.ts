@@ -1,0 +1,42 @@
+import type { PageAnswer } from './answer.ts'
+import { html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+export interface LoginPage {
+  readonly formToken: string
+  readonly continuation: string
+  readonly client?: string | undefined
+  readonly name?: string | undefined
+  /** What went wrong, in words. */
+  readonly wrong?: string | undefined
+  readonly status?: number
+  readonly mayReset: boolean
+  readonly mayRegister: boolean
+  readonly formTargets?: readonly string[]
+}
+
+export function loginPage(texts: Texts, page: LoginPage): PageAnswer {
+  const title = texts.say('login.title')
+  const { client, wrong, name } = page
+  return {
+    title,
+    status: page.status ?? 200,
+    formTargets: page.formTargets ?? [],
+    body: html`<h1>${title}</h1>
+${client !== undefined && html`<p class="lead">${texts.say('login.lead', { client })}</p>`}
+${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
+<form method="post" action="/login">
+<input type="hidden" name="form_token" value="${page.formToken}">
+<input type="hidden" name="continuation" value="${page.continuation}">
+<label for="username">${texts.say('login.name')}</label>
+<input id="username" name="username" value="${name ?? ''}" autocomplete="username" autocapitalize="none" spellcheck="false" required${name === undefined && html` autofocus`}>
+<label for="password">${texts.say('login.password')}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${name !== undefined && html` autofocus`}>
+<div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
+</form>
+${
+  (page.mayReset || page.mayRegister) &&
+  html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
+}`,
+  }
+}

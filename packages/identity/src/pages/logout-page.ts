@@ -1,0 +1,29 @@
+import type { PageAnswer } from './answer.ts'
+import { html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+export interface LogoutPage {
+  readonly formToken: string
+  readonly user: string
+  /** What the request said, kept for the answer. */
+  readonly fields: Readonly<Record<string, string>>
+  readonly formTargets: readonly string[]
+}
+
+export function logoutPage(texts: Texts, page: LogoutPage): PageAnswer {
+  const title = texts.say('logout.title')
+  return {
+    title,
+    formTargets: page.formTargets,
+    body: html`<h1>${title}</h1>
+<p class="lead">${texts.say('logout.lead', { user: page.user })}</p>
+<form method="post" action="/end_session/confirm">
+<input type="hidden" name="form_token" value="${page.formToken}">
+${Object.entries(page.fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<div class="actions">
+<button class="quiet" type="submit" name="decision" value="stay">${texts.say('logout.stay')}</button>
+<button type="submit" name="decision" value="leave">${texts.say('logout.submit')}</button>
+</div>
+</form>`,
+  }
+}

@@ -1,0 +1,19 @@
+import type { PageAnswer } from './answer.ts'
+import { html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+/** A form that takes the answer to the client (OAuth 2.0 Form Post Response Mode); without scripts by its button. */
+export function submitPage(texts: Texts, action: string, target: string, fields: Record<string, string>): PageAnswer {
+  const title = texts.say('submit.title')
+  return {
+    title,
+    submits: true,
+    formTargets: [target],
+    body: html`<h1>${title}</h1>
+<p class="lead">${texts.say('submit.lead')}</p>
+<form method="post" action="${action}">
+${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<div class="actions"><button type="submit">${texts.say('submit.submit')}</button></div>
+</form>`,
+  }
+}

@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { findAccessToken } from '../access-token.ts'
+import { audit } from '../audit.ts'
+import { authenticateClient } from '../authenticate-client.ts'
+import { allowOrigin } from '../cors.ts'
+import { formParameters } from '../oauth-route.ts'
+import type { Parts } from '../parts.ts'
+import { readRefreshToken } from '../refresh-token.ts'
+import { revocationTimes } from '../revocation-times.ts'
+
+/**
+ * POST /revoke (RFC 7009): ends the grant of a refresh or access token, and all that was issued under it. Tokens that
+ * are unknown, or another client's, change nothing; the answer is the same.
+ */
+export function revokeEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    const parameters = formParameters(request)
+    const client = await authenticateClient(parts, request, parameters)
+    allowOrigin(request, reply, client)
+    const grantId = await grantOf(parts, parameters.required('token'), client.id)
+    if (grantId !== undefined) {
+      const held = await parts.store.grants.find(grantId)
+      const times = revocationTimes(parts)
+      if (held === undefined) await parts.store.revocations.add({ grant: grantId }, times)
+      else await parts.store.grants.revoke(grantId, times)
+      const details = { grant_id: grantId }
+      await audit(parts, request, 'grant_revoked', { subject: held?.user.id, clientId: client.id, details })
+    }
+    reply.code(200).header('cache-control', 'no-store').send()
+  }
+}
+
+async function grantOf(parts: Parts, token: string, clientId: string): Promise<string | undefined> {
+  const refreshToken = readRefreshToken(parts.refreshMac, token)
+  if (refreshToken !== undefined) {
+    const held = await parts.store.grants.find(refreshToken.grantId)
+    return held?.grant.clientId === clientId ? refreshToken.grantId : undefined
+  }
+  const facts = await findAccessToken(parts, token)
+  return facts?.clientId === clientId ? facts.grantId : undefined
+}

@@ -1,0 +1,26 @@
+import { Problem } from '@gatehouse/kit'
+import type { Parts } from '../parts.ts'
+import type { Revocation } from '../store.ts'
+
+/** Most revocations in one answer. */
+export const mostRevocations = 1_000
+
+export interface RevocationPage {
+  readonly revocations: Revocation[]
+  /** Where to go on; give it back as `after`. */
+  readonly next: string
+}
+
+/**
+ * What was revoked after the cursor, in the order of commits. Kept as long as the longest access token lives.
+ * @throws Problem 400 for a cursor that this feed never gave
+ */
+export async function revocationFeed(
+  { store, clock }: Pick<Parts, 'store' | 'clock'>,
+  after: string | undefined,
+): Promise<RevocationPage> {
+  const cursor = after === undefined || after === '' ? '0' : after
+  if (!/^\d{1,15}$/.test(cursor)) throw new Problem(400, 'after must be a cursor that this feed gave.')
+  const page = await store.revocations.after(Number(cursor), mostRevocations, clock.now())
+  return { revocations: page.revocations, next: String(page.next) }
+}

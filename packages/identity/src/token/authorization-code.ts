@@ -1,0 +1,57 @@
+import { tokenHash } from '@gatehouse/kit'
+import { audit } from '../audit.ts'
+import { OAuthError } from '../oauth-error.ts'
+import type { Parts } from '../parts.ts'
+import { verifierMatches } from '../pkce.ts'
+import { revocationTimes } from '../revocation-times.ts'
+import type { FoundCode } from '../store.ts'
+import type { Grant, TokenRequest } from './grant.ts'
+import { narrowedResources } from './issue.ts'
+import { firstRefresh, issueForGrant } from './issue-grant.ts'
+
+const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used, over, or not for this request')
+
+/**
+ * The exchange of an authorization code (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: its own client's second
+ * try ends the grant, its own client's wrong verifier or redirect_uri too; another client's try changes nothing.
+ */
+export function authorizationCode(parts: Parts): Grant {
+  return async (asked) => {
+    const hash = tokenHash(asked.parameters.required('code'))
+    const found = await parts.store.codes.find(hash)
+    if (found === undefined || found.code.clientId !== asked.client.id) throw refused()
+    if (found.consumedAt !== undefined) return replayed(parts, asked, found)
+    if (!matches(asked, found)) {
+      await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
+      throw refused()
+    }
+    if (found.user.lockedAt !== undefined) throw refused()
+    const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
+    const refresh = firstRefresh(parts, parts.refreshMac, asked.client, found.grant)
+    if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
+      return replayed(parts, asked, await parts.store.codes.find(hash))
+    }
+    return issueForGrant(parts, {
+      client: asked.client,
+      held: found,
+      nonce: found.code.nonce,
+      refreshToken: refresh?.token,
+      resources,
+    })
+  }
+}
+
+function matches({ parameters }: TokenRequest, { code }: FoundCode): boolean {
+  const redirectUri = parameters.get('redirect_uri')
+  if (redirectUri !== undefined && redirectUri !== code.redirectUri) return false
+  return verifierMatches(parameters.get('code_verifier'), code.codeChallenge)
+}
+
+/** The code lost a race or came back: if it was consumed, whoever holds its tokens loses them. */
+async function replayed(parts: Parts, { client, request }: TokenRequest, found: FoundCode | undefined): Promise<never> {
+  if (found?.consumedAt !== undefined && (await parts.store.grants.revoke(found.grant.id, revocationTimes(parts)))) {
+    const details = { grant_id: found.grant.id }
+    await audit(parts, request, 'code_replayed', { subject: found.user.id, clientId: client.id, details })
+  }
+  throw refused()
+}

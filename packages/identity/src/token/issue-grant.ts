@@ -1,0 +1,97 @@
+import { tokenHash } from '@gatehouse/kit'
+import { passwordAcr } from '../acr.ts'
+import type { Client } from '../client.ts'
+import type { GrantRecord, RefreshFamily } from '../grant.ts'
+import { signJwt } from '../keys/sign-jwt.ts'
+import type { MacKey } from '../mac-key.ts'
+import type { Parts } from '../parts.ts'
+import { makeRefreshToken } from '../refresh-token.ts'
+import type { HeldGrant } from '../store.ts'
+import { claimsOf } from '../user.ts'
+import { type IssueParts, issueAccessToken, type TokenResponse } from './issue.ts'
+
+/** A refresh token and the family that begins with it. */
+export interface FirstRefresh {
+  readonly token: string
+  readonly family: RefreshFamily
+}
+
+/** The first refresh token of a grant, if offline_access was granted and the client may refresh. */
+export function firstRefresh(
+  parts: Pick<Parts, 'lifetimes' | 'clock'>,
+  mac: MacKey,
+  client: Client,
+  grant: GrantRecord,
+): FirstRefresh | undefined {
+  if (!grant.scopes.includes('offline_access') || !client.grantTypes.includes('refresh_token')) return undefined
+  const token = makeRefreshToken(mac, grant.id, 1)
+  const now = parts.clock.now()
+  return {
+    token,
+    family: {
+      grantId: grant.id,
+      generation: 1,
+      currentHash: tokenHash(token),
+      previousHash: undefined,
+      successorSealed: undefined,
+      rotatedAt: now,
+      expiresAt: now + refreshSeconds(parts, client) * 1000,
+    },
+  }
+}
+
+/** How long a refresh token of the client lasts, in seconds. */
+export function refreshSeconds({ lifetimes }: Pick<Parts, 'lifetimes'>, client: Client): number {
+  return client.refreshTokenSeconds ?? lifetimes.refreshToken
+}
+
+export interface GrantTokens {
+  readonly client: Client
+  readonly held: HeldGrant
+  readonly nonce?: string | undefined
+  readonly refreshToken?: string | undefined
+  /** Narrower than what was granted, where a client asked for less. */
+  readonly scopes?: readonly string[]
+  readonly resources?: readonly string[]
+}
+
+/** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
+export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Promise<TokenResponse> {
+  const { client, held, refreshToken } = asked
+  const scopes = asked.scopes ?? held.grant.scopes
+  const access = await issueAccessToken(parts, {
+    client,
+    subject: held.user.id,
+    scopes,
+    resources: asked.resources ?? held.grant.resources,
+    roles: held.user.roles,
+    grantId: held.grant.id,
+    authTime: held.grant.authTime,
+  })
+  return {
+    ...access,
+    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    ...(scopes.includes('openid') ? { id_token: await issueIdToken(parts, asked) } : {}),
+  }
+}
+
+/** An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's, unless asked for one by one. */
+function issueIdToken(parts: IssueParts, { client, held, nonce }: GrantTokens): Promise<string> {
+  const { grant, user } = held
+  const now = Math.floor(parts.clock.now() / 1000)
+  const known = claimsOf(user)
+  const asked = grant.claims.idToken.filter((name) => name in known).map((name) => [name, known[name]] as const)
+  return signJwt(parts.keys.active(client.idTokenAlgorithm), 'JWT', {
+    ...Object.fromEntries(asked),
+    iss: parts.issuer,
+    sub: user.id,
+    aud: client.id,
+    exp: now + parts.lifetimes.idToken,
+    iat: now,
+    auth_time: Math.floor(grant.authTime / 1000),
+    acr: passwordAcr,
+    amr: grant.amr,
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(grant.sessionId === undefined ? {} : { sid: grant.sessionId }),
+  })
+}

@@ -1,0 +1,88 @@
+import { tokenHash } from '@gatehouse/kit'
+import { audit } from '../audit.ts'
+import type { RefreshFamily } from '../grant.ts'
+import { OAuthError } from '../oauth-error.ts'
+import type { Parts } from '../parts.ts'
+import {
+  makeRefreshToken,
+  type RefreshToken,
+  readRefreshToken,
+  sealSuccessor,
+  unsealSuccessor,
+} from '../refresh-token.ts'
+import { revocationTimes } from '../revocation-times.ts'
+import { allowedScopes, parseScope } from '../scope.ts'
+import type { FoundFamily } from '../store.ts'
+import type { Grant, TokenRequest } from './grant.ts'
+import { narrowedResources } from './issue.ts'
+import { issueForGrant, refreshSeconds } from './issue-grant.ts'
+
+const refused = () => new OAuthError('invalid_grant', 'the refresh token is unknown, used, over or revoked')
+
+/**
+ * Refresh (RFC 6749 §6) with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token ends the family; within
+ * the grace a repeat of the last one is answered with the same successor, while nobody has used that.
+ */
+export function refresh(parts: Parts): Grant {
+  return async (asked) => {
+    const given = asked.parameters.required('refresh_token')
+    const token = readRefreshToken(parts.refreshMac, given)
+    const found = token && (await parts.store.refreshFamilies.find(token.grantId))
+    if (token === undefined || found === undefined || found.grant.clientId !== asked.client.id) throw refused()
+    if (!isAlive(parts, found)) throw refused()
+    const scope = asked.parameters.get('scope')
+    const scopes = scope === undefined ? found.grant.scopes : allowedScopes(parseScope(scope), found.grant.scopes)
+    const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
+    const refreshToken = await successorOf(parts, asked, token, given, found)
+    return issueForGrant(parts, { client: asked.client, held: found, refreshToken, scopes, resources })
+  }
+}
+
+function isAlive({ clock }: Parts, { grant, user, family }: FoundFamily): boolean {
+  return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
+}
+
+/** The token that takes the place of `given`; rotates when it is the current one. */
+async function successorOf(
+  parts: Parts,
+  asked: TokenRequest,
+  token: RefreshToken,
+  given: string,
+  found: FoundFamily,
+): Promise<string> {
+  if (token.hash === found.family.currentHash) {
+    const successor = makeRefreshToken(parts.refreshMac, token.grantId, found.family.generation + 1)
+    if (await parts.store.refreshFamilies.rotate(token.hash, rotated(parts, asked, found.family, given, successor))) {
+      return successor
+    }
+  }
+  const family = (await parts.store.refreshFamilies.find(token.grantId))?.family
+  if (family === undefined) throw refused()
+  const inGrace = parts.clock.now() < family.rotatedAt + parts.lifetimes.refreshGrace * 1000
+  if (token.hash === family.previousHash && inGrace && family.successorSealed !== undefined) {
+    return unsealSuccessor(family.successorSealed, given)
+  }
+  await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
+  const details = { grant_id: token.grantId, generation: token.generation, current: family.generation }
+  await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
+  throw refused()
+}
+
+function rotated(
+  parts: Parts,
+  { client }: TokenRequest,
+  family: RefreshFamily,
+  given: string,
+  successor: string,
+): RefreshFamily {
+  const now = parts.clock.now()
+  return {
+    grantId: family.grantId,
+    generation: family.generation + 1,
+    currentHash: tokenHash(successor),
+    previousHash: family.currentHash,
+    successorSealed: parts.lifetimes.refreshGrace > 0 ? sealSuccessor(successor, given) : undefined,
+    rotatedAt: now,
+    expiresAt: now + refreshSeconds(parts, client) * 1000,
+  }
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { type Answer, answerOf, type Running } from './setup.ts'
+
+export const callback = 'https://app.example/callback'
+
+/** A confidential web application, one that is public, and a device. */
+export const clients = [
+  {
+    client_id: 'web',
+    client_secret: 'web-secret-0123456789abc',
+    client_name: 'Photo Print',
+    redirect_uris: [callback],
+    post_logout_redirect_uris: ['https://app.example/bye'],
+    grant_types: ['authorization_code', 'refresh_token'] as ('authorization_code' | 'refresh_token')[],
+    scopes: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'read:users'],
+    resources: ['https://photos.example'],
+  },
+  {
+    client_id: 'spa',
+    token_endpoint_auth_method: 'none' as const,
+    redirect_uris: ['https://spa.example/callback'],
+    scopes: ['openid', 'offline_access', 'read:users'],
+  },
+  {
+    client_id: 'tv',
+    client_name: 'Living room TV',
+    token_endpoint_auth_method: 'none' as const,
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code' as const, 'refresh_token' as const],
+    scopes: ['openid', 'offline_access', 'read:users'],
+  },
+]
+
+export const users = [
+  {
+    id: 'alice',
+    password: 'correct horse',
+    email: 'alice@example.com',
+    email_verified: true,
+    plan: 'pro',
+    roles: ['support'],
+    claims: {
+      name: 'Alice Adams',
+      locale: 'en-GB',
+      phone_number: '+441234567890',
+      address: { formatted: '1 High Street\nLondon' },
+    },
+  },
+  { id: 'bob', password: 'battery staple', email: 'bob@example.com' },
+]
+
+export const webSecret = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
+
+export function pkce(): { code_verifier: string; code_challenge: string } {
+  const code_verifier = randomBytes(32).toString('base64url')
+  return { code_verifier, code_challenge: createHash('sha256').update(code_verifier).digest('base64url') }
+}
+
+/** A browser: it keeps cookies and fills in forms, and runs no script. */
+export class TestBrowser {
+  readonly #running: Running
+  readonly #headers: Record<string, string>
+  readonly cookies = new Map<string, string>()
+
+  constructor(running: Running, headers: Record<string, string> = {}) {
+    this.#running = running
+    this.#headers = headers
+  }
+
+  async get(url: string): Promise<Answer> {
+    return this.#send('GET', url)
+  }
+
+  async post(url: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#send('POST', url, new URLSearchParams(form).toString(), headers)
+  }
+
+  /** Sends the form of a page, with what a person puts in. */
+  async submit(page: Answer, input: Record<string, string> = {}): Promise<Answer> {
+    const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1] ?? assert.fail(`no form in ${page.text}`)
+    return this.post(decoded(action), { ...hiddenFields(page), ...input })
+  }
+
+  /** Signs in at a login page and follows our own redirects. */
+  async signIn(page: Answer, username: string = 'alice', password: string = 'correct horse'): Promise<Answer> {
+    return this.follow(await this.submit(page, { username, password }))
+  }
+
+  async follow(answer: Answer): Promise<Answer> {
+    const location = answer.headers.location
+    return location?.startsWith('/') ? this.follow(await this.get(location)) : answer
+  }
+
+  async #send(
+    method: 'GET' | 'POST',
+    url: string,
+    payload?: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const form = payload === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
+    const answer = await this.#running.http.inject({
+      method,
+      url,
+      ...(payload === undefined ? {} : { payload }),
+      headers: { ...(cookie ? { cookie } : {}), ...form, ...this.#headers, ...headers },
+    })
+    for (const { name, value, maxAge } of answer.cookies as { name: string; value: string; maxAge?: number }[]) {
+      if (maxAge === 0) this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+    return answerOf(answer)
+  }
+}
+
+export function hiddenFields(page: Answer): Record<string, string> {
+  const fields = page.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, decoded(value)]))
+}
+
+function decoded(text: string): string {
+  return text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+}
+
+export function authorizeUrl(parameters: Record<string, string>): string {
+  return `/authorize?${new URLSearchParams(parameters)}`
+}
+
+/** The parameters that came back to the client. */
+export function answerParameters(answer: Answer): Record<string, string> {
+  const location = answer.headers.location ?? assert.fail(`no redirect: ${answer.status} ${answer.text}`)
+  return Object.fromEntries(new URL(location).searchParams)
+}
+
+export interface CodeOptions {
+  readonly scope?: string
+  readonly client?: string
+  readonly browser?: TestBrowser
+  readonly user?: readonly [string, string]
+  readonly extra?: Record<string, string>
+}
+
+/** Goes through login and consent; answers the code and its verifier. */
+export async function getCode(
+  running: Running,
+  { scope = 'openid offline_access', client = 'web', browser, user, extra }: CodeOptions = {},
+): Promise<{ code: string; code_verifier: string; browser: TestBrowser; answer: Record<string, string> }> {
+  const used = browser ?? new TestBrowser(running)
+  const { code_verifier, code_challenge } = pkce()
+  const request = {
+    client_id: client,
+    response_type: 'code',
+    scope,
+    code_challenge,
+    code_challenge_method: 'S256',
+    ...extra,
+  }
+  let page = await used.get(authorizeUrl(request))
+  if (page.text.includes('action="/login"')) page = await used.signIn(page, ...(user ?? []))
+  if (page.text.includes('action="/consent"')) page = await used.submit(page, { decision: 'allow' })
+  const answer = answerParameters(page)
+  return { code: answer.code ?? assert.fail(JSON.stringify(answer)), code_verifier, browser: used, answer }
+}
+
+/** The tokens of a user, through login, consent and exchange. */
+export async function getTokens(running: Running, options: CodeOptions = {}): Promise<Record<string, string>> {
+  const { code, code_verifier } = await getCode(running, options)
+  const secret = options.client === undefined || options.client === 'web' ? webSecret : { client_id: options.client }
+  const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...secret })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body as Record<string, string>
+}

@@ -26,6 +26,18 @@ export const decisionAnswer = Type.Object({
   rules: Type.Array(Type.Object({ name: text, shadow: flag, ...standing })),
 })
 
+/** Where a limit is counted and what its counts mean, for an operator who is asked why. */
+export const explanationAnswer = Type.Object({
+  identifier: Type.Object({ kind: text, id: text }),
+  policy: text,
+  tier: text,
+  allowed: flag,
+  source: text,
+  failure_mode: text,
+  breaker: text,
+  rules: Type.Array(Type.Object({ name: text, algorithm: text, keys: Type.Array(text), text })),
+})
+
 const declared = Type.Array(
   Type.Object({
     name: text,

@@ -1,11 +1,12 @@
 import { type Http, Problem } from '@gatehouse/kit'
-import type { Decision, Identifier, Limiter, Policy } from '@gatehouse/limiter'
+import type { Identifier, Limiter, Policy } from '@gatehouse/limiter'
 import { Type } from 'typebox'
 import { countedAddress, parseAddress } from './address.ts'
 import type { ContextTokens } from './context-token.ts'
+import { decisionTold, explanationTold, limitsTold } from './limit-answers.ts'
 import type { Limits } from './limits.ts'
 import { unlimited } from './route-rule.ts'
-import { decisionAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
+import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
 
 /** Where upstreams read the keys that context tokens are signed with. */
 export const contextKeysPath = '/.well-known/gatehouse-context.json'
@@ -19,7 +20,7 @@ export interface RouteParts {
 }
 
 /** Every endpoint of the gateway's own on one screen. */
-export async function routes(http: Http, { limiter, contextTokens, limits }: RouteParts): Promise<void> {
+export async function routes(http: Http, parts: RouteParts): Promise<void> {
   const contextKeys = {
     tags: ['gateway'],
     summary: 'The keys that context tokens for upstreams are signed with (RFC 7517)',
@@ -29,15 +30,18 @@ export async function routes(http: Http, { limiter, contextTokens, limits }: Rou
   const exempt = { gatewayRule: { path: contextKeysPath, public: true, policy: unlimited } }
   http.get(contextKeysPath, { schema: contextKeys, config: exempt }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=300')
-    return { keys: contextTokens.keys() }
+    return { keys: parts.contextTokens.keys() }
   })
+  operatorRoutes(http, parts)
+}
 
+function operatorRoutes(http: Http, { limiter, limits }: RouteParts): void {
   const operators = { tags: ['limits'], security: [{ bearer: [operatorScope] }] }
   const config = { gatewayRule: { path: '/admin/v1/limits*', scope: operatorScope } }
   const path = '/admin/v1/limits/:policy/:kind/:id'
 
   const list = { ...operators, summary: 'Every tier and policy', response: { 200: limitsAnswer } }
-  http.get('/admin/v1/limits', { schema: list, config }, async () => listed(limits()))
+  http.get('/admin/v1/limits', { schema: list, config }, async () => limitsTold(limits()))
 
   const peek = {
     ...operators,
@@ -46,7 +50,17 @@ export async function routes(http: Http, { limiter, contextTokens, limits }: Rou
     response: { 200: decisionAnswer },
   }
   http.get(path, { schema: peek, config }, async ({ params }) =>
-    told(await limiter.peek(policyOf(limits(), params.policy), whose(params))),
+    decisionTold(await limiter.peek(policyOf(limits(), params.policy), whose(params))),
+  )
+
+  const explain = {
+    ...operators,
+    summary: 'Where it is counted, and why the next request would be let through or not',
+    params: whoseLimit,
+    response: { 200: explanationAnswer },
+  }
+  http.get(`${path}/explain`, { schema: explain, config }, async ({ params }) =>
+    explanationTold(await limiter.explain(policyOf(limits(), params.policy), whose(params))),
   )
 
   const reset = {
@@ -56,7 +70,7 @@ export async function routes(http: Http, { limiter, contextTokens, limits }: Rou
     response: { 204: Type.Null() },
   }
   http.delete(path, { schema: reset, config }, async ({ params }, reply) => {
-    await limiter.reset(policyOf(limits(), params.policy), whose(params))
+    await atStore(limiter.reset(policyOf(limits(), params.policy), whose(params)))
     return reply.code(204).send(null)
   })
 
@@ -68,7 +82,7 @@ export async function routes(http: Http, { limiter, contextTokens, limits }: Rou
     response: { 200: decisionAnswer },
   }
   http.post(`${path}/grant`, { schema: grant, config }, async ({ params, body }) =>
-    told(await limiter.grant(policyOf(limits(), params.policy), whose(params), body.amount)),
+    decisionTold(await atStore(limiter.grant(policyOf(limits(), params.policy), whose(params), body.amount))),
   )
 }
 
@@ -81,47 +95,17 @@ function policyOf({ tiers, policies }: Limits, name: string): Policy {
   )
 }
 
+/** What an operator asked for was not done when the store is away, and they must know. */
+async function atStore<T>(done: Promise<T>): Promise<T> {
+  try {
+    return await done
+  } catch (cause) {
+    throw new Problem(503, 'The counter store is not available; nothing was changed.', { cause })
+  }
+}
+
 /** An address is counted as requests from it are. */
 function whose({ kind, id }: { readonly kind: string; readonly id: string }): Identifier {
   const address = kind === 'ip' ? parseAddress(id) : undefined
   return { kind, id: address ? countedAddress(address) : id }
-}
-
-function listed({ tiers, policies, lowest }: Limits) {
-  const rulesOf = ({ rules }: Policy) =>
-    rules.map(({ name, algorithm, limit, windowMs, shadow }) => ({
-      name,
-      algorithm,
-      limit,
-      window_seconds: windowMs / 1000,
-      shadow,
-    }))
-  const entry = (policy: Policy) => ({
-    name: policy.name,
-    failure_mode: policy.failureMode,
-    mode: policy.advisory ? ('hybrid' as const) : ('exact' as const),
-    quota: policy.quota,
-    rules: rulesOf(policy),
-  })
-  return { lowest, tiers: [...tiers.values()].map(entry), policies: [...policies.values()].map(entry) }
-}
-
-function told({ allowed, limit, remaining, resetAt, retryAfterSeconds, source, rules }: Decision) {
-  return {
-    allowed,
-    limit,
-    remaining,
-    reset: Math.ceil(resetAt / 1000),
-    retry_after: retryAfterSeconds,
-    source,
-    rules: rules.map((rule) => ({
-      name: rule.name,
-      allowed: rule.allowed,
-      shadow: rule.shadow,
-      limit: rule.limit,
-      remaining: rule.remaining,
-      reset: Math.ceil(rule.resetAt / 1000),
-      retry_after: rule.retryAfterSeconds,
-    })),
-  }
 }

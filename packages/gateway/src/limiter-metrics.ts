@@ -1,0 +1,48 @@
+import { Counter, Gauge, Histogram, type Log, type Registry } from '@gatehouse/kit'
+import type { LimiterOptions } from '@gatehouse/limiter'
+
+const breakerValue = { closed: 0, 'half-open': 1, open: 2 } as const
+
+/**
+ * Counts how the counter store fares, and logs when its breaker opens and closes. Hand it to `createLimiter`. Decisions
+ * are counted by the gateway itself, which knows their routes.
+ */
+export function observeLimiter(registry: Registry, log: Log): NonNullable<LimiterOptions['observer']> {
+  const registers = [registry]
+  const latency = new Histogram({
+    name: 'rate_limit_store_seconds',
+    help: 'How long the counter store took to answer',
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.25],
+    registers,
+  })
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const timeouts = counter('rate_limit_store_timeouts_total', 'Checks that the counter store did not answer in time')
+  const failures = counter('rate_limit_store_failures_total', 'Checks that the counter store answered with an error')
+  const healed = counter('rate_limit_store_healed_total', 'Counters that the store had lost and got back')
+  const breaker = new Gauge({
+    name: 'rate_limit_store_breaker',
+    help: 'Breaker before the counter store: 0 closed, 1 probing, 2 open; patient is that of policies that fail closed',
+    labelNames: ['way'] as const,
+    registers,
+  })
+  return {
+    storeAnswered: (milliseconds) => latency.observe(milliseconds / 1000),
+    storeTimedOut: () => timeouts.inc(),
+    storeFailed: () => failures.inc(),
+    healed: () => healed.inc(),
+    breakerChanged(state, way) {
+      breaker.set({ way }, breakerValue[state])
+      if (state !== 'half-open') log.warn({ way }, `the breaker before the counter store is ${state}`)
+    },
+  }
+}
+
+/** Counts the identifiers that a memory store had to forget while they still mattered: its `onUnexpiredEviction`. */
+export function countEvictions(registry: Registry): () => void {
+  const evictions = new Counter({
+    name: 'rate_limit_unexpired_evictions_total',
+    help: 'Identifiers that were forgotten although their counters still mattered',
+    registers: [registry],
+  })
+  return () => evictions.inc()
+}

@@ -40,6 +40,17 @@ test('operators reset a limit, or give requests back', async () => {
   assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
 })
 
+test('operators are told where a limit is counted and why it stands as it does', async () => {
+  const { http, bearer, ask } = await asOperator()
+  for (let i = 0; i < 3; i++) await http.inject({ url: '/open', headers: bearer() })
+  const answer = (await ask('GET', '/admin/v1/limits/free/user/u1/explain')).json()
+  assert.equal(answer.allowed, false)
+  assert.equal(answer.breaker, 'closed')
+  assert.equal(answer.failure_mode, 'local')
+  assert.match(answer.rules[0].keys[0], /^rl:user:u1:\d+$/)
+  assert.match(answer.rules[0].text, /rpm: 0 of 2 left/)
+})
+
 test('an address is looked up as it is counted', async () => {
   const { http, ask } = await asOperator()
   await http.inject({ url: '/open', remoteAddress: '2001:db8::1' })

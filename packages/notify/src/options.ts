@@ -27,6 +27,19 @@ export interface Retention {
   readonly inboxDays: number
 }
 
+/** When a provider's circuit breaker opens, and for how long. */
+export interface BreakerRules {
+  /** The span over which calls are counted, in milliseconds. */
+  readonly windowMs: number
+  /** Fewest calls in the span before their failures say anything. */
+  readonly leastCalls: number
+  /** The share of failures (0 to 1) at which it opens. */
+  readonly failureRate: number
+  /** How long it stays open at first, in milliseconds; twice as long with each probe that fails. */
+  readonly openMs: number
+  readonly longestOpenMs: number
+}
+
 export interface NotifyOptions {
   readonly caps: Caps
   /** How long a cap's window lasts from its first counted notification, in milliseconds. */
@@ -36,6 +49,7 @@ export interface NotifyOptions {
   /** Tries of a push before it becomes a dead letter and email is tried, 3 to 5. */
   readonly pushAttempts: number
   readonly backoff: Backoff
+  readonly breaker: BreakerRules
   /** From the first item of an aggregation to its flush, in milliseconds. */
   readonly aggregationDelayMs: number
   /** Distinct actors above which an aggregation is told in one notification, where the event type doesn't say. */
@@ -69,6 +83,7 @@ export const defaultOptions: NotifyOptions = {
   pushAttempts: 3,
   // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
   backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
+  breaker: { windowMs: 30_000, leastCalls: 20, failureRate: 0.5, openMs: 10_000, longestOpenMs: 300_000 },
   // specification, part B, Limits: 5 minutes
   aggregationDelayMs: 300_000,
   aggregationThreshold: 3,

@@ -59,7 +59,7 @@ export function judge(
   const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : 0, ...left.map(retryAfter))
   return {
     ...record,
-    what: accepted ? 'sent' : burns ? 'attempt_failed' : 'rate_limited',
+    what: accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed',
     next: {
       kind: 'again',
       dueAt: now + pauseMs,

@@ -5,14 +5,12 @@ export interface Slots {
   someFree(): Promise<void>
   /** Resolves when nothing waits and nothing runs. */
   allFree(): Promise<void>
-  onError(handle: (error: unknown) => void): void
 }
 
-export function createSlots(most: number): Slots {
+export function createSlots(most: number, onError: (error: unknown) => void): Slots {
   const waiting: Array<() => Promise<unknown>> = []
   const listeners: Array<{ readonly isMet: () => boolean; readonly resolve: () => void }> = []
   let running = 0
-  let handle: (error: unknown) => void = () => {}
 
   const next = () => {
     while (running < most) {
@@ -20,7 +18,7 @@ export function createSlots(most: number): Slots {
       if (!work) break
       running++
       work()
-        .catch((error: unknown) => handle(error))
+        .catch(onError)
         .finally(() => {
           running--
           next()
@@ -41,8 +39,5 @@ export function createSlots(most: number): Slots {
     },
     someFree: () => until(() => waiting.length === 0),
     allFree: () => until(() => waiting.length === 0 && running === 0),
-    onError(listener) {
-      handle = listener
-    },
   }
 }

@@ -3,16 +3,19 @@ import type { Channel } from '../channel.ts'
 import { createGatherer } from '../gather.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { ClaimedDelivery, Deliveries, TryRecord } from '../store.ts'
-import { judge, mostCrashes, quarantine, type TargetResult } from './outcome.ts'
+import type { Provider, SendResult } from '../providers/provider.ts'
+import type { ClaimedDelivery, Deliveries, ProviderHealth, TryRecord } from '../store.ts'
+import { createCarriers } from './carriers.ts'
+import { judge, mostCrashes, quarantine } from './outcome.ts'
 import { callProvider, outgoing } from './send.ts'
 import { createSlots } from './slots.ts'
+import { type Call, openTry, type Try } from './try.ts'
 
 export interface ChannelWorkerOptions {
   readonly channel: Channel
   readonly providers: readonly Provider[]
   readonly deliveries: Deliveries
+  readonly health: ProviderHealth
   readonly buckets: readonly number[]
   readonly options: NotifyOptions
   readonly clock: Clock
@@ -23,72 +26,81 @@ export interface ChannelWorkerOptions {
 }
 
 /**
- * The worker of one channel: claims due deliveries, calls the provider for each target, stores what came of it. Calls
- * are spread over the channel's slots and recorded together as they end, so that a slow one holds up no other.
+ * The worker of one channel: claims due deliveries, calls a provider for each target, stores what came of it. Calls are
+ * spread over the channel's slots and recorded together as they end, so that a slow one holds up no other.
  */
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
-  const { channel, deliveries, options, clock, metrics } = settings
-  const slots = createSlots(options.concurrency[channel])
+  const { channel, deliveries, options, clock, metrics, log } = settings
+  const carriers = createCarriers(settings.providers, settings.health, options.breaker, clock)
   const policy = { attempts: channel === 'push' ? options.pushAttempts : options.attempts, backoff: options.backoff }
-  const recorder = createGatherer<TryRecord, true>(
-    async (records) => {
-      for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket))
-        await deliveries.record(bucket, mine)
-      if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
-      return records.map(() => true)
-    },
-    { most: options.claimSize, lanes: 2, mostWaiting: Number.POSITIVE_INFINITY },
+  const slots = createSlots(options.concurrency[channel], (error) =>
+    log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
   )
+  const recorder = createGatherer<TryRecord, true>((records) => recordAll(settings, records), {
+    most: options.claimSize,
+    lanes: 2,
+    mostWaiting: Number.POSITIVE_INFINITY,
+  })
 
-  const keep = (record: TryRecord) => {
+  const keep = async (record: TryRecord) => {
     metrics.attempts.inc({ channel, result: record.what })
-    return recorder.do(record)
+    await recorder.do(record)
   }
+  const finish = ({ claimed, results, untried }: Try) =>
+    untried.length === claimed.message.targets.length
+      ? deliveries.release(claimed.bucket, [claimed], clock.now())
+      : keep(judge(claimed, results, policy, clock.now(), Math.random()))
 
-  const deliver = async (claimed: readonly ClaimedDelivery[], provider: Provider, leaseEndsAt: number) => {
-    if (performance.now() + provider.timeoutMs >= leaseEndsAt) return giveBack(claimed)
-    const messages = claimed.flatMap((each) => each.message.targets.map((target) => outgoing(each, target)))
+  const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
+    const inTime = performance.now() + provider.timeoutMs < leaseEndsAt
     const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
-    const answers = await callProvider(provider, messages)
+    const messages = calls.map((call) => outgoing(call.of.claimed, call.target))
+    const answers: Array<SendResult | undefined> = inTime ? await callProvider(provider, messages) : []
     stop()
-    let next = 0
-    await Promise.all(
-      claimed.map((each) => {
-        const results = each.message.targets.map((target): TargetResult => {
-          const result = answers[next++] ?? { kind: 'ambiguous', reason: 'the provider left it out' }
-          return { target, provider: provider.name, result }
-        })
-        return keep(judge(each, results, policy, clock.now(), Math.random()))
-      }),
-    )
+    const finished = calls.flatMap((call, index) => call.of.answered(call.target, provider.name, answers[index]))
+    await Promise.all(finished.map(finish))
+    if (inTime)
+      await carriers.seen(
+        provider,
+        answers.filter((answer) => answer !== undefined),
+      )
   }
 
-  const giveBack = async (claimed: readonly ClaimedDelivery[]) => {
-    for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
-      await deliveries.release(bucket, mine, clock.now())
+  const start = async (claimed: readonly ClaimedDelivery[], leaseEndsAt: number) => {
+    const byProvider = new Map<Provider, Call[]>()
+    for (const each of claimed) {
+      const open = openTry(each)
+      for (const target of each.message.targets) {
+        const carrier = await carriers.choose(target)
+        if (carrier.kind === 'provider') {
+          const calls = byProvider.get(carrier.provider) ?? []
+          byProvider.set(carrier.provider, [...calls, { of: open, target }])
+          continue
+        }
+        const finished = open.answered(target, 'none', withoutCarrier(carrier, target.service ?? channel, clock.now()))
+        slots.run(() => Promise.all(finished.map(finish)))
+      }
+    }
+    for (const [provider, calls] of byProvider)
+      for (const batch of batches(calls, provider.batchSize ?? 1)) slots.run(() => send(provider, batch, leaseEndsAt))
   }
 
   const pass = async (): Promise<boolean> => {
+    if ((await carriers.refresh()) > clock.now()) return false
     let found = false
     for (const bucket of settings.buckets) {
       await slots.someFree()
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, clock.now())
-      if (claimed.length === 0) continue
-      found = true
-      const [poisonous, healthy] = [claimed.filter(isPoisonous), claimed.filter((each) => !isPoisonous(each))]
+      if (claimed.length > 0) found = true
+      const { true: poisonous = [], false: healthy = [] } = Object.groupBy(claimed, (each) => String(isPoisonous(each)))
       for (const each of poisonous) slots.run(() => keep(quarantine(each, clock.now())))
-      const [provider] = settings.providers
-      if (!provider) await giveBack(healthy)
-      else
-        for (const batch of batches(healthy, provider.batchSize ?? 1))
-          slots.run(() => deliver(batch, provider, leaseEndsAt))
+      await start(healthy, leaseEndsAt)
     }
     return found
   }
 
-  slots.onError((error) => settings.log.error({ err: error, channel }, 'a delivery could not be recorded'))
-  const worker = startWorker({ name: `deliver ${channel}`, log: settings.log, pass, idleMs: options.idleMs })
+  const worker = startWorker({ name: `deliver ${channel}`, log, pass, idleMs: options.idleMs })
   return {
     ...worker,
     async stop() {
@@ -96,6 +108,25 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       await slots.allFree()
     },
   }
+}
+
+async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRecord[]): Promise<true[]> {
+  for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
+    const late = await settings.deliveries.record(bucket, mine)
+    if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
+  }
+  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
+  return records.map(() => true)
+}
+
+function withoutCarrier(
+  carrier: { kind: 'later'; at: number; reason: string } | { kind: 'nobody' },
+  service: string,
+  now: number,
+): SendResult {
+  if (carrier.kind === 'later')
+    return { kind: 'rate_limited', retryAfterMs: Math.max(0, carrier.at - now), reason: carrier.reason }
+  return { kind: 'permanent', code: 'no_provider', reason: `no provider carries to ${service}` }
 }
 
 function isPoisonous({ crashes }: ClaimedDelivery): boolean {

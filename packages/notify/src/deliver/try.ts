@@ -1,0 +1,40 @@
+import type { Target } from '../notification.ts'
+import type { SendResult } from '../providers/provider.ts'
+import type { ClaimedDelivery } from '../store.ts'
+import type { TargetResult } from './outcome.ts'
+
+/** One try of a delivery, whose targets may be answered by different providers at different times. */
+export interface Try {
+  readonly claimed: ClaimedDelivery
+  readonly results: readonly TargetResult[]
+  /** Targets that were not called, for want of time. */
+  readonly untried: readonly Target[]
+  /** Takes an answer, or undefined for a target that was not called; answers the try itself once all are in. */
+  answered(target: Target, provider: string, result: SendResult | undefined): Try[]
+}
+
+/** A call that belongs to a try. */
+export interface Call {
+  readonly of: Try
+  readonly target: Target
+}
+
+export function openTry(claimed: ClaimedDelivery): Try {
+  const results: TargetResult[] = []
+  const untried: Target[] = []
+  const opened: Try = {
+    claimed,
+    results,
+    untried,
+    answered(target, provider, result) {
+      if (!result) untried.push(target)
+      results.push({
+        target,
+        provider,
+        result: result ?? { kind: 'rate_limited', retryAfterMs: 0, reason: 'no time was left' },
+      })
+      return results.length === claimed.message.targets.length ? [opened] : []
+    },
+  }
+  return opened
+}

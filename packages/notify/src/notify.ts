@@ -71,7 +71,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
   const devMailbox = given.devMailbox ?? false
   return {
-    plugin: (http) => routes(http, { guards, accept, catalog, store, options, clock, devMailbox }),
+    plugin: (http) => routes(http, { guards, accept, catalog, store, options, clock, onReplayed: wake, devMailbox }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.put([recipient], clock.now()),

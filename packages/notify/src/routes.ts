@@ -1,6 +1,7 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import type { Guards } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
+import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
 import { inboxEndpoint } from './inbox/endpoint.ts'
 import type { Accept } from './intake/accept.ts'
@@ -22,6 +23,8 @@ export interface Routes {
   readonly store: NotifyStore
   readonly options: NotifyOptions
   readonly clock: Clock
+  /** Told after dead letters were given back to be delivered. */
+  readonly onReplayed: () => void
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
@@ -29,10 +32,12 @@ export interface Routes {
 /** Every endpoint of the service. */
 export async function routes(
   http: Http,
-  { guards, accept, catalog, store, options, clock, devMailbox }: Routes,
+  { guards, accept, catalog, store, options, clock, onReplayed, devMailbox }: Routes,
 ): Promise<void> {
   notifyEndpoint(http, guards, accept)
   scheduleEndpoints(http, guards, store.schedule, catalog)
+  const { deadLetters, notifications } = store
+  deadLetterEndpoints(http, { guards, store: deadLetters, notifications, clock, onReplayed })
   notificationEndpoint(http, guards, store.notifications)
   eventTypeEndpoints(http, { guards, store: store.eventTypes, catalog, options, clock })
   templateEndpoints(http, guards, store.templates, clock)

@@ -3,6 +3,7 @@ import type { Channel } from './channel.ts'
 import type { DeliveryReport } from './delivery-state.ts'
 import type { EventRate, EventType } from './event-type.ts'
 import type { Data, Message, NotificationRecord, NotifyRequest, Target } from './notification.ts'
+import type { BreakerRules } from './options.ts'
 import type { QuietHours } from './quiet-hours.ts'
 import type { TemplateText } from './template.ts'
 
@@ -211,6 +212,48 @@ export interface Schedule {
   bury(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
 }
 
+/** The circuit breakers of providers, shared by all processes. */
+export interface ProviderHealth {
+  /** For each provider that is open, until when (Unix milliseconds). */
+  open(): Promise<ReadonlyMap<string, number>>
+  /** Counts calls. True when they opened the breaker. */
+  report(provider: string, calls: number, failures: number, rules: BreakerRules, now: number): Promise<boolean>
+  /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
+  probe(provider: string, now: number, untilMs: number): Promise<boolean>
+}
+
+export interface DeadLetter {
+  readonly id: string
+  readonly notificationId?: string
+  readonly userId?: string
+  readonly channel?: Channel
+  readonly event?: string
+  readonly cause: string
+  readonly detail: string
+  readonly diedAt: number
+}
+
+export interface DeadLetterFilter {
+  readonly cause?: string
+  readonly channel?: Channel
+  readonly event?: string
+  readonly userId?: string
+  readonly ids?: readonly string[]
+}
+
+/** Deliveries that were given up, and events that could not be taken. */
+export interface DeadLetters {
+  find(id: string): Promise<DeadLetter | undefined>
+  /** Newest first, those that died before the letter `before`. */
+  list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
+  /** Gives up to `limit` letters back to be delivered at `at`; answers how many. Each goes back once. */
+  replay(filter: DeadLetterFilter, limit: number, at: number): Promise<number>
+  /** Takes letters away for good; answers how many. */
+  discard(filter: DeadLetterFilter, limit: number): Promise<number>
+  /** Keeps an invalid message of the topic. */
+  keepInvalid(id: string, message: string, detail: string, now: number): Promise<void>
+}
+
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
@@ -316,6 +359,8 @@ export interface NotifyStore {
   readonly deliveries: Deliveries
   readonly waiting: Waiting
   readonly schedule: Schedule
+  readonly providerHealth: ProviderHealth
+  readonly deadLetters: DeadLetters
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices

@@ -48,7 +48,7 @@ function channelWorkers(
       log.warn({ channel }, 'no provider carries this channel; its deliveries wait')
       return []
     }
-    const common = { deliveries, buckets, options, clock, log, metrics }
+    const common = { deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
     return [startChannelWorker({ ...common, channel, providers: mine, onFallback: wake })]
   })
 }

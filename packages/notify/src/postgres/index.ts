@@ -1,6 +1,7 @@
 import { type Database, migrate, StartError } from '@gatehouse/kit'
 import type { NotifyStore } from '../store.ts'
 import { admit } from './admit.ts'
+import { postgresDeadLetters } from './dead-letters.ts'
 import { postgresDeclarations } from './declarations.ts'
 import { postgresDeliveries } from './deliveries.ts'
 import { postgresDevices } from './devices.ts'
@@ -8,6 +9,7 @@ import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox, postgresMailbox } from './inbox.ts'
 import { postgresNotifications } from './notifications.ts'
 import { readProfiles } from './profiles.ts'
+import { postgresProviderHealth } from './provider-health.ts'
 import { takeRates } from './rates.ts'
 import { postgresPreferences, postgresRecipients } from './recipients.ts'
 import { postgresSchedule } from './schedule.ts'
@@ -56,6 +58,8 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     deliveries: postgresDeliveries(database, { streaming: options.streaming ?? false }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
+    providerHealth: postgresProviderHealth(database),
+    deadLetters: postgresDeadLetters(database, buckets),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),

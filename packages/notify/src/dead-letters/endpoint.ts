@@ -1,0 +1,191 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import { type Channel, channels } from '../channel.ts'
+import { idPattern } from '../ids.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store.ts'
+
+const Id = Type.String({ pattern: idPattern })
+const OneLetter = Type.Object({ id: Id })
+
+const LetterRecord = Type.Object({
+  id: Type.String(),
+  notification_id: Type.Optional(Type.String()),
+  user_id: Type.Optional(Type.String()),
+  channel: Type.Optional(Type.String()),
+  event: Type.Optional(Type.String()),
+  cause: Type.String(),
+  detail: Type.String(),
+  died_at: Type.String({ format: 'date-time' }),
+  timeline: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+})
+
+const filters = {
+  cause: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'template, permanent, attempts_exhausted, unregistered, worker_died, …',
+    }),
+  ),
+  channel: Type.Optional(Type.Enum([...channels])),
+  event: Type.Optional(Type.String({ maxLength: 200 })),
+  user_id: Type.Optional(Type.String({ maxLength: 256 })),
+}
+
+const Selection = Type.Object(
+  {
+    ...filters,
+    ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1_000 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000 })),
+  },
+  { additionalProperties: false },
+)
+
+export interface DeadLetterRoutes {
+  readonly guards: Guards
+  readonly store: DeadLetters
+  readonly notifications: Notifications
+  readonly clock: Clock
+  /** Told after a replay, so that workers need not wait. */
+  readonly onReplayed: () => void
+}
+
+/** /v1/dead-letters: what was given up, with replay of one, some or all, at once or at a time, and discard. */
+export function deadLetterEndpoints(
+  http: Http,
+  { guards, store, notifications, clock, onReplayed }: DeadLetterRoutes,
+): void {
+  const about = (summary: string) => ({
+    tags: ['dead letters'],
+    summary,
+    security: [{ bearer: [guards.scopes.admin] }],
+  })
+  const Count = (name: string) => Type.Object({ [name]: Type.Integer() })
+
+  http.get(
+    '/v1/dead-letters',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Dead letters, newest first'),
+        querystring: Type.Object(
+          {
+            ...filters,
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
+            before: Type.Optional(Id),
+          },
+          { additionalProperties: false },
+        ),
+        response: { 200: Type.Object({ dead_letters: Type.Array(LetterRecord), next: Type.Optional(Type.String()) }) },
+      },
+    },
+    async ({ query }) => {
+      const { limit = 100, before } = query
+      const letters = await store.list(filterOf(query as Static<typeof Selection>), limit, before)
+      const last = letters.at(-1)
+      return {
+        dead_letters: letters.map(written),
+        ...(letters.length === limit && last ? { next: last.id } : {}),
+      } as never
+    },
+  )
+  http.get(
+    '/v1/dead-letters/:id',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('One dead letter with its whole history'),
+        params: OneLetter,
+        response: { 200: LetterRecord },
+      },
+    },
+    async ({ params }) => {
+      const letter = await store.find(params.id)
+      if (!letter) throw missing(params.id)
+      const notification = letter.notificationId && (await notifications.find(letter.notificationId))
+      const timeline = notification ? notification.timeline : []
+      return {
+        ...written(letter),
+        timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
+      } as never
+    },
+  )
+  http.post(
+    '/v1/dead-letters/replay',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Delivers some or all again, at once or at a time'),
+        body: Type.Object(
+          { ...Selection.properties, at: Type.Optional(Type.String({ format: 'date-time' })) },
+          { additionalProperties: false },
+        ),
+        response: { 200: Count('replayed') },
+      },
+    },
+    async ({ body }) => {
+      const at = body.at === undefined ? clock.now() : Date.parse(body.at)
+      const replayed = await store.replay(filterOf(body as Static<typeof Selection>), body.limit ?? 1_000, at)
+      onReplayed()
+      return { replayed } as never
+    },
+  )
+  http.post(
+    '/v1/dead-letters/:id/replay',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('Delivers one again'), params: OneLetter, response: { 200: Count('replayed') } },
+    },
+    async ({ params }) => {
+      const replayed = await store.replay({ ids: [params.id] }, 1, clock.now())
+      if (replayed === 0) throw missing(params.id)
+      onReplayed()
+      return { replayed } as never
+    },
+  )
+  http.post(
+    '/v1/dead-letters/discard',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('Discards some or all'), body: Selection, response: { 200: Count('discarded') } },
+    },
+    async ({ body }) => {
+      const selection = body as Static<typeof Selection>
+      return { discarded: await store.discard(filterOf(selection), selection.limit ?? 1_000) } as never
+    },
+  )
+  http.delete(
+    '/v1/dead-letters/:id',
+    {
+      onRequest: guards.admin,
+      schema: { ...about('Discards one'), params: OneLetter, response: { 204: Type.Null() } },
+    },
+    async ({ params }, reply) => {
+      if ((await store.discard({ ids: [params.id] }, 1)) === 0) throw missing(params.id)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+function missing(id: string): Problem {
+  return new Problem(404, `There is no dead letter ${id} that this can be done with.`)
+}
+
+function filterOf({ cause, channel, event, user_id, ids }: Static<typeof Selection>): DeadLetterFilter {
+  return {
+    ...(cause === undefined ? {} : { cause }),
+    ...(channel === undefined ? {} : { channel: channel as Channel }),
+    ...(event === undefined ? {} : { event }),
+    ...(user_id === undefined ? {} : { userId: user_id }),
+    ...(ids === undefined ? {} : { ids }),
+  }
+}
+
+function written({ notificationId, userId, diedAt, ...letter }: DeadLetter) {
+  return {
+    ...letter,
+    ...(notificationId === undefined ? {} : { notification_id: notificationId }),
+    ...(userId === undefined ? {} : { user_id: userId }),
+    died_at: new Date(diedAt).toISOString(),
+  }
+}

@@ -1,0 +1,216 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
+import type { Message, NotifyRequest } from '../notification.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
+import { columns, present, timestamp } from './words.ts'
+
+interface LetterRow {
+  readonly id: string
+  readonly notification_id: string | null
+  readonly user_id: string | null
+  readonly channel: Channel | null
+  readonly event: string | null
+  readonly cause: string
+  readonly detail: string
+  readonly died_at: number
+}
+
+const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at'
+const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($3::text IS NULL OR channel = $3)
+  AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR user_id = $5) AND ($6::uuid[] IS NULL OR id = ANY($6))`
+
+function valuesOf(bucket: number, { cause, channel, event, userId, ids }: DeadLetterFilter): unknown[] {
+  return [bucket, cause ?? null, channel ?? null, event ?? null, userId ?? null, ids ?? null]
+}
+
+export function postgresDeadLetters(database: Database, buckets: number): DeadLetters {
+  const bucketsOf = ({ userId }: DeadLetterFilter) =>
+    userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
+  const inEach = async (
+    filter: DeadLetterFilter,
+    limit: number,
+    work: (tx: Transaction, bucket: number, left: number) => Promise<number>,
+  ) => {
+    let done = 0
+    for (const bucket of bucketsOf(filter))
+      if (done < limit) done += await database.transaction((tx) => work(tx, bucket, limit - done))
+    return done
+  }
+  return {
+    async find(id) {
+      const { rows } = await database.query<LetterRow>(
+        `SELECT ${fields} FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
+        [bucketOfId(id), id],
+      )
+      return rows[0] && letterOf(rows[0])
+    },
+    async list(filter, limit, before) {
+      const found: LetterRow[] = []
+      for (const bucket of bucketsOf(filter)) {
+        const { rows } = await database.query<LetterRow>(
+          `SELECT ${fields} FROM notify.dead_letter
+            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
+          [...valuesOf(bucket, filter), before ?? null, limit],
+        )
+        found.push(...rows)
+      }
+      return found
+        .sort((a, b) => (a.id < b.id ? 1 : -1))
+        .slice(0, limit)
+        .map(letterOf)
+    },
+    replay: (filter, limit, at) => inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at)),
+    discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
+    async keepInvalid(id, message, detail, now) {
+      await database.query(
+        `INSERT INTO notify.dead_letter (bucket, id, cause, detail, died_at, message) VALUES (0, $1, 'invalid_message', $2, $3, $4)
+         ON CONFLICT (bucket, id) DO NOTHING`,
+        [id, detail, timestamp(now), JSON.stringify({ text: message })],
+      )
+    },
+  }
+}
+
+function letterOf(row: LetterRow): DeadLetter {
+  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event } = row
+  const rest = present({ notificationId: notification_id, userId: user_id, channel, event })
+  return { id, cause, detail, diedAt, ...rest }
+}
+
+interface TakenRow extends LetterRow {
+  readonly message: (Message & { request?: NotifyRequest }) | null
+}
+
+async function take(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<TakenRow[]> {
+  const { rows } = await tx.query<TakenRow>(
+    `WITH taken AS MATERIALIZED (
+       SELECT id FROM notify.dead_letter WHERE ${matching} ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
+     )
+     DELETE FROM notify.dead_letter l USING taken WHERE l.bucket = $1 AND l.id = taken.id
+     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.message`,
+    [...valuesOf(bucket, filter), limit],
+  )
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
+  const taken = await take(tx, bucket, filter, limit)
+  await tx.query(
+    "UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND id = ANY($2::uuid[]) AND ended = 'dead_letter'",
+    [bucket, taken.map(({ id }) => id)],
+  )
+  return taken.length
+}
+
+/**
+ * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
+ * scheduled one is scheduled again. An invalid message of the topic can't be replayed and stays.
+ */
+async function replay(
+  tx: Transaction,
+  bucket: number,
+  filter: DeadLetterFilter,
+  limit: number,
+  at: number,
+): Promise<number> {
+  const all = await take(tx, bucket, filter, limit)
+  const invalid = all.filter(({ user_id }) => user_id === null)
+  await keep(tx, bucket, invalid)
+  const taken = all.filter(({ user_id }) => user_id !== null)
+  const scheduled = taken.filter(({ message }) => message?.request !== undefined)
+  const deliveries = taken.filter(({ message }) => message?.request === undefined)
+  const whole = deliveries.filter(({ message }) => message !== null)
+  const unwritten = deliveries.filter(({ message }) => message === null)
+  await tx.query('UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = $3', [
+    bucket,
+    deliveries.map(({ id }) => id),
+    'queued',
+  ])
+  await tx.query(
+    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+     SELECT $1, w.id, w.user_id, w.channel, w.event,
+            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, n.sensitive, w.message::jsonb
+       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[])
+            AS w (id, user_id, channel, event, message, notification_id)
+       JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
+     ON CONFLICT (bucket, delivery_id) DO NOTHING`,
+    [
+      bucket,
+      ...columns(
+        whole,
+        id,
+        user,
+        (l) => l.channel,
+        (l) => l.event,
+      ),
+      timestamp(at),
+      ...columns(
+        whole,
+        (l) => JSON.stringify(l.message),
+        (l) => l.notification_id,
+      ),
+    ],
+  )
+  await tx.query(
+    `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
+     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
+       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS d (id, notification_id, user_id, channel)`,
+    [
+      bucket,
+      ...columns(
+        unwritten,
+        () => newId(bucket),
+        (l) => l.notification_id,
+        user,
+        (l) => l.channel,
+      ),
+      timestamp(at),
+    ],
+  )
+  await tx.query(
+    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload)
+     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb
+       FROM unnest($2::uuid[], $3::text[], $5::text[]) AS s (id, user_id, payload)`,
+    [
+      bucket,
+      scheduled.map(id),
+      scheduled.map(user),
+      timestamp(at),
+      scheduled.map((l) => JSON.stringify(l.message?.request)),
+    ],
+  )
+  await tell(tx, bucket, deliveries, at)
+  return taken.length
+}
+
+const id = (letter: TakenRow) => letter.id
+const user = (letter: TakenRow) => letter.user_id
+
+async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+     SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
+       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) AS e (notification_id, id, delivery_id, channel)`,
+    [
+      bucket,
+      ...columns(
+        letters,
+        (l) => l.notification_id,
+        () => newId(bucket),
+        id,
+        (l) => l.channel,
+      ),
+      timestamp(at),
+      JSON.stringify({ at: timestamp(at) }),
+    ],
+  )
+}
+
+async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
+  for (const { id: letterId, cause, detail, died_at, message } of letters)
+    await tx.query(
+      'INSERT INTO notify.dead_letter (bucket, id, cause, detail, died_at, message) VALUES ($1, $2, $3, $4, $5, $6)',
+      [bucket, letterId, cause, detail, timestamp(died_at), JSON.stringify(message)],
+    )
+}

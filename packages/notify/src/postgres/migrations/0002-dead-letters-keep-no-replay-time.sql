@@ -1,0 +1,1 @@
+ALTER TABLE notify.dead_letter DROP COLUMN replay_at;

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OutgoingMessage, Provider, SendResult } from '../src/index.ts'
+import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
+
+const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
+
+/** A provider that answers as it is told, and remembers what it was given. */
+function scripted(answer: (message: OutgoingMessage, call: number) => SendResult, of: Partial<Provider> = {}) {
+  const seen: OutgoingMessage[] = []
+  const provider: Provider = {
+    name: 'scripted',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map((message) => answer(message, seen.push(message))),
+    ...of,
+  }
+  return { provider, seen }
+}
+
+const accepted: SendResult = { kind: 'accepted', providerMessageId: 'p1' }
+const broken: SendResult = { kind: 'transient', reason: 'the provider answered 503' }
+
+async function told(s: Setup, id: string, wanted: (answer: Answer) => boolean): Promise<Answer> {
+  return eventually(async () => {
+    s.clock.advance(60_000)
+    return s.call('GET', `/v1/notifications/${id}`)
+  }, wanted)
+}
+
+const ended = ({ body }: Answer) => body.deliveries.some((d: { ended?: string }) => d.ended === 'dead_letter')
+const isSent = ({ body }: Answer) => body.deliveries[0].state === 'sent'
+
+test('a failing call is tried again with the same id, and after the last try becomes a dead letter that can be replayed', async (t) => {
+  let healed = false
+  const { provider, seen } = scripted(() => (healed ? accepted : broken))
+  const s = await setup({ providers: { email: [provider] } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await told(s, body.id, ended)
+  assert.equal(seen.length, 5)
+  assert.deepEqual([...new Set(seen.map(({ id }) => id))], [body.deliveries[0].id])
+  const list = await s.call('GET', '/v1/dead-letters?cause=attempts_exhausted&channel=email')
+  assert.deepEqual(
+    list.body.dead_letters.map((l: { id: string }) => l.id),
+    [body.deliveries[0].id],
+  )
+  const letter = await s.call('GET', `/v1/dead-letters/${body.deliveries[0].id}`)
+  assert.equal(letter.body.timeline.filter((e: { what: string }) => e.what === 'attempt_failed').length, 4)
+  healed = true
+  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })).body, {
+    replayed: 1,
+  })
+  await told(s, body.id, isSent)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+})
+
+test('a permanent answer goes straight to the dead letters', async (t) => {
+  const { provider, seen } = scripted(() => ({ kind: 'permanent', code: '550', reason: 'no such user' }))
+  const s = await setup({ providers: { email: [provider] } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await told(s, body.id, ended)
+  assert.equal(seen.length, 1)
+  assert.equal((await s.call('DELETE', `/v1/dead-letters/${body.deliveries[0].id}`)).status, 204)
+  const after = await s.call('GET', `/v1/notifications/${body.id}`)
+  assert.equal(after.body.deliveries[0].ended, 'discarded')
+})
+
+test('a rate limit is honoured and burns no try', async (t) => {
+  const { provider, seen } = scripted((_, call) =>
+    call <= 8 ? { kind: 'rate_limited', retryAfterMs: 5_000, reason: '429' } : accepted,
+  )
+  const s = await setup({ providers: { email: [provider] } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await told(s, body.id, isSent)
+  assert.equal(seen.length, 9)
+})
+
+test('a push that fails three times falls back to email, once, and only the devices that failed are tried again', async (t) => {
+  const push = scripted(() => broken, { channel: 'push' })
+  const email = scripted(() => accepted)
+  const s = await setup({ providers: { push: [push.provider], email: [email.provider] } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
+  await told(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
+  assert.equal(push.seen.length, 3)
+  assert.equal(email.seen.length, 1)
+  const both = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push', 'email'] })
+  await told(s, both.body.id, ended)
+  assert.equal(email.seen.length, 2, 'email carried it already')
+})
+
+test('a fallback does not enter a channel that a stored preference excludes', async (t) => {
+  const push = scripted(() => ({ kind: 'permanent', code: '400', reason: 'bad' }), { channel: 'push' })
+  const email = scripted(() => accepted)
+  const s = await setup({ providers: { push: [push.provider], email: [email.provider] } })
+  t.after(s.close)
+  await furnish(s)
+  await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['push'] })
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  const { body: after } = await told(s, body.id, ({ body: b }) => b.deliveries[1]?.ended === 'excluded')
+  assert.equal(after.timeline.at(-1).detail.reason, 'preference')
+  assert.equal(email.seen.length, 0)
+})
+
+test('of two devices the one that took the push is spared, and an unregistered one is dead', async (t) => {
+  const push = scripted(
+    ({ target }, call) => {
+      if (target.id === 'old') return { kind: 'dead_token', reason: 'Unregistered' }
+      return target.id === 'tablet' || call > 4 ? accepted : broken
+    },
+    { channel: 'push' },
+  )
+  const s = await setup({ providers: { push: [push.provider] } })
+  t.after(s.close)
+  await furnish(s)
+  await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 't2' })
+  await s.call('PUT', '/v1/users/alice/devices/old', { token: 't3' })
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
+  await told(s, body.id, ({ body: b }) => b.timeline.filter((e: { what: string }) => e.what === 'sent').length === 2)
+  assert.deepEqual(push.seen.map(({ target }) => target.id).sort(), ['old', 'phone', 'phone', 'phone', 'tablet'])
+  const { body: devices } = await s.call('GET', '/v1/users/alice/devices')
+  assert.deepEqual(
+    devices.devices.map((d: { device_id: string; dead_at?: string }) => [d.device_id, d.dead_at !== undefined]),
+    [
+      ['old', true],
+      ['phone', false],
+      ['tablet', false],
+    ],
+  )
+})
+
+test('when most calls of a provider fail its breaker opens and the second provider carries on', async (t) => {
+  const first = scripted(() => broken, { name: 'first' })
+  const second = scripted(() => accepted, { name: 'second' })
+  const breaker = { windowMs: 60_000, leastCalls: 5, failureRate: 0.5, openMs: 3_600_000, longestOpenMs: 3_600_000 }
+  const s = await setup({
+    providers: { email: [first.provider, second.provider] },
+    options: { breaker, caps: { total: 99, channels: {}, priorities: {} } },
+  })
+  t.after(s.close)
+  await furnish(s)
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })),
+  )
+  for (const { body } of answers) await told(s, body.id, isSent)
+  assert.equal(second.seen.length, 10)
+  const before = first.seen.length
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await told(s, body.id, isSent)
+  assert.equal(first.seen.length, before, 'the open breaker lets nothing through')
+})
+
+test('a template that fails makes a dead letter of its own delivery alone, and a replay renders it afresh', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  await s.call('PUT', '/v1/templates/order.shipped/sms/en', {
+    body: '{{ order_id | divided_by: 0 | times: "x" | date: 3 | where_exp: "a", "(" }}',
+  })
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  assert.deepEqual(
+    body.deliveries.map((d: { outcome: string }) => d.outcome),
+    ['queued', 'queued', 'failed', 'queued'],
+  )
+  await s.call('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Order {{ order_id }}' })
+  assert.equal((await s.call('POST', `/v1/dead-letters/${body.deliveries[2].id}/replay`)).status, 200)
+  await told(s, body.id, ({ body: b }) => b.deliveries[2].state === 'sent')
+})
+
+test('sensitive events leave no data behind once they are sent', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s, 'password.reset', { sensitive: true, priority: 'critical' })
+  const { body } = await s.call('POST', '/v1/notify', {
+    event: 'password.reset',
+    user_id: 'alice',
+    data: { order_id: 'hush' },
+    channels: ['email', 'sms'],
+  })
+  const after = await told(s, body.id, ({ body: b }) =>
+    b.deliveries.every((d: { state: string }) => d.state === 'sent'),
+  )
+  assert.ok(!JSON.stringify(after.body).includes('hush'))
+  const { rows } = await s.database.query<{ data: unknown }>('SELECT data FROM notify.notification')
+  assert.deepEqual(rows, [{ data: null }])
+  assert.equal((await s.database.query('SELECT FROM notify.work')).rowCount, 0)
+})

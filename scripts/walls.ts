@@ -9,8 +9,8 @@ const root = resolve(import.meta.dirname, '..')
 const services = ['identity', 'notify', 'gateway']
 const stones = ['limiter', 'bearer', 'kit']
 /** Folders that lie below the feature folders of their package: every feature may use them. */
-const lowerFolders = new Set(['keys', 'pages', 'providers', 'algorithms', 'memory', 'redis', 'postgres'])
-const engines = ['postgres', 'redis']
+const lowerFolders = new Set(['keys', 'pages', 'providers', 'algorithms', 'memory', 'redis', 'postgres', 'nats'])
+const engines = ['postgres', 'redis', 'nats']
 
 interface Import {
   readonly from: string

@@ -4,6 +4,7 @@ import { createCatalogKeeper } from './catalog.ts'
 import type { Channel } from './channel.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
 import { type AcceptResult, createAccept } from './intake/accept.ts'
+import { topicIntake } from './intake/topic.ts'
 import { createNotifyMetrics } from './metrics.ts'
 import type { NotifyRequest } from './notification.ts'
 import { defaultOptions, type NotifyOptions } from './options.ts'
@@ -12,6 +13,7 @@ import type { Provider } from './providers/provider.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import type { NotifyStore, Recipient } from './store.ts'
+import type { Topic } from './topic.ts'
 import { startWorkers } from './workers.ts'
 
 export interface CreateNotifyOptions {
@@ -23,6 +25,11 @@ export interface CreateNotifyOptions {
   readonly authenticate: Authenticate
   readonly scopes?: NotifyScopes
   readonly options?: Partial<NotifyOptions>
+  /**
+   * The queue topic `notifications` and the stream `notifications.events`. The store should then be told to keep state
+   * changes for the stream. `stop` closes it.
+   */
+  readonly topic?: Topic
   /** Mounts /dev/mailbox, which asks nobody who they are: embedded mode only. Default false. */
   readonly devMailbox?: boolean
   /** Runs the workers in this process. Default true. */
@@ -40,7 +47,7 @@ export interface Notify {
   accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
-  /** Throws when the store does not answer. */
+  /** Throws when the store, or the topic where there is one, does not answer. */
   ready(): Promise<void>
   /** Finishes what is held: events being stored, calls under way. */
   stop(): Promise<void>
@@ -67,7 +74,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     onAccepted: wake,
   })
   const services = { store, catalog, accept, options, clock, log, metrics, providers: given.providers, wake }
-  if (given.work ?? true) workers.push(...startWorkers(services))
+  if (given.work ?? true) workers.push(...startWorkers({ ...services, ...(given.topic ? { topic: given.topic } : {}) }))
+  const handle = topicIntake({ accept, deadLetters: store.deadLetters, clock })
+  const consuming = await given.topic?.consume(handle)
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
   const devMailbox = given.devMailbox ?? false
   return {
@@ -78,12 +87,16 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },
-    ready: () => store.ping(),
+    async ready() {
+      await Promise.all([store.ping(), given.topic?.ping()])
+    },
     async stop() {
+      await consuming?.stop()
       await accept.idle()
       await Promise.all(workers.map((worker) => worker.stop()))
       const all = Object.values(given.providers).flat()
       await Promise.all(all.map((provider) => provider.close?.()))
+      await given.topic?.close()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { Data, Message, NotificationRecord, NotifyRequest, Target } from '.
 import type { BreakerRules } from './options.ts'
 import type { QuietHours } from './quiet-hours.ts'
 import type { TemplateText } from './template.ts'
+import type { StreamedEvent } from './topic.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -254,6 +255,12 @@ export interface DeadLetters {
   keepInvalid(id: string, message: string, detail: string, now: number): Promise<void>
 }
 
+/** State changes on their way to the stream of events. */
+export interface Outbox {
+  claim(bucket: number, limit: number, leaseMs: number): Promise<readonly StreamedEvent[]>
+  remove(bucket: number, ids: readonly string[]): Promise<void>
+}
+
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
@@ -361,6 +368,7 @@ export interface NotifyStore {
   readonly schedule: Schedule
   readonly providerHealth: ProviderHealth
   readonly deadLetters: DeadLetters
+  readonly outbox: Outbox
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices

@@ -10,6 +10,8 @@ import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
 import { startScheduleWorker } from './schedule/worker.ts'
 import type { NotifyStore } from './store.ts'
+import type { Topic } from './topic.ts'
+import { startOutboxWorker } from './tracking/outbox.ts'
 
 export interface WorkersOptions {
   readonly store: NotifyStore
@@ -20,12 +22,13 @@ export interface WorkersOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
+  readonly topic?: Topic
   /** Ends the pauses of all workers. */
   readonly wake: () => void
 }
 
 /** Starts the workers of the service: one for each channel that someone carries, and those for what waits for its time. */
-export function startWorkers({ store, catalog, accept, wake, ...rest }: WorkersOptions): Worker[] {
+export function startWorkers({ store, catalog, accept, wake, topic, ...rest }: WorkersOptions): Worker[] {
   const { intake, waiting, schedule, deliveries } = store
   const buckets = Array.from({ length: intake.buckets }, (_, bucket) => bucket)
   const common = { ...rest, buckets }
@@ -33,6 +36,7 @@ export function startWorkers({ store, catalog, accept, wake, ...rest }: WorkersO
     ...channelWorkers({ ...rest, store, catalog, accept, wake }, deliveries, buckets),
     startWakingWorker({ ...common, intake, waiting, catalog, onAdmitted: wake }),
     startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
+    ...(topic ? [startOutboxWorker({ ...common, outbox: store.outbox, topic })] : []),
   ]
 }
 

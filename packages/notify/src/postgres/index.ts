@@ -8,6 +8,7 @@ import { postgresDevices } from './devices.ts'
 import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox, postgresMailbox } from './inbox.ts'
 import { postgresNotifications } from './notifications.ts'
+import { postgresOutbox } from './outbox.ts'
 import { readProfiles } from './profiles.ts'
 import { postgresProviderHealth } from './provider-health.ts'
 import { takeRates } from './rates.ts'
@@ -60,6 +61,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     schedule: postgresSchedule(database, buckets),
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
+    outbox: postgresOutbox(database),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),

@@ -1,0 +1,28 @@
+import type { Database } from '@gatehouse/kit'
+import type { Outbox } from '../store.ts'
+import type { StreamedEvent } from '../topic.ts'
+
+const claimSql = `
+WITH waiting AS MATERIALIZED (
+  SELECT id FROM notify.outbox WHERE bucket = $1 AND (lease_until IS NULL OR lease_until < now())
+   ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+UPDATE notify.outbox o SET lease_until = now() + $3::integer * interval '1 millisecond'
+  FROM waiting WHERE o.bucket = $1 AND o.id = waiting.id
+RETURNING o.id, o.payload`
+
+export function postgresOutbox(database: Database): Outbox {
+  return {
+    async claim(bucket, limit, leaseMs) {
+      const { rows } = await database.query<StreamedEvent>({
+        name: 'notify_claim_outbox',
+        text: claimSql,
+        values: [bucket, limit, leaseMs],
+      })
+      return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+    },
+    async remove(bucket, ids) {
+      await database.query('DELETE FROM notify.outbox WHERE bucket = $1 AND id = ANY($2::uuid[])', [bucket, ids])
+    },
+  }
+}

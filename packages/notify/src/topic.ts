@@ -1,0 +1,32 @@
+/** One message of the topic `notifications`, leased to us until it is answered. */
+export interface TopicMessage {
+  readonly text: string
+  /** `stream:sequence`: the same however often the message is delivered. */
+  readonly key: string
+  /** It is committed. */
+  ack(): void
+  /** Not now; deliver it again after a while. */
+  later(delayMs: number): void
+  /** It can never be taken. */
+  terminate(reason: string): void
+}
+
+/** A change of state on its way to the stream of events. */
+export interface StreamedEvent {
+  /** The same at every try, so that the stream keeps it once. */
+  readonly id: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** The queue that events come in by and state changes go out by. */
+export interface Topic {
+  /** Hands every message to `handle`, several at once, shared with every other process that consumes. */
+  consume(handle: (message: TopicMessage) => Promise<void>): Promise<{
+    /** Takes no further message and resolves when those under way are done. */
+    stop(): Promise<void>
+  }>
+  /** Resolves once the stream keeps them all. */
+  publish(events: readonly StreamedEvent[]): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
+}

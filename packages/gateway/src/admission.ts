@@ -1,6 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import { type Decision, decisionHeaders, type IetfFields, type Limiter, quotaExceededProblem } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Addresses } from './addresses.ts'
 import { type Authenticate, missingCredential, withScope } from './authenticate.ts'
 import { cleanInbound } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
@@ -18,6 +19,7 @@ declare module 'fastify' {
 export interface AdmissionParts {
   readonly limiter: Limiter
   readonly identify: Identify
+  readonly addresses: Addresses
   readonly policies: Policies
   readonly metrics: GatewayMetrics
   readonly realm: string
@@ -33,14 +35,8 @@ export interface Admission {
 }
 
 /** Identify -> tier -> check -> what the route demands. */
-export function createAdmission({
-  limiter,
-  identify,
-  policies,
-  metrics,
-  realm,
-  ietfFields,
-}: AdmissionParts): Admission {
+export function createAdmission(parts: AdmissionParts): Admission {
+  const { limiter, identify, addresses, policies, metrics, realm, ietfFields } = parts
   const visits = new WeakMap<FastifyRequest['raw'], Visit>()
 
   async function known(raw: FastifyRequest['raw']): Promise<Visit> {
@@ -51,8 +47,10 @@ export function createAdmission({
 
   return {
     visitOf: (raw) => visits.get(raw),
-    async admit({ raw, routeOptions }, reply) {
+    async admit(request, reply) {
+      const { raw, routeOptions } = request
       cleanInbound(raw)
+      addresses.correct(request)
       const { config, url: route = 'unmatched' } = routeOptions
       const rule = config.gatewayRule
       const visit = rule?.public ? identify.anonymous(raw) : await known(raw)

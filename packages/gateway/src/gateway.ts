@@ -1,13 +1,13 @@
 import type { Bearer } from '@gatehouse/bearer'
 import type { Clock, Http, Log, Registry, Secret } from '@gatehouse/kit'
-import type { Decision, Identifier, IetfFields, Limiter } from '@gatehouse/limiter'
-import type { FastifyRequest } from 'fastify'
+import type { IetfFields, Limiter } from '@gatehouse/limiter'
+import { createAddresses } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { createApiKeys, type ResolveApiKey } from './api-key.ts'
 import type { Authenticate } from './authenticate.ts'
 import { createContextTokens } from './context-token.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
-import { createForwardedFor } from './forwarded-for.ts'
+import { createLimit, type Limit } from './guard.ts'
 import { createIdentify } from './identify.ts'
 import type { LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -46,13 +46,8 @@ export interface Gateway {
   readonly plugin: (http: Http) => Promise<void>
   /** Who makes a request, verified once by the gateway; for the local services. */
   readonly authenticate: Authenticate
-  /**
-   * Counts one try against a policy, for what a route's own limit can't see (sign-in counts by account).
-   * Rejects with RangeError when there is no policy of that name.
-   */
-  limit(policy: string, identifier: Identifier): Promise<Decision>
-  /** Who a request comes from, as addresses are counted: through trusted proxies only, IPv6 by its /64. */
-  addressOf(request: Pick<FastifyRequest, 'raw'>): string
+  /** Counts what a route's own limit can't see, such as tries to sign in by account and address. */
+  readonly limit: Limit
   /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
   /** Closes the connections to upstreams, once what is under way is done. */
@@ -66,27 +61,22 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { limiter, bearer, routes: rules = [], realm = 'gatehouse', clock, log } = options
   const metrics = createGatewayMetrics(options.metrics)
-  const forwardedFor = createForwardedFor(options.trustedProxies ?? [])
+  const addresses = createAddresses(options.trustedProxies ?? [])
   const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
-  const identify = createIdentify({ bearer, apiKeys, forwardedFor, realm })
+  const identify = createIdentify({ bearer, apiKeys, addresses, realm })
   const onFailure = (error: unknown) => {
     metrics.planFailed()
     log.warn({ err: error }, 'plan lookup failed')
   }
   const policies = createPolicies(options, rules, { planOf: options.planOf, clock, onFailure })
   const ietfFields = options.ietfFields ?? false
-  const admission = createAdmission({ limiter, identify, policies, metrics, realm, ietfFields })
+  const admission = createAdmission({ limiter, identify, addresses, policies, metrics, realm, ietfFields })
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
   const upstreams = options.upstreams ?? {}
   const upstreamRoutes = createUpstreamRoutes({ rules, upstreams, visitOf: admission.visitOf, identify, contextTokens })
   return {
     authenticate: admission.authenticate,
-    async limit(name, identifier) {
-      const decision = await limiter.check(policies.named(name), identifier, { route: name })
-      metrics.decided(name, decision)
-      return decision
-    },
-    addressOf: ({ raw }) => identify.anonymous(raw).identifier.id,
+    limit: createLimit(limiter, policies, metrics),
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {

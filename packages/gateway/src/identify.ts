@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { type Bearer, BearerError } from '@gatehouse/bearer'
 import { Problem, tokenHash } from '@gatehouse/kit'
 import type { Identifier } from '@gatehouse/limiter'
-import { type Address, addressText, countedAddress, parseAddress } from './address.ts'
+import { addressText, countedAddress } from './address.ts'
+import type { Addresses } from './addresses.ts'
 import type { ApiKeys } from './api-key.ts'
 import { asProblem, callerFrom } from './authenticate.ts'
 import type { Caller } from './caller.ts'
-import type { ForwardedFor } from './forwarded-for.ts'
 import type { Forwarded } from './headers.ts'
 
 /** What the gateway found out about a request before anything is decided. */
@@ -22,7 +21,7 @@ export interface Visit {
 export interface IdentifyOptions {
   readonly bearer: Bearer
   readonly apiKeys: ApiKeys
-  readonly forwardedFor: ForwardedFor
+  readonly addresses: Addresses
   readonly realm: string
 }
 
@@ -36,21 +35,10 @@ export interface Identify {
 }
 
 /** Finds out who makes a request. */
-export function createIdentify({ bearer, apiKeys, forwardedFor, realm }: IdentifyOptions): Identify {
-  const peers = new WeakMap<Socket, Address>()
-
-  function peerOf({ socket }: IncomingMessage): Address {
-    const known = peers.get(socket)
-    if (known) return known
-    const peer = parseAddress(socket.remoteAddress ?? '') ?? unknownPeer
-    peers.set(socket, peer)
-    return peer
-  }
-
-  function anonymous(raw: IncomingMessage): Visit {
-    const client = forwardedFor.clientOf(peerOf(raw), chainOf(raw))
-    return { identifier: { kind: 'ip', id: countedAddress(client) } }
-  }
+export function createIdentify({ bearer, apiKeys, addresses, realm }: IdentifyOptions): Identify {
+  const anonymous = (raw: IncomingMessage): Visit => ({
+    identifier: { kind: 'ip', id: countedAddress(addresses.clientOf(raw)) },
+  })
 
   async function withToken(raw: IncomingMessage): Promise<Visit> {
     const caller = callerFrom(await bearer.authenticate(raw.headers.authorization))
@@ -76,12 +64,11 @@ export function createIdentify({ bearer, apiKeys, forwardedFor, realm }: Identif
       }
     },
     forwarded(raw) {
-      const peer = peerOf(raw)
-      const trusted = forwardedFor.trusts(peer)
+      const trusted = addresses.trusts(raw)
       const { headers } = raw
       return {
-        peer: addressText(peer),
-        chain: trusted ? chainOf(raw) : undefined,
+        peer: addressText(addresses.peerOf(raw)),
+        chain: addresses.chainOf(raw),
         proto: (trusted && oneWord(headers['x-forwarded-proto'])) || ('encrypted' in raw.socket ? 'https' : 'http'),
         host: (trusted && oneWord(headers['x-forwarded-host'])) || (headers.host ?? ''),
       }
@@ -89,16 +76,9 @@ export function createIdentify({ bearer, apiKeys, forwardedFor, realm }: Identif
   }
 }
 
-/** Sockets that tell no address (Unix sockets) count together. */
-const unknownPeer: Address = new Uint8Array(4)
 const longestSubject = 255
 
 const isBearer = (authorization: string) => /^bearer(?:\s|$)/i.test(authorization)
-
-/** Node joins repeated X-Forwarded-For headers in their order. */
-function chainOf({ headers }: IncomingMessage): string | undefined {
-  return headers['x-forwarded-for'] as string | undefined
-}
 
 function bounded(subject: string): string {
   return subject.length <= longestSubject && subject.isWellFormed() ? subject : `sha256:${tokenHash(subject)}`

@@ -18,20 +18,25 @@ export const defaultTiers: Readonly<Record<string, TierDeclaration>> = {
 
 /**
  * The limits of traffic that has no tier. `anonymous`: whoever shows no credential, by IP address. `identity`: the
- * pages and endpoints of the token service, by IP address. `login`: one account from one address; `login-account`: one
- * account from anywhere, loose so that nobody can lock another out.
+ * pages and endpoints of the token service, by IP address.
  */
 export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   anonymous: { rpm: 60 },
   identity: { rpm: 600 },
-  login: { rpm: 10, failure_mode: 'closed' },
-  'login-account': { rpm: 100, failure_mode: 'closed' },
 }
 
-/** Policies that guard sign-in: exact, global and closed, whatever a configuration says. */
-const securityCritical = new Set(['login', 'login-account'])
+/** What guards sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
+const securityCritical = /^(?:login|device-code|reset)(?:-|$)/
+
+/** A guard as a service asks for it: so many tries in so many seconds. */
+export interface GuardDeclaration {
+  readonly limit: number
+  readonly windowSeconds: number
+}
 
 export interface LimitsDeclaration {
+  /** What the services guard by themselves; a declared policy of the same name goes before. */
+  readonly guards?: Readonly<Record<string, GuardDeclaration>>
   readonly tiers?: Readonly<Record<string, TierDeclaration>>
   readonly policies?: Readonly<Record<string, PolicyDeclaration>>
 }
@@ -44,12 +49,12 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   const tiers = new Map(
     Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, tierFrom(name, tier)]),
   )
-  const policies = new Map(
-    Object.entries({ ...defaultPolicies, ...declared.policies }).map(([name, policy]) => [
-      name,
-      policyFrom(name, policy),
-    ]),
-  )
+  const policies = new Map([
+    ...Object.entries(declared.guards ?? {}).map(([name, guard]) => [name, guardFrom(name, guard)] as const),
+    ...Object.entries({ ...defaultPolicies, ...declared.policies }).map(
+      ([name, policy]) => [name, policyFrom(name, policy)] as const,
+    ),
+  ])
   const [lowest] = [...tiers.values()].sort((a, b) => perMinute(a) - perMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
@@ -73,9 +78,14 @@ function tierFrom(name: string, tier: TierDeclaration): Policy {
 }
 
 function policyFrom(name: string, policy: PolicyDeclaration): Policy {
-  if (securityCritical.has(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
+  if (securityCritical.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
     throw new RangeError(`policy "${name}": what guards sign-in is exact and its failure_mode is closed`)
   return definePolicy(name, rulesOf(name, policy), manner(policy))
+}
+
+function guardFrom(name: string, { limit, windowSeconds }: GuardDeclaration): Policy {
+  const failureMode = securityCritical.test(name) ? 'closed' : 'local'
+  return definePolicy(name, [{ name, limit, windowMs: windowSeconds * 1_000 }], { failureMode })
 }
 
 const windows = [

@@ -39,7 +39,7 @@ export function createPolicies(
       return name instanceof Promise ? name.then(tier) : tier(name)
     },
     reload(next) {
-      limits = checked(next, rules)
+      limits = checked({ ...(declared.guards ? { guards: declared.guards } : {}), ...next }, rules)
     },
   }
 }

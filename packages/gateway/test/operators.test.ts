@@ -66,7 +66,7 @@ test('operators list every tier and policy', async () => {
     { name: 'rpm', algorithm: 'sliding-window', limit: 2, window_seconds: 60, shadow: false },
     { name: 'daily', algorithm: 'sliding-window', limit: 10, window_seconds: 86_400, shadow: false },
   ])
-  assert.ok(answer.policies.some(({ name }: { name: string }) => name === 'login'))
+  assert.ok(answer.policies.some(({ name }: { name: string }) => name === 'identity'))
 })
 
 test('limits are for operators only, and faults are named', async () => {

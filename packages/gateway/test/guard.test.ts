@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHttp, type Http, silentLog } from '@gatehouse/kit'
+import { forwardedAddresses } from '../src/index.ts'
+import { setup } from './setup.ts'
+
+const guards = {
+  login: { limit: 2, windowSeconds: 300 },
+  'login-account': { limit: 3, windowSeconds: 3600 },
+  'token-client': { limit: 100, windowSeconds: 60 },
+}
+
+test('a guard counts by all of its identifiers together, and says how long to wait', async () => {
+  const { gateway, clock } = await setup({ guards })
+  const login = { account: 'alice', address: '192.0.2.1' }
+  assert.deepEqual(await gateway.limit('login', login), { allowed: true, retryAfter: 0 })
+  assert.deepEqual(await gateway.limit('login', { address: '::ffff:192.0.2.1', account: 'alice' }), {
+    allowed: true,
+    retryAfter: 0,
+  })
+  const rejected = await gateway.limit('login', login)
+  assert.equal(rejected.allowed, false)
+  assert.ok(rejected.retryAfter > 0)
+  for (const other of [
+    { account: 'bob', address: '192.0.2.1' },
+    { account: 'alice', address: '192.0.2.2' },
+  ])
+    assert.equal((await gateway.limit('login', other)).allowed, true)
+  clock.advance(rejected.retryAfter * 1000)
+  assert.equal((await gateway.limit('login', login)).allowed, true)
+})
+
+test('no account name can reach into the count of another', async () => {
+  const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  const names = ['a', 'a|b', 'a%7Cb', 'a:b', ' ', 'ü', '\ud800', 'x'.repeat(2_000), `${'x'.repeat(1_999)}y`]
+  for (const account of names)
+    assert.equal((await gateway.limit('login', { account, address: 'b' })).allowed, true, account)
+})
+
+test('an IPv6 subscriber has one budget at a guard, whatever of its /64 it uses', async () => {
+  const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  assert.equal((await gateway.limit('login', { address: '2001:db8::1' })).allowed, true)
+  assert.equal((await gateway.limit('login', { address: '2001:db8::2' })).allowed, false)
+})
+
+test('what guards sign-in fails closed, other guards count on locally', async () => {
+  const { http, bearer } = await setup({ guards })
+  const headers = bearer({ scope: 'admin:limits' })
+  const { policies } = (await http.inject({ url: '/admin/v1/limits', headers })).json()
+  const modes = Object.fromEntries(
+    policies.map(({ name, failure_mode }: Record<string, string>) => [name, failure_mode]),
+  )
+  assert.deepEqual([modes.login, modes['login-account'], modes['token-client']], ['closed', 'closed', 'local'])
+})
+
+test('a declared policy goes before the guard of its name, also after a reload', async () => {
+  const { gateway } = await setup({ guards, policies: { login: { rpm: 1, failure_mode: 'closed' } } })
+  const login = { account: 'alice', address: '192.0.2.1' }
+  assert.deepEqual(
+    [(await gateway.limit('login', login)).allowed, (await gateway.limit('login', login)).allowed],
+    [true, false],
+  )
+  gateway.reload({})
+  assert.equal((await gateway.limit('login', login)).allowed, true)
+  await assert.rejects(gateway.limit('nope', login), /there is no policy "nope"/)
+})
+
+for (const [where, register] of [
+  [
+    'behind the gateway',
+    async (http: Http) => {
+      const { gateway } = await setup({ trustedProxies: ['10.0.0.0/8'] })
+      await http.register(gateway.plugin)
+    },
+  ],
+  [
+    'without a gateway',
+    async (http: Http) => {
+      await http.register(forwardedAddresses(['10.0.0.0/8']))
+    },
+  ],
+] as const)
+  test(`a service ${where} sees the address of the client, not of a trusted proxy`, async () => {
+    const http = createHttp({ log: silentLog })
+    await register(http)
+    http.get('/ip', async (request) => ({ ip: request.ip }))
+    const ask = async (remoteAddress: string) =>
+      (await http.inject({ url: '/ip', remoteAddress, headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1' } })).json().ip
+    assert.equal(await ask('10.0.0.1'), '192.0.2.1')
+    assert.equal(await ask('198.51.100.7'), '198.51.100.7')
+  })

@@ -6,6 +6,8 @@ import { definePolicy } from '../policy.ts'
 import type { CounterStore } from '../store.ts'
 import { type Timetable, timetables } from './timetable.ts'
 
+export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulated-fleet.ts'
+
 export interface ConformanceOptions {
   /** Stands before every title. */
   readonly name: string

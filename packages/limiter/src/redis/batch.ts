@@ -22,6 +22,8 @@ export interface BatchOptions {
   readonly tag: KeyTag
   readonly clock: ServerClock | undefined
   readonly onForgotten: () => void
+  /** Told of the first call of a batch; `flush` is due at the end of the turn. */
+  readonly onFirst: () => void
 }
 
 const mostCallsTogether = 128
@@ -46,13 +48,14 @@ export class Batch {
       return Promise.reject(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
     this.#unanswered++
     return new Promise((resolve, reject) => {
-      if (this.#calls.length === 0) setImmediate(() => this.#flush())
+      if (this.#calls.length === 0) this.#options.onFirst()
       this.#calls.push({ policy, identifier, now, rest, resolve, reject })
     })
   }
 
-  #flush(): void {
+  flush(): void {
     const calls = this.#calls
+    if (calls.length === 0) return
     this.#calls = []
     if (this.#options.tag === 'braces') {
       const groups = Map.groupBy(calls, ({ identifier }) => identifier.id)

@@ -41,15 +41,25 @@ class RedisStore implements CounterStore {
   readonly #takes: Batch
   readonly #adds: Batch
   readonly #raises: Batch
+  #scheduled = false
   readonly #onForgotten = (): void => {
     this.generation++
+  }
+  /** What was spent elsewhere is told before anything is taken. */
+  readonly #schedule = (): void => {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      for (const batch of [this.#adds, this.#raises, this.#takes]) batch.flush()
+    })
   }
 
   constructor(client: RedisClient, { keyTag = 'none', clock = 'server' }: RedisStoreOptions) {
     this.#client = client
     this.#tag = keyTag
     this.#clock = clock === 'server' ? new ServerClock() : undefined
-    const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten }
+    const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten, onFirst: this.#schedule }
     this.#takes = new Batch({ ...batch, script: takeScript })
     this.#adds = new Batch({ ...batch, script: addScript })
     this.#raises = new Batch({ ...batch, script: raiseScript })

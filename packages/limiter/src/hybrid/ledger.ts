@@ -1,0 +1,142 @@
+import type { Policy } from '../policy.ts'
+
+/** Numbers kept for one window, from `Ledger.at(slot, rule)` on. */
+export const cell = {
+  /** Index of the window. */
+  index: 0,
+  /** Count of the window before, as the shared store last told. */
+  prev: 1,
+  /** Count of this window: what the store last told, and what was spent here since. */
+  cur: 2,
+  /** Spent here and not yet told to the store. */
+  pending: 3,
+  /** What may still be spent here before the store has to be asked. */
+  allowance: 4,
+  /** What the store last told. */
+  told: 5,
+} as const
+const perWindow = 6
+
+/**
+ * Numbers kept for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds; a time that
+ * seems near again after 49 days does no harm, because what counts is looked at besides.
+ */
+export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3 } as const
+const perSlot = 4
+
+/** Bits of `tail.flags`: the slot has something to tell; the store has told something of it. */
+const dirtyFlag = 1
+const heardFlag = 2
+
+/** What one process has spent of shared limits: a table of 32-bit numbers, a slot for each identifier. */
+export class Ledger {
+  cells = new Int32Array(0)
+  readonly windows: number
+  readonly kind: string
+  readonly policies: Policy[] = []
+  /** Slots with something to tell. */
+  dirty: number[] = []
+  readonly #stride: number
+  readonly #maxKeys: number
+  readonly #slots = new Map<string, number>()
+  readonly #ids: string[] = []
+  #hand = 0
+
+  constructor(kind: string, windows: number, maxKeys: number) {
+    this.kind = kind
+    this.windows = windows
+    this.#stride = windows * perWindow + perSlot
+    this.#maxKeys = maxKeys
+  }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  at(slot: number, window: number): number {
+    return slot * this.#stride + window * perWindow
+  }
+
+  tail(slot: number): number {
+    return slot * this.#stride + this.windows * perWindow
+  }
+
+  find(id: string): number | undefined {
+    return this.#slots.get(id)
+  }
+
+  idOf(slot: number): string {
+    return this.#ids[slot] ?? ''
+  }
+
+  /** A slot for a new id; undefined when every slot looked at has something to tell or a block to keep. */
+  insert(id: string, now: number): number | undefined {
+    const slot = this.#ids.length < this.#maxKeys ? this.#ids.length : this.#reusable(now)
+    if (slot === undefined) return undefined
+    if (slot === this.#ids.length && (slot + 1) * this.#stride > this.cells.length) this.#grow()
+    this.#slots.delete(this.#ids[slot] ?? '')
+    this.#slots.set(id, slot)
+    this.#ids[slot] = id
+    this.cells.fill(0, slot * this.#stride, (slot + 1) * this.#stride)
+    return slot
+  }
+
+  /** Notes that a slot has something to tell. */
+  soil(slot: number): void {
+    const at = this.tail(slot) + tail.flags
+    const flags = this.cells[at] ?? 0
+    if (flags & dirtyFlag) return
+    this.cells[at] = flags | dirtyFlag
+    this.dirty.push(slot)
+  }
+
+  /** Notes that a slot has told all. */
+  clean(slot: number): void {
+    const at = this.tail(slot) + tail.flags
+    this.cells[at] = (this.cells[at] ?? 0) & ~dirtyFlag
+  }
+
+  /** Notes what the store told, and until when it rejects. */
+  hear(slot: number, now: number, blockedUntil: number): void {
+    const end = this.tail(slot)
+    this.cells[end + tail.syncedAt] = now | 0
+    this.cells[end + tail.blockedUntil] = blockedUntil | 0
+    this.cells[end + tail.flags] = (this.cells[end + tail.flags] ?? 0) | heardFlag
+  }
+
+  /** Forgets that the store ever told anything of a slot. */
+  distrust(slot: number): void {
+    const end = this.tail(slot)
+    this.cells[end + tail.flags] = (this.cells[end + tail.flags] ?? 0) & ~heardFlag
+    for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.told] = 0
+  }
+
+  /** Whether the store was heard of a slot within so many milliseconds. */
+  isFresh(slot: number, now: number, withinMs: number): boolean {
+    const end = this.tail(slot)
+    const age = (now - (this.cells[end + tail.syncedAt] ?? 0)) | 0
+    return ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0 && age <= withinMs
+  }
+
+  isBlocked(slot: number, now: number): boolean {
+    const end = this.tail(slot)
+    const left = ((this.cells[end + tail.blockedUntil] ?? 0) - now) | 0
+    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0
+  }
+
+  #grow(): void {
+    const slots = Math.min(this.#maxKeys, Math.max(1024, 2 * this.#ids.length))
+    const cells = new Int32Array(slots * this.#stride)
+    cells.set(this.cells)
+    this.cells = cells
+  }
+
+  #reusable(now: number): number | undefined {
+    for (let looked = 0; looked < 32; looked++) {
+      this.#hand = this.#hand + 1 < this.#ids.length ? this.#hand + 1 : 0
+      const isDirty = ((this.cells[this.tail(this.#hand) + tail.flags] ?? 0) & dirtyFlag) !== 0
+      if (!isDirty && !this.isBlocked(this.#hand, now)) return this.#hand
+    }
+    return undefined
+  }
+}

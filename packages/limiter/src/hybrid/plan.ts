@@ -1,0 +1,64 @@
+import { windowIndex } from '../algorithms/window.ts'
+import type { Policy } from '../policy.ts'
+import { remaining } from '../reading.ts'
+import type { CountedRule } from '../rule.ts'
+import { cell, type Ledger } from './ledger.ts'
+
+/** How the rules of one policy are spent from a ledger. */
+export interface Plan {
+  readonly policy: Policy
+  readonly kind: string
+  /** Undefined when the policy is exact: not advisory, with a bucket, or too small to be shared out. */
+  readonly ledger: Ledger | undefined
+  /** Number of the policy in its ledger. */
+  readonly number: number
+}
+
+/** The least a process's share of a limit must be, or asking the store every time costs no more. */
+const leastShare = 2
+
+/**
+ * Whether a policy may be counted locally: its limits are advisory windows, each so large that half of it, shared out
+ * among all instances, is worth spending.
+ */
+export function canBeHybrid(policy: Policy, instances: number): boolean {
+  return (
+    policy.advisory &&
+    policy.shards === 1 &&
+    policy.rules.every((rule) => rule.algorithm !== 'token-bucket' && rule.limit / (2 * instances) >= leastShare)
+  )
+}
+
+/**
+ * What one instance may spend before it asks again: its share of half of what is left. All instances together can then
+ * not spend more than half of it unseen, and the share shrinks as the limit comes near.
+ */
+export function allowance(rule: CountedRule, prev: number, cur: number, now: number, instances: number): number {
+  return Math.floor(remaining(rule, prev, cur, now) / (2 * instances))
+}
+
+/**
+ * Moves one window of a slot to the time. What of the old window had not been told is answered, with the old window's
+ * index, to be told still.
+ */
+export function roll(
+  ledger: Ledger,
+  at: number,
+  rule: CountedRule,
+  now: number,
+  instances: number,
+): { readonly index: number; readonly untold: number } | undefined {
+  const { cells } = ledger
+  const index = windowIndex(now, rule.windowMs)
+  const old = cells[at + cell.index] ?? 0
+  if (index <= old) return undefined
+  const untold = cells[at + cell.pending] ?? 0
+  const prev = index === old + 1 ? (cells[at + cell.cur] ?? 0) : 0
+  cells[at + cell.index] = index
+  cells[at + cell.prev] = prev
+  cells[at + cell.cur] = 0
+  cells[at + cell.pending] = 0
+  cells[at + cell.told] = 0
+  cells[at + cell.allowance] = allowance(rule, prev, 0, now, instances)
+  return untold === 0 ? undefined : { index: old, untold }
+}

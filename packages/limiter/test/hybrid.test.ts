@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CounterStore, definePolicy, hybridStore, memoryStore, tierPolicy } from '@gatehouse/limiter'
+
+const start = Date.UTC(2026, 0, 1)
+const who = { kind: 'user', id: 'alice' }
+const busy = definePolicy('busy', [{ name: 'busy', limit: 1_000, windowMs: 60_000 }], { advisory: true })
+
+function setup(instances = 2) {
+  let memory = memoryStore()
+  let asked = 0
+  const shared: CounterStore = {
+    take: async (...args) => {
+      asked++
+      return memory.take(...args)
+    },
+    peek: async (...args) => memory.peek(...args),
+    add: async (...args) => memory.add(...args),
+    raise: async (...args) => memory.raise(...args),
+    reset: async (...args) => memory.reset(...args),
+  }
+  const members = Array.from({ length: instances }, () => hybridStore(shared, { instances, intervalMs: 0 }))
+  const [one, two] = members
+  assert(one && two)
+  return {
+    one,
+    two,
+    asked: () => asked,
+    counted: (now = start) => memory.peek(busy, who, now).counters,
+    loseMemory() {
+      memory = memoryStore()
+    },
+  }
+}
+
+test('after the first answer an advisory limit is counted here, at once, and told at the next reconciliation', async () => {
+  const { one, asked, counted } = setup()
+  await one.take(busy, who, 1, start)
+  for (let i = 0; i < 100; i++) assert(!(one.take(busy, who, 1, start) instanceof Promise))
+  assert.equal(asked(), 1)
+  assert.deepEqual(counted(), [0, 1])
+  await one.reconcile()
+  assert.deepEqual(counted(), [0, 101])
+})
+
+test('processes learn at the reconciliation what the others have spent', async () => {
+  const { one, two } = setup()
+  await one.take(busy, who, 1, start)
+  await two.take(busy, who, 1, start)
+  for (let i = 0; i < 150; i++) one.take(busy, who, 1, start)
+  await one.reconcile()
+  two.take(busy, who, 1, start)
+  await two.reconcile()
+  assert.deepEqual((await two.take(busy, who, 1, start)).counters, [0, 154])
+})
+
+test('a process spends only its share of half of what remains before it asks', async () => {
+  const { one, asked } = setup()
+  await one.take(busy, who, 1, start)
+  let local = 0
+  while (!(one.take(busy, who, 1, start) instanceof Promise)) local++
+  assert.equal(local, Math.floor(999 / 4))
+  assert.equal(asked(), 2)
+})
+
+test('processes that have not reconciled for long admit all of a limit, and little more', async () => {
+  const { one, two } = setup()
+  let admitted = 0
+  for (let i = 0; i < 1_500; i++) if ((await (i % 3 ? one : two).take(busy, who, 1, start)).allowed) admitted++
+  assert(admitted >= 1_000 && admitted <= 1_030, `${admitted} of 1,000`)
+})
+
+test('a rejection is believed for a moment, without asking again', async () => {
+  const { one, two, asked } = setup()
+  for (let i = 0; i < 1_001; i++) await two.take(busy, who, 1, start)
+  await two.reconcile()
+  assert(!(await one.take(busy, who, 1, start)).allowed)
+  const before = asked()
+  for (let i = 0; i < 50; i++) {
+    const taken = one.take(busy, who, 1, start + i)
+    assert(!(taken instanceof Promise) && !taken.allowed)
+  }
+  assert.equal(asked(), before)
+})
+
+test('limits that are small, exact, or fail closed are counted exactly', async () => {
+  const { one, asked } = setup()
+  const small = tierPolicy('free', { rpm: 7, daily: 1_000 }, { advisory: true })
+  const exact = tierPolicy('pro', { rpm: 1_000, daily: 100_000 })
+  const login = definePolicy('login', [{ name: 'login', limit: 1_000, windowMs: 60_000 }], { failureMode: 'closed' })
+  for (const policy of [small, exact, login]) for (let i = 0; i < 3; i++) await one.take(policy, who, 1, start)
+  assert.equal(asked(), 9)
+})
+
+test('what was spent in a window that has ended is still told, to that window', async () => {
+  const { one, counted } = setup()
+  await one.take(busy, who, 1, start)
+  for (let i = 0; i < 10; i++) one.take(busy, who, 1, start + 59_900)
+  await one.take(busy, who, 1, start + 60_000)
+  await one.reconcile()
+  assert.deepEqual(counted(start + 60_000), [11, 1])
+})
+
+test('a store that has lost its memory is raised to what is remembered here', async () => {
+  const { one, counted, loseMemory } = setup()
+  await one.take(busy, who, 1, start)
+  for (let i = 0; i < 100; i++) one.take(busy, who, 1, start)
+  await one.reconcile()
+  loseMemory()
+  one.take(busy, who, 1, start)
+  await one.reconcile()
+  assert.deepEqual(counted(), [0, 102])
+})
+
+test('a reset is noticed by the process that made it, and by the others at the next reconciliation', async () => {
+  const { one, counted } = setup()
+  await one.take(busy, who, 1, start)
+  await one.reset(busy, who, start)
+  assert.deepEqual((await one.take(busy, who, 1, start)).counters, [0, 1])
+  assert.deepEqual(counted(), [0, 1])
+})
+
+test('closing tells the store what was spent', async () => {
+  const { one, counted } = setup()
+  await one.take(busy, who, 1, start)
+  one.take(busy, who, 1, start)
+  await one.close()
+  assert.deepEqual(counted(), [0, 2])
+})

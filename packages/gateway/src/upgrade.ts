@@ -11,6 +11,14 @@ export interface UpgradeRequest {
   readonly head: Buffer
 }
 
+/** One upgrade to pass on, with the headers the upstream gets and those every answer of ours carries. */
+export interface UpgradePassage extends UpgradeRequest {
+  /** The path to ask the upstream for. */
+  readonly target: string
+  readonly headers: readonly string[]
+  readonly answered: Readonly<Record<string, string>>
+}
+
 /** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
 export function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
@@ -21,12 +29,8 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  * answer goes to the caller instead. Resolves once the caller is answered.
  * @throws Problem 502 or 504 when the upstream can't be reached in time.
  */
-export function passUpgrade(
-  upstream: Upstream,
-  target: string,
-  { socket, head }: UpgradeRequest,
-  headers: readonly string[],
-): Promise<void> {
+export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
+  const { socket, head, target, headers, answered } = passage
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const send = upstream.origin.protocol === 'https:' ? httpsRequest : httpRequest
   const out = send({
@@ -49,7 +53,7 @@ export function passUpgrade(
     reject(new Problem(504, 'The service behind this address took too long to answer.'))
     out.destroy()
   }, upgradeTimeoutMs)
-  const answered = () => {
+  const done = () => {
     clearTimeout(patience)
     resolve()
   }
@@ -60,16 +64,16 @@ export function passUpgrade(
     reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
   })
   out.once('response', (answer) => {
-    socket.write(answerHead(answer, { connection: 'close' }))
+    socket.write(answerHead(answer, { ...answered, connection: 'close' }))
     answer.pipe(socket)
-    answered()
+    done()
   })
   out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
-    socket.write(answerHead(answer, { connection: 'Upgrade', upgrade: 'websocket' }))
+    socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
     if (upstreamHead.length > 0) socket.write(upstreamHead)
     if (head.length > 0) upstreamSocket.write(head)
     join(socket, upstreamSocket)
-    answered()
+    done()
   })
   out.end()
   return promise

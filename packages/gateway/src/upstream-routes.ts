@@ -1,4 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Http } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerHeaders } from './caller-headers.ts'
@@ -62,13 +63,10 @@ export function createUpstreamRoutes({
         ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
       },
     })
+    const answered = { ...reply.getHeaders(), 'x-request-id': request.id } as Record<string, string>
     const upgrade = upgrades.get(raw)
-    if (upgrade) {
-      await passUpgrade(upstream, target, upgrade, headers)
-    } else {
-      const answered = { ...reply.getHeaders(), 'x-request-id': request.id } as Record<string, string>
-      await pass(upstream, { raw, response: reply.raw, target, headers, answered })
-    }
+    if (upgrade) await passUpgrade(upstream, { ...upgrade, target, headers, answered })
+    else await pass(upstream, { raw, response: reply.raw, target, headers, answered })
     reply.hijack()
   }
 
@@ -81,6 +79,7 @@ export function createUpstreamRoutes({
           url: routerPath(rule.path),
           method: [...(rule.methods ?? allMethods)],
           config: { gatewayRule: rule },
+          schema: ofTheUpstream,
           handler: (request, reply) => serve(upstream, request, reply),
         })
       takeUpgrades(http, upgrades)
@@ -91,11 +90,23 @@ export function createUpstreamRoutes({
   }
 }
 
-/** Lets WebSocket upgrades take the same way in as every other request; a route without an upstream answers them plainly. */
+/** The upstream's routes are its own to document. */
+const ofTheUpstream: object = { hide: true }
+
+/**
+ * Lets WebSocket upgrades take the same way in as every other request; a route without an upstream answers them plainly.
+ * A server knows nothing of its upgraded connections, so they are ended here when it closes.
+ */
 function takeUpgrades(http: Http, upgrades: WeakMap<IncomingMessage, UpgradeRequest>): void {
   const { server } = http
+  const open = new Set<Duplex>()
+  http.addHook('preClose', async () => {
+    for (const socket of open) socket.destroy()
+  })
   Object.assign(server, { shouldUpgradeCallback: asksForWebSocket })
   server.on('upgrade', (raw, socket, head) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
     socket.on('error', () => socket.destroy())
     const response = new ServerResponse(raw)
     response.shouldKeepAlive = false

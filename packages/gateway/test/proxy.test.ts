@@ -220,6 +220,7 @@ test('WebSocket connections are upgraded and joined, after the same checks as ev
   })
   await once(socket, 'end')
   assert.match(received, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
+  assert.match(received, /x-ratelimit-limit: 10\r\n/)
   assert.match(received, /hello.*echo ping$/s)
   assert.equal(user, 'u1')
 })
@@ -233,4 +234,22 @@ test('an upstream that refuses an upgrade is heard', async (context) => {
   assert.match(received, /^HTTP\/1\.1 426 /)
   assert.match(received, /x-why: closed/)
   assert.match(received, /no socket here/)
+})
+
+test('open WebSocket connections end when the gateway closes', async (context) => {
+  const upstream = await startUpstream(context, (_req, res) => res.end())
+  upstream.server.on('upgrade', (_req: IncomingMessage, socket) => {
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end()).resume()
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\nhello')
+  })
+  const { http } = await setup({ routes: everything, upstreams: { orders: { url: upstream.url } } })
+  const { host, hostname, port } = new URL(await http.listen({ port: 0, host: '127.0.0.1' }))
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(`GET /orders/live HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+  await once(socket, 'data')
+  const closed = once(socket, 'close')
+  await http.close()
+  await closed
 })

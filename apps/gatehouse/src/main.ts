@@ -1,5 +1,10 @@
-import { StartError } from '@gatehouse/kit'
-import { start } from './start.ts'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+
+// Before anything else is loaded, so that later starts need not compile it all again.
+enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/gatehouse'))
+const { start } = await import('./start.ts')
+const { StartError } = await import('@gatehouse/kit')
 
 try {
   await start()

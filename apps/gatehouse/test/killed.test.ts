@@ -52,10 +52,10 @@ test('killed with SIGKILL in the middle of the demo and started again, it has de
     )
     assert.equal(new Set(mail.messages.map(({ id }) => id)).size, mail.messages.length, 'none is there twice')
 
-    await play(producer, events, 8, (_event, index, { id }) => {
-      const before = accepted.get(index)
-      if (before !== undefined && events[index]?.dedup_key)
-        assert.equal(id, before, 'what was accepted before is known again')
+    const again = [...accepted].filter(([index]) => events[index]?.dedup_key).slice(0, 100)
+    const replayed = again.flatMap(([index]) => events[index] ?? [])
+    await play(producer, replayed, 8, (_event, index, { id }) => {
+      assert.equal(id, again[index]?.[1], 'what was accepted before is known again')
     })
   } finally {
     await second.stop()

@@ -1,9 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
+import { after } from 'node:test'
 import { freePort, preparedDataDir } from '@gatehouse/testing'
 
 export const root = resolve(import.meta.dirname, '../../..')
 const main = join(root, 'apps/gatehouse/src/main.ts')
+
+const running = new Set<ChildProcess>()
+
+/** A test that failed leaves nothing running behind it. */
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+after(killAll)
+process.once('exit', killAll)
 
 export interface Ended {
   readonly code: number | null
@@ -51,8 +61,8 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
     output.stderr += text
   })
   const ended = new Promise<Ended>((done) => child.once('close', (code, signal) => done({ code, signal, ...output })))
-  process.setMaxListeners(0)
-  process.once('exit', () => child.kill('SIGKILL'))
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   return {
     url: `http://localhost:${port}`,
     dataDir,

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { Faults } from '../src/config/faults.ts'
+import { publishedSchema } from '../src/config/published-schema.ts'
+import { FileSchema } from '../src/config/schema.ts'
+import { readYamlFile } from '../src/config/yaml-file.ts'
+import { root } from './program.ts'
+
+test('the published JSON Schema is what the program checks the file by', () => {
+  assert.equal(readFileSync(join(root, 'apps/gatehouse/gatehouse.schema.json'), 'utf8'), publishedSchema())
+})
+
+for (const file of ['gatehouse.yaml', 'examples/demo.yaml', 'apps/gatehouse/test/production.yaml']) {
+  test(`${file} is without fault, and names the published schema for editors`, () => {
+    const path = join(root, file)
+    const faults = new Faults()
+    readYamlFile(path, FileSchema, { DEMO_SECRET: 'a-secret-of-the-demo' }, faults)
+    faults.throwIfAny()
+    assert.match(readFileSync(path, 'utf8'), /^# yaml-language-server: \$schema=\S*gatehouse\.schema\.json\n/)
+  })
+}
+
+test('compose.yaml sets only variables that the operations guide knows', () => {
+  const compose = parse(readFileSync(join(root, 'compose.yaml'), 'utf8')) as {
+    services: Record<string, { environment?: Record<string, string> }>
+  }
+  const guide = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+  const set = Object.keys(compose.services.gatehouse?.environment ?? {})
+  assert.ok(set.includes('DATABASE_URL'))
+  assert.deepEqual(
+    set.filter((name) => !guide.includes(`\`${name}\``)),
+    [],
+  )
+})

@@ -30,12 +30,46 @@ const manner = {
   ),
 }
 
+const algorithm = Type.Optional({
+  ...windowAlgorithm,
+  description: 'How windows are counted.',
+  default: 'sliding-window',
+})
+
+const perSecond = Type.Optional(whole('Requests per second.', 5))
+const perMinute = Type.Optional(whole('Requests per minute.', 10))
+const perDay = Type.Optional(whole('Requests per day.', 1_000))
+
+const furtherRules = {
+  rps: perSecond,
+  burst: Type.Optional(
+    Type.Object(
+      {
+        capacity: whole('Requests at once.', 20),
+        refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens that come back each second.' }),
+      },
+      { additionalProperties: false, description: 'A token bucket.' },
+    ),
+  ),
+  shadow: Type.Optional(
+    Type.Object(
+      { rps: perSecond, rpm: perMinute, daily: perDay },
+      {
+        additionalProperties: false,
+        minProperties: 1,
+        description: 'Limits on trial: they count and report, but never reject.',
+      },
+    ),
+  ),
+}
+
 /** A tier as the configuration declares it: `free: { rpm: 10, daily: 1000 }`. */
 export const TierDeclaration = Type.Object(
   {
-    rpm: Type.Optional(whole('Requests per minute.', 10)),
-    daily: Type.Optional(whole('Requests per day.', 1_000)),
-    algorithm: Type.Optional(windowAlgorithm),
+    rpm: perMinute,
+    daily: perDay,
+    ...furtherRules,
+    algorithm,
     daily_algorithm: Type.Optional({
       ...windowAlgorithm,
       description: 'fixed-window counts by the UTC day. Default: as `algorithm`.',
@@ -53,20 +87,10 @@ export type TierDeclaration = Static<typeof TierDeclaration>
 /** A limit of its own, for routes and for sign-in: `search: { rpm: 30 }`. */
 export const PolicyDeclaration = Type.Object(
   {
-    rps: Type.Optional(whole('Requests per second.', 5)),
-    rpm: Type.Optional(whole('Requests per minute.', 60)),
-    daily: Type.Optional(whole('Requests per day.', 1_000)),
-    burst: Type.Optional(
-      Type.Object(
-        {
-          capacity: whole('Requests at once.', 20),
-          refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens that come back each second.' }),
-        },
-        { additionalProperties: false, description: 'A token bucket.' },
-      ),
-    ),
-    algorithm: Type.Optional(windowAlgorithm),
-    shadow: Type.Optional(Type.Boolean({ description: 'Counts and reports, but never rejects.', default: false })),
+    rpm: perMinute,
+    daily: perDay,
+    ...furtherRules,
+    algorithm,
     ...manner,
   },
   { additionalProperties: false, minProperties: 1, description: 'A limit that routes name in `policy`.' },

@@ -61,20 +61,24 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   return { tiers, policies, lowest: lowest.name }
 }
 
+/** The windows named by the specification have keys of their own; further rules are counted beside them. */
 function tierFrom(name: string, tier: TierDeclaration): Policy {
-  const { algorithm, daily_algorithm: dailyAlgorithm } = tier
-  return tierPolicy(
+  const { rpm, daily, algorithm, daily_algorithm: dailyAlgorithm, rps, burst, shadow } = tier
+  const options = manner(tier)
+  const further = rulesOf('', { rps, burst, shadow, algorithm })
+  if (rpm === undefined && daily === undefined) return definePolicy(name, further, options)
+  const windows = tierPolicy(
     name,
-    {
-      ...(tier.rpm === undefined ? {} : { rpm: tier.rpm }),
-      ...(tier.daily === undefined ? {} : { daily: tier.daily }),
-    },
+    { ...(rpm === undefined ? {} : { rpm }), ...(daily === undefined ? {} : { daily }) },
     {
       ...(algorithm === undefined ? {} : { algorithm }),
       ...(dailyAlgorithm === undefined ? {} : { dailyAlgorithm }),
-      ...manner(tier),
+      ...options,
     },
   )
+  if (further.length === 0) return windows
+  const { rules } = definePolicy(name, further, options)
+  return Object.freeze({ ...windows, rules: Object.freeze([...windows.rules, ...rules]) })
 }
 
 function policyFrom(name: string, policy: PolicyDeclaration): Policy {
@@ -94,22 +98,35 @@ const windows = [
   ['daily', 86_400_000],
 ] as const
 
-function rulesOf(name: string, policy: PolicyDeclaration): Rule[] {
-  const { algorithm = 'sliding-window', burst, shadow = false } = policy
-  const rules: Rule[] = []
-  for (const [member, windowMs] of windows) {
-    const limit = policy[member]
-    if (limit !== undefined) rules.push({ name: `${name}-${member}`, algorithm, limit, windowMs, shadow })
-  }
-  if (burst !== undefined)
-    rules.push({
-      name: `${name}-burst`,
-      algorithm: 'token-bucket',
-      limit: burst.capacity,
-      refillPerSecond: burst.refill_per_second,
-      shadow,
+interface RulesDeclaration {
+  readonly rps?: number | undefined
+  readonly rpm?: number | undefined
+  readonly daily?: number | undefined
+  readonly burst?: { readonly capacity: number; readonly refill_per_second: number } | undefined
+  readonly shadow?: Omit<RulesDeclaration, 'burst' | 'shadow' | 'algorithm'> | undefined
+  readonly algorithm?: 'sliding-window' | 'fixed-window' | undefined
+}
+
+/** Rules are named `search-rpm`, those on trial `search-shadow-rpm`: so they stand in keys and in violated-policies. */
+function rulesOf(policy: string, { burst, shadow, algorithm = 'sliding-window', ...limits }: RulesDeclaration): Rule[] {
+  const named = (rule: string) => (policy === '' ? rule : `${policy}-${rule}`)
+  const windowRules = (given: RulesDeclaration, trial: boolean): Rule[] =>
+    windows.flatMap(([member, windowMs]) => {
+      const limit = given[member]
+      if (limit === undefined) return []
+      return [{ name: named(trial ? `shadow-${member}` : member), algorithm, limit, windowMs, shadow: trial }]
     })
-  return rules
+  const bucket: Rule[] = burst
+    ? [
+        {
+          name: named('burst'),
+          algorithm: 'token-bucket',
+          limit: burst.capacity,
+          refillPerSecond: burst.refill_per_second,
+        },
+      ]
+    : []
+  return [...windowRules(limits, false), ...bucket, ...windowRules(shadow ?? {}, true)]
 }
 
 interface Manner {
@@ -129,5 +146,5 @@ function manner({ failure_mode: failureMode, mode, quota, shards }: Manner) {
 }
 
 function perMinute({ rules }: Policy): number {
-  return Math.min(...rules.map(({ limit, windowMs }) => (limit * 60_000) / windowMs))
+  return Math.min(...rules.filter(({ shadow }) => !shadow).map(({ limit, windowMs }) => (limit * 60_000) / windowMs))
 }

@@ -121,12 +121,33 @@ test('decisions are counted by route template and tier', async () => {
 test('a shadow rule counts and reports but never rejects', async () => {
   const { http, metrics } = await setup({
     routes: [{ path: '/open', public: true, policy: 'trial' }],
-    policies: { trial: { rpm: 1, shadow: true } },
+    policies: { trial: { shadow: { rpm: 1 } } },
   })
   for (let i = 0; i < 3; i++) assert.equal((await http.inject('/open')).statusCode, 200)
   const text = await metrics.metrics()
-  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="trial",rule="trial-rpm"\} 2/)
+  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="trial",rule="trial-shadow-rpm"\} 2/)
   assert.match(text, /rate_limit_allowed_total\{route="\/open",tier="trial"\} 3/)
+})
+
+test('a tier may have further rules beside its windows, all or nothing, and limits on trial', async () => {
+  const { http, bearer, metrics, clock } = await setup({
+    tiers: {
+      free: { rpm: 100, daily: 1000, rps: 2, burst: { capacity: 3, refill_per_second: 0.1 }, shadow: { rpm: 1 } },
+    },
+  })
+  const ask = async () => http.inject({ url: '/open', headers: bearer() })
+  assert.deepEqual([(await ask()).statusCode, (await ask()).statusCode], [200, 200])
+  assert.deepEqual((await ask()).json()['violated-policies'], ['rps'])
+  clock.advance(2_000)
+  const last = await ask()
+  assert.equal(last.statusCode, 200)
+  assert.equal(last.headers['x-ratelimit-limit'], '3')
+  const rejected = await ask()
+  assert.deepEqual(rejected.json()['violated-policies'], ['burst'])
+  assert.match(
+    await metrics.metrics(),
+    /rate_limit_shadow_rejected_total\{route="\/open",tier="free",rule="shadow-rpm"\} 4/,
+  )
 })
 
 test('new tiers and policies are taken without a restart, and reset nothing', async () => {

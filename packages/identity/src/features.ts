@@ -1,3 +1,5 @@
+import { StartError } from '@gatehouse/kit'
+
 /** What an operator may switch. */
 export interface Features {
   /** May people make accounts themselves? Needs mail. Default: false. */
@@ -8,4 +10,10 @@ export interface Features {
   readonly loopbackCalls: boolean
 }
 
-export const defaultFeatures: Features = { registration: false, passwordReset: true, loopbackCalls: false }
+/** The defaults with `chosen` over them. @throws StartError for what needs mail where there is none */
+export function featuresFrom(chosen: Partial<Features> = {}, mail: boolean): Features {
+  if (!mail && (chosen.registration || chosen.passwordReset)) {
+    throw new StartError('registration and password reset need mail: a notification service to send it with')
+  }
+  return { registration: false, passwordReset: mail, loopbackCalls: false, ...chosen }
+}

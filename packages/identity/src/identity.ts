@@ -1,21 +1,25 @@
-import { type Http, startWorker, type Worker } from '@gatehouse/kit'
+import type { Http, Worker } from '@gatehouse/kit'
+import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
+import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
-import { defaultFeatures } from './features.ts'
+import { featuresFrom } from './features.ts'
 import { unlimited } from './guards.ts'
 import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
 import { lifetimesFrom } from './lifetimes.ts'
 import { MacKey } from './mac-key.ts'
+import { type Management, managementOf } from './management.ts'
 import type { IdentityOptions } from './options.ts'
 import { brandingFrom } from './pages/branding.ts'
 import { Languages } from './pages/texts.ts'
 import type { Parts } from './parts.ts'
 import { Passwords } from './passwords.ts'
+import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
 import { routes } from './routes.ts'
 import { type Seeded, seed } from './seed.ts'
+import { startWorkers } from './workers.ts'
 
 /** The plan of a user for whom none is named: the specification's first tier. */
 export const defaultPlan = 'free'
-const keysReadEveryMs = 60_000
 
 /** The token service, ready to be registered. */
 export interface Identity {
@@ -29,6 +33,12 @@ export interface Identity {
   keys(): { readonly keys: readonly PublicJwk[] }
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
+  /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
+  resolveApiKey(key: string): Promise<ResolvedApiKey | undefined>
+  /** What was revoked after the cursor. */
+  revocations(after: string | undefined): Promise<RevocationPage>
+  /** What the command line does. */
+  readonly management: Management
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
 }
@@ -38,36 +48,34 @@ export interface Identity {
  * @throws StartError for a lifetime out of bounds or a declaration that can't be
  */
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
-  const parts = partsOf(options)
+  const held: { outbox?: Worker } = {}
+  const parts = partsOf(options, () => held.outbox?.wake())
   await parts.keys.refresh()
   const seeded = await seed(parts, options)
-  const keysWorker = startWorker({
-    name: 'identity keys',
-    log: options.log,
-    idleMs: keysReadEveryMs,
-    async pass() {
-      const made = await parts.keys.refresh()
-      if (made.length > 0) options.log.info({ algorithms: made }, 'signing keys were made')
-      return false
-    },
-  })
+  const workers = startWorkers(parts, options)
+  held.outbox = workers.outbox
   return {
     plugin: (http) => routes(http, parts, options.authenticate),
     seeded,
-    workers: [keysWorker],
+    workers: Object.values(workers),
     keys: () => parts.keys.jwks(),
     async planOf(subject) {
       const found = await parts.store.subjects.planOf(subject)
       return found && { plan: found.plan ?? parts.defaultPlan }
     },
+    resolveApiKey: (key) => resolveApiKey(parts, key),
+    revocations: (after) => revocationFeed(parts, after),
+    management: managementOf(parts),
     ready: () => parts.store.ping(),
   }
 }
 
-function partsOf(options: IdentityOptions): Parts {
+function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
   const { store, clock, log, encryptionKey } = options
   const lifetimes = lifetimesFrom(options.lifetimes)
   const branding = brandingFrom(options.branding)
+  const mail = options.notify !== undefined
+  const features = featuresFrom(options.features, mail)
   const longestTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
   return {
     issuer: options.issuer,
@@ -92,9 +100,11 @@ function partsOf(options: IdentityOptions): Parts {
     secureCookies: options.issuer.startsWith('https:'),
     branding,
     languages: new Languages(branding.textsFolder),
-    features: { ...defaultFeatures, ...options.features },
+    features,
     limit: options.limit ?? unlimited,
-    wakeOutbox: () => {},
+    wakeOutbox,
+    mail,
+    assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
     clock,
     log,
   }

@@ -1,8 +1,21 @@
+export { adminScopes } from './admin/scopes.ts'
 export type { Authenticate, Caller } from './caller.ts'
 export { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+export type { Features } from './features.ts'
+export { type GuardDecision, type GuardName, guardPolicies, type Limit } from './guards.ts'
 export { createIdentity, defaultPlan, type Identity } from './identity.ts'
 export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './lifetimes.ts'
+export type { Management } from './management.ts'
+export {
+  type GoneRecipient,
+  identityEvents,
+  type Notify,
+  type NotifyRequest,
+  type OnRecipient,
+  type Recipient,
+} from './messages.ts'
 export type { IdentityDeclarations, IdentityOptions } from './options.ts'
+export type { Branding } from './pages/branding.ts'
 export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords.ts'
 export type { Seeded } from './seed.ts'
 export { serviceScopes } from './service-scopes.ts'

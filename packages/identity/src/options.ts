@@ -4,6 +4,7 @@ import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './
 import type { Features } from './features.ts'
 import type { Limit } from './guards.ts'
 import type { Lifetimes } from './lifetimes.ts'
+import type { Notify, OnRecipient } from './messages.ts'
 import type { Branding } from './pages/branding.ts'
 import type { PasswordOptions } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
@@ -36,6 +37,10 @@ export interface IdentityOptions {
   readonly features?: Partial<Features>
   /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
   readonly limit?: Limit | undefined
+  /** Sends a mail through the notification service; may be called again with the same dedup_key. */
+  readonly notify?: Notify | undefined
+  /** Told what is known of a user whenever it changes, at least once. */
+  readonly onRecipient?: OnRecipient | undefined
   readonly authenticate: Authenticate
   readonly clock: Clock
   readonly log: Log

@@ -1,4 +1,5 @@
 import type { Clock, Log, Secret } from '@gatehouse/kit'
+import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ResourceDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
@@ -23,6 +24,7 @@ export interface Parts extends PageParts {
   readonly store: IdentityStore
   readonly clients: ClientDirectory
   readonly keys: SigningKeys
+  readonly assertions: ClientAssertions
   readonly passwords: Passwords
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey
@@ -35,6 +37,8 @@ export interface Parts extends PageParts {
   readonly limit: Limit
   /** Hints that the outbox has something. */
   readonly wakeOutbox: () => void
+  /** Whether mail can be sent at all. */
+  readonly mail: boolean
   readonly clock: Clock
   readonly log: Log
 }

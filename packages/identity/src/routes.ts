@@ -1,5 +1,10 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/links.ts'
+import { accountEndpoint, endEndpoint } from './account/overview.ts'
+import { changePasswordEndpoint } from './account/password.ts'
+import { confirmRegistrationEndpoint, registerEndpoint } from './account/register.ts'
+import { adminRoutes } from './admin/routes.ts'
 import { consentEndpoint } from './authorize/consent.ts'
 import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
 import { pushEndpoint } from './authorize/push.ts'
@@ -31,6 +36,7 @@ export async function routes(http: Http, parts: Parts, authenticate: Authenticat
   pageRoutes(http, parts)
   documentRoutes(http, parts)
   apiRoutes(http, parts, authenticate)
+  adminRoutes(http, parts, authenticate)
 }
 
 /** RFC 6749 and its kin: forms in, JSON out. */
@@ -63,6 +69,19 @@ function pageRoutes(http: Http, parts: Parts): void {
   http.get('/end_session', route('Sign out (RP-Initiated Logout)'), endSessionEndpoint(parts))
   http.post('/end_session', route('Sign out, by a form'), endSessionEndpoint(parts))
   http.post('/end_session/confirm', route('Confirm signing out'), confirmEndSessionEndpoint(parts))
+  http.get('/account', route('Connected apps and sessions'), accountEndpoint(parts))
+  http.post('/account/end', route("End an app's access or a session"), endEndpoint(parts))
+  for (const [path, summary, endpoint] of [
+    ['/account/password', 'Change the password', changePasswordEndpoint(parts)],
+    ['/password/forgot', 'Ask for a link to a new password', forgotPasswordEndpoint(parts)],
+    ['/password/reset', 'Choose a new password by a mailed link', resetPasswordEndpoint(parts)],
+    ['/email/verify', 'Prove an address by a mailed link', verifyEmailEndpoint(parts)],
+    ['/register', 'Create an account', registerEndpoint(parts)],
+    ['/register/confirm', 'Begin an account by a mailed link', confirmRegistrationEndpoint(parts)],
+  ] as const) {
+    http.get(path, route(summary), endpoint)
+    http.post(path, route(summary), endpoint)
+  }
   for (const [path, type, text] of [
     ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(parts.branding)],
     ['/pages/submit.js', 'text/javascript; charset=utf-8', submitScript],

@@ -2,6 +2,7 @@ import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehou
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
+import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Passwords } from './passwords.ts'
 import { serviceScopes } from './service-scopes.ts'
@@ -18,6 +19,7 @@ interface SeedParts {
   readonly passwords: Passwords
   readonly clock: Clock
   readonly defaultPlan: string
+  readonly encryptionKey: Secret
 }
 
 /**
@@ -40,6 +42,7 @@ export async function seed(
     )
     const writtenUsers = await parts.store.declared.users(
       users.map((user) => userEntry(parts, user, secrets)),
+      (userId) => recipientMessage(parts, userId),
       now,
     )
     const own = (id: string) => serviceClient?.id === id

@@ -115,7 +115,12 @@ export interface Subjects {
 /** What the configuration file declares; last edit wins. Each answers what it wrote, and how. */
 export interface Declared {
   clients(entries: readonly DeclaredEntry<NewClient>[], now: number): Promise<Map<string, Written>>
-  users(entries: readonly DeclaredEntry<NewUser>[], now: number): Promise<Map<string, Written>>
+  /** With each user that it writes, what `tell` makes goes into the outbox. */
+  users(
+    entries: readonly DeclaredEntry<NewUser>[],
+    tell: (userId: string) => OutboxMessage,
+    now: number,
+  ): Promise<Map<string, Written>>
 }
 
 export interface DeclaredEntry<Record> {

@@ -86,7 +86,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
 }
 
 export function answerOf(answer: { statusCode: number; headers: object; payload: string }): Answer {
-  const json = answer.payload.startsWith('{')
+  const json = /[/+]json/.test(String((answer.headers as Record<string, unknown>)['content-type']))
   return {
     status: answer.statusCode,
     headers: answer.headers as Record<string, string>,

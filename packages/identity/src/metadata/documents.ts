@@ -1,10 +1,9 @@
 import { passwordAcr } from '../acr.ts'
 import { authMethods, grantTypes } from '../client.ts'
+import { assertionAlgorithms } from '../client-assertion.ts'
 import type { Parts } from '../parts.ts'
 import { userScopes } from '../scope.ts'
 import { userClaims } from '../user.ts'
-
-const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 /** The metadata of this server (RFC 8414 §2, OpenID Connect Discovery §3). */
 export function serverMetadata({

@@ -1,6 +1,7 @@
 import { applyDeclared, type Database, type Transaction } from '@gatehouse/kit'
-import type { Declared, DeclaredEntry, NewClient, NewUser, Written } from '../store.ts'
+import type { Declared, DeclaredEntry, NewClient, NewUser, OutboxMessage, Written } from '../store.ts'
 import { writeClient } from './clients.ts'
+import { putMessages } from './outbox.ts'
 import { writeUser } from './users.ts'
 
 export class PostgresDeclared implements Declared {
@@ -14,8 +15,16 @@ export class PostgresDeclared implements Declared {
     return this.#apply('client', entries, (tx, client) => writeClient(tx, client, now))
   }
 
-  users(entries: readonly DeclaredEntry<NewUser>[], now: number): Promise<Map<string, Written>> {
-    return this.#apply('user', entries, (tx, user) => writeUser(tx, user, now))
+  users(
+    entries: readonly DeclaredEntry<NewUser>[],
+    tell: (userId: string) => OutboxMessage,
+    now: number,
+  ): Promise<Map<string, Written>> {
+    return this.#apply('user', entries, async (tx, user) => {
+      const written = await writeUser(tx, user, now)
+      await putMessages(tx, [tell(user.id)])
+      return written
+    })
   }
 
   async #apply<Record>(

@@ -16,29 +16,37 @@ const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used
  * try ends the grant, its own client's wrong verifier or redirect_uri too; another client's try changes nothing.
  */
 export function authorizationCode(parts: Parts): Grant {
-  return async (asked) => {
-    const hash = tokenHash(asked.parameters.required('code'))
-    const found = await parts.store.codes.find(hash)
-    if (found === undefined || found.code.clientId !== asked.client.id) throw refused()
-    if (found.consumedAt !== undefined) return replayed(parts, asked, found)
-    if (!matches(asked, found)) {
-      await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
-      throw refused()
-    }
-    if (found.user.lockedAt !== undefined) throw refused()
-    const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
-    const refresh = firstRefresh(parts, parts.refreshMac, asked.client, found.grant)
-    if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
-      return replayed(parts, asked, await parts.store.codes.find(hash))
-    }
-    return issueForGrant(parts, {
-      client: asked.client,
-      held: found,
-      nonce: found.code.nonce,
-      refreshToken: refresh?.token,
-      resources,
-    })
+  return {
+    refuseHopeless: (asked) => find(parts, asked),
+    async issue(asked) {
+      const found = await find(parts, asked)
+      const { hash } = found.code
+      if (found.consumedAt !== undefined) return replayed(parts, asked, found)
+      if (!matches(asked, found)) {
+        await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
+        throw refused()
+      }
+      if (found.user.lockedAt !== undefined) throw refused()
+      const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
+      const refresh = firstRefresh(parts, parts.refreshMac, asked.client, found.grant)
+      if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
+        return replayed(parts, asked, await parts.store.codes.find(hash))
+      }
+      return issueForGrant(parts, {
+        client: asked.client,
+        held: found,
+        nonce: found.code.nonce,
+        refreshToken: refresh?.token,
+        resources,
+      })
+    },
   }
+}
+
+async function find(parts: Parts, { client, parameters }: TokenRequest): Promise<FoundCode> {
+  const found = await parts.store.codes.find(tokenHash(parameters.required('code')))
+  if (found === undefined || found.code.clientId !== client.id) throw refused()
+  return found
 }
 
 function matches({ parameters }: TokenRequest, { code }: FoundCode): boolean {

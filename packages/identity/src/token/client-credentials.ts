@@ -8,18 +8,20 @@ import { allowedResources, type IssueParts, issueAccessToken } from './issue.ts'
  * client is registered for, save those that are about a user.
  */
 export function clientCredentials(parts: IssueParts): Grant {
-  return ({ client, parameters }) => {
-    const allowed = client.scopes.filter((scope) => !isUserScope(scope))
-    const asked = parseScope(parameters.get('scope'))
-    const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
-    const resources = allowedResources(parts, client, parameters.all('resource'))
-    return issueAccessToken(parts, {
-      client,
-      subject: client.id,
-      scopes,
-      resources,
-      roles: client.roles,
-      grantId: randomUUID(),
-    })
+  return {
+    async issue({ client, parameters }) {
+      const allowed = client.scopes.filter((scope) => !isUserScope(scope))
+      const asked = parseScope(parameters.get('scope'))
+      const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
+      const resources = allowedResources(parts, client, parameters.all('resource'))
+      return issueAccessToken(parts, {
+        client,
+        subject: client.id,
+        scopes,
+        resources,
+        roles: client.roles,
+        grantId: randomUUID(),
+      })
+    },
   }
 }

@@ -7,23 +7,25 @@ import { firstRefresh, issueForGrant } from './issue-grant.ts'
 
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
 export function deviceCode(parts: Parts): Grant {
-  return async ({ client, parameters }) => {
-    const hash = tokenHash(parameters.required('device_code'))
-    const now = parts.clock.now()
-    const found = await parts.store.deviceCodes.poll(hash, now)
-    if (found === undefined || found.clientId !== client.id) {
-      throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
-    }
-    refuseUnlessApproved(found, now)
-    const held = found.grantId === undefined ? undefined : await parts.store.grants.find(found.grantId)
-    if (held === undefined || held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) {
-      throw new OAuthError('invalid_grant', 'what was approved is over')
-    }
-    const refresh = firstRefresh(parts, parts.refreshMac, client, held.grant)
-    if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
-      throw new OAuthError('invalid_grant', 'the device_code is used')
-    }
-    return issueForGrant(parts, { client, held, refreshToken: refresh?.token })
+  return {
+    async issue({ client, parameters }) {
+      const hash = tokenHash(parameters.required('device_code'))
+      const now = parts.clock.now()
+      const found = await parts.store.deviceCodes.poll(hash, now)
+      if (found === undefined || found.clientId !== client.id) {
+        throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
+      }
+      refuseUnlessApproved(found, now)
+      const held = found.grantId === undefined ? undefined : await parts.store.grants.find(found.grantId)
+      if (held === undefined || held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) {
+        throw new OAuthError('invalid_grant', 'what was approved is over')
+      }
+      const refresh = firstRefresh(parts, parts.refreshMac, client, held.grant)
+      if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
+        throw new OAuthError('invalid_grant', 'the device_code is used')
+      }
+      return issueForGrant(parts, { client, held, refreshToken: refresh?.token })
+    },
   }
 }
 

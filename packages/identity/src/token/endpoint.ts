@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../authenticate-client.ts'
-import { deviceGrant, type GrantType, grantTypes } from '../client.ts'
+import { deviceGrant, type GrantType, grantTypes, isPublic } from '../client.ts'
 import { allowOrigin } from '../cors.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
@@ -9,7 +9,7 @@ import type { Parts } from '../parts.ts'
 import { authorizationCode } from './authorization-code.ts'
 import { clientCredentials } from './client-credentials.ts'
 import { deviceCode } from './device-code.ts'
-import type { Grant } from './grant.ts'
+import type { Grant, TokenRequest } from './grant.ts'
 import type { TokenResponse } from './issue.ts'
 import { refresh } from './refresh.ts'
 
@@ -30,8 +30,23 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     if (!client.grantTypes.includes(type)) {
       throw new OAuthError('unauthorized_client', `this client may not use the grant ${type}`)
     }
-    return grants[type]({ client, parameters, request })
+    const asked = { client, parameters, request }
+    await refuseFlood(parts, grants[type], type, asked)
+    return grants[type].issue(asked)
   }
+}
+
+/** Limited by client and grant; a public client, whose name anyone can say, by address too. */
+async function refuseFlood(parts: Parts, grant: Grant, type: GrantType, asked: TokenRequest): Promise<void> {
+  const { client, request } = asked
+  const identifiers = { client: client.id, grant: type }
+  const decision = isPublic(client)
+    ? await parts.limit('token-address', { ...identifiers, address: request.ip })
+    : await parts.limit('token-client', identifiers)
+  if (decision.allowed) return
+  await grant.refuseHopeless?.(asked)
+  const headers = { 'retry-after': String(decision.retryAfter ?? 1) }
+  throw new OAuthError('too_many_requests', 'this client asks too often', { headers })
 }
 
 /** A request with a code and no grant_type is a code exchange, as the specification's own request is. */

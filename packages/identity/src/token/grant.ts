@@ -10,5 +10,10 @@ export interface TokenRequest {
   readonly request: FastifyRequest
 }
 
-/** One way to get tokens: what a client proves, and what it is given. Throws `OAuthError` for what is not proven. */
-export type Grant = (request: TokenRequest) => Promise<TokenResponse>
+/** One way to get tokens: what a client proves, and what it is given. */
+export interface Grant {
+  /** @throws OAuthError for what is not proven */
+  issue(request: TokenRequest): Promise<TokenResponse>
+  /** @throws OAuthError when no later try can succeed; it changes nothing, and is told even to who asks too often */
+  refuseHopeless?(request: TokenRequest): Promise<unknown>
+}

@@ -24,18 +24,33 @@ const refused = () => new OAuthError('invalid_grant', 'the refresh token is unkn
  * the grace a repeat of the last one is answered with the same successor, while nobody has used that.
  */
 export function refresh(parts: Parts): Grant {
-  return async (asked) => {
-    const given = asked.parameters.required('refresh_token')
-    const token = readRefreshToken(parts.refreshMac, given)
-    const found = token && (await parts.store.refreshFamilies.find(token.grantId))
-    if (token === undefined || found === undefined || found.grant.clientId !== asked.client.id) throw refused()
-    if (!isAlive(parts, found)) throw refused()
-    const scope = asked.parameters.get('scope')
-    const scopes = scope === undefined ? found.grant.scopes : allowedScopes(parseScope(scope), found.grant.scopes)
-    const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
-    const refreshToken = await successorOf(parts, asked, token, given, found)
-    return issueForGrant(parts, { client: asked.client, held: found, refreshToken, scopes, resources })
+  return {
+    refuseHopeless: (asked) => find(parts, asked),
+    async issue(asked) {
+      const { token, given, found } = await find(parts, asked)
+      const scope = asked.parameters.get('scope')
+      const scopes = scope === undefined ? found.grant.scopes : allowedScopes(parseScope(scope), found.grant.scopes)
+      const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
+      const refreshToken = await successorOf(parts, asked, token, given, found)
+      return issueForGrant(parts, { client: asked.client, held: found, refreshToken, scopes, resources })
+    },
   }
+}
+
+interface Given {
+  readonly token: RefreshToken
+  readonly given: string
+  readonly found: FoundFamily
+}
+
+async function find(parts: Parts, { client, parameters }: TokenRequest): Promise<Given> {
+  const given = parameters.required('refresh_token')
+  const token = readRefreshToken(parts.refreshMac, given)
+  const found = token && (await parts.store.refreshFamilies.find(token.grantId))
+  if (token === undefined || found === undefined || found.grant.clientId !== client.id || !isAlive(parts, found)) {
+    throw refused()
+  }
+  return { token, given, found }
 }
 
 function isAlive({ clock }: Parts, { grant, user, family }: FoundFamily): boolean {

@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit.ts'
+import { type Browser, checkForm, forgetSession, formToken, readBrowser } from '../browser.ts'
+import { endSession } from '../end-session.ts'
+import type { GrantRecord } from '../grant.ts'
+import { pageParameters } from '../page-route.ts'
+import { accountPage } from '../pages/account-page.ts'
+import { sendPage, textsFor } from '../pages/answer.ts'
+import type { Parts } from '../parts.ts'
+import { revocationTimes } from '../revocation-times.ts'
+import { signInFirst } from '../sign-in-first.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** GET /account: connected apps and sessions. */
+export function accountEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const browser = await readBrowser(parts, request, reply)
+    if (browser.signedIn === undefined) return signInFirst(parts, request, reply, browser, '/account')
+    const { user, session } = browser.signedIn
+    const now = parts.clock.now()
+    const sessions = await parts.store.sessions.ofUser(user.id, now)
+    const texts = textsFor(parts, request)
+    const page = accountPage(texts, {
+      formToken: formToken(parts, browser),
+      user: user.email ?? user.username,
+      apps: await appsOf(parts, user.id, now),
+      sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
+    })
+    return sendPage(parts, reply, texts, page)
+  }
+}
+
+/** Each client once, with all it may do: what was remembered, and what lives on some device. */
+async function appsOf(parts: Parts, userId: string, now: number) {
+  const consents = await parts.store.consents.ofUser(userId)
+  const grants = Map.groupBy(await parts.store.grants.ofUser(userId, now), (grant) => grant.clientId)
+  const ids = new Set([...consents.map((one) => one.clientId), ...grants.keys()])
+  return Promise.all(
+    [...ids].map(async (clientId) => {
+      const live: readonly GrantRecord[] = grants.get(clientId) ?? []
+      const consent = consents.find((one) => one.clientId === clientId)
+      const name = (await parts.clients.find(clientId))?.name ?? clientId
+      const scopes = [...new Set([...(consent?.scopes ?? []), ...live.flatMap((grant) => grant.scopes)])]
+      const since = Math.min(consent?.grantedAt ?? now, ...live.map((grant) => grant.createdAt))
+      return { clientId, name, scopes, since }
+    }),
+  )
+}
+
+/** POST /account/end: ends an app's access or a session. */
+export function endEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const browser = await readBrowser(parts, request, reply)
+    checkForm(parts, request, browser, parameters)
+    if (browser.signedIn === undefined) return signInFirst(parts, request, reply, browser, '/account')
+    const { user } = browser.signedIn
+    const clientId = parameters.get('client_id')
+    const sessionId = parameters.get('session_id')
+    if (clientId !== undefined) {
+      const ended = await parts.store.grants.withdraw(user.id, clientId, revocationTimes(parts))
+      const details = { grants: ended.length }
+      await audit(parts, request, 'consent_withdrawn', { actor: user.id, subject: user.id, clientId, details })
+    }
+    if (sessionId !== undefined) await endOne(parts, request, reply, browser.signedIn, sessionId)
+    return reply.redirect('/account', 303)
+  }
+}
+
+async function endOne(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { user, session }: NonNullable<Browser['signedIn']>,
+  sessionId: string,
+): Promise<void> {
+  if (!/^[0-9a-f-]{36}$/.test(sessionId) || !(await endSession(parts, sessionId, user.id))) return
+  parts.wakeOutbox()
+  await audit(parts, request, 'session_ended', { actor: user.id, subject: user.id, details: { sid: sessionId } })
+  if (sessionId === session.id) forgetSession(parts, reply)
+}

@@ -1,0 +1,55 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit.ts'
+import { checkForm, formToken, readBrowser } from '../browser.ts'
+import { pass } from '../guards.ts'
+import { pageParameters } from '../page-route.ts'
+import { sendPage, textsFor } from '../pages/answer.ts'
+import { messagePage } from '../pages/error-page.ts'
+import { type Field, formPage } from '../pages/form-page.ts'
+import type { Parts } from '../parts.ts'
+import { isAllowedPassword } from '../password-rule.ts'
+import { revocationTimes } from '../revocation-times.ts'
+import { signInFirst } from '../sign-in-first.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+export const newPasswordField: Field = {
+  name: 'new_password',
+  text: 'password.new',
+  type: 'password',
+  autocomplete: 'new-password',
+  hint: 'password.hint',
+}
+
+const fields: readonly Field[] = [
+  { name: 'old_password', text: 'password.old', type: 'password', autocomplete: 'current-password' },
+  newPasswordField,
+]
+
+/** GET and POST /account/password: a new password, after the old one; all else that was signed in is signed out. */
+export function changePasswordEndpoint(parts: Parts): Handler {
+  return async (request, reply) => {
+    const browser = await readBrowser(parts, request, reply)
+    if (browser.signedIn === undefined) return signInFirst(parts, request, reply, browser, '/account')
+    const { user, session } = browser.signedIn
+    const texts = textsFor(parts, request)
+    const ask = (wrong?: string) => {
+      const form = { key: 'password', action: '/account/password', formToken: formToken(parts, browser), fields, wrong }
+      return sendPage(parts, reply, texts, formPage(texts, form))
+    }
+    if (request.method === 'GET') return ask()
+    const parameters = pageParameters(request)
+    checkForm(parts, request, browser, parameters)
+    await pass(parts.limit, [['login', { account: user.id, address: request.ip }]])
+    if (!(await parts.passwords.matches(parameters.get('old_password') ?? '', user.passwordHash))) {
+      await audit(parts, request, 'login_failed', { subject: user.id, details: { at: 'password change' } })
+      return ask('password.wrong')
+    }
+    const password = parameters.get('new_password') ?? ''
+    if (!isAllowedPassword(password)) return ask('password.short')
+    const hash = await parts.passwords.hash(password)
+    await parts.store.accounts.setPassword(user.id, hash, session.id, revocationTimes(parts))
+    await audit(parts, request, 'password_changed', { actor: user.id, subject: user.id })
+    return sendPage(parts, reply, texts, messagePage(texts, 'password.done'))
+  }
+}

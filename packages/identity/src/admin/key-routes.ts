@@ -1,0 +1,85 @@
+import { type Http, Problem } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { audit } from '../audit.ts'
+import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
+import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
+import { adminScopes } from './scopes.ts'
+
+const NewApiKey = Type.Object(
+  {
+    owner: Type.String({ maxLength: 128, description: 'A user or a client.' }),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    scopes: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100 })),
+    plan: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { additionalProperties: false },
+)
+
+/** API keys: make, list, remove; whose a key is. */
+export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
+  const scope = adminScopes.apiKeys
+  const path = '/admin/v1/api-keys'
+  http.get(path, { schema: { ...doc('List API keys', scope), querystring: pageQuery } }, async (request) => {
+    await check(request, scope)
+    const { after = '', limit = 50 } = request.query
+    return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
+  })
+  http.post(path, { schema: { ...doc('Make an API key', scope), body: NewApiKey } }, async (request, reply) => {
+    const caller = await check(request, scope)
+    const made = await createApiKey(parts, request.body)
+    await changed(request, caller, 'api key created', { subject: made.owner })
+    return reply.code(201).send(made)
+  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...doc('Remove an API key', scope), params: byId } },
+    async (request, reply) => {
+      const caller = await check(request, scope)
+      await removeApiKey(parts, request.params.id)
+      await changed(request, caller, 'api key removed', {})
+      return reply.code(204).send()
+    },
+  )
+  const asked = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
+  const resolve = { ...doc('Find out whose API key it is', 'read:api-keys'), body: asked }
+  http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
+    await check(request, 'read:api-keys')
+    const found = await resolveApiKey(parts, request.body.key)
+    if (found === undefined) throw new Problem(404, 'There is no such API key.')
+    return found
+  })
+}
+
+/** Signing keys: list, and sign with a new one. */
+export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
+  const scope = adminScopes.signingKeys
+  const path = '/admin/v1/signing-keys'
+  http.get(path, { schema: doc('List signing keys', scope) }, async (request) => {
+    await check(request, scope)
+    return {
+      items: parts.keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
+        kid,
+        alg,
+        created_at: new Date(createdAt).toISOString(),
+        activates_at: new Date(activatesAt).toISOString(),
+        ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+      })),
+    }
+  })
+  const body = Type.Object(
+    {
+      alg: Type.Unsafe<'ES256' | 'RS256'>({ type: 'string', enum: ['ES256', 'RS256'] }),
+      compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
+    },
+    { additionalProperties: false },
+  )
+  http.post(`${path}/rotate`, { schema: { ...doc('Sign with a new key', scope), body } }, async (request) => {
+    const caller = await check(request, scope)
+    const { alg, compromised = false } = request.body
+    const kid = await parts.keys.rotate(alg, compromised)
+    await audit(parts, request, 'key_rotated', { actor: caller.subject, details: { alg, kid, compromised } })
+    await changed(request, caller, 'signing key rotated', {})
+    return { kid, alg }
+  })
+}

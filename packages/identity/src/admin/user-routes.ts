@@ -1,0 +1,54 @@
+import type { Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { UserDeclaration, UserPatch } from '../declarations.ts'
+import { longestPassword, shortestPassword } from '../password-rule.ts'
+import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
+import { adminScopes } from './scopes.ts'
+import { changeUser, createUser, listUsers, readUserRecord, removeUser, setPassword } from './users.ts'
+
+/** Users: make, read, change, lock, delete; a password. */
+export function userRoutes(http: Http, { parts, check, changed }: Gate): void {
+  const scope = adminScopes.users
+  const path = '/admin/v1/users'
+  http.get(path, { schema: { ...doc('List users', scope), querystring: pageQuery } }, async (request) => {
+    await check(request, scope)
+    const { after = '', limit = 50 } = request.query
+    return pageOf(await listUsers(parts, after, limit), limit, (user) => user.id)
+  })
+  http.post(path, { schema: { ...doc('Make a user', scope), body: UserDeclaration } }, async (request, reply) => {
+    const caller = await check(request, scope)
+    const made = await createUser(parts, request.body)
+    await changed(request, caller, 'user created', { subject: made.id })
+    return reply.code(201).send(made)
+  })
+  http.get(`${path}/:id`, { schema: { ...doc('Read a user', scope), params: byId } }, async (request) => {
+    await check(request, scope)
+    return readUserRecord(parts, request.params.id)
+  })
+  const change = { ...doc('Change, lock or unlock a user', scope), params: byId, body: UserPatch }
+  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+    const caller = await check(request, scope)
+    const user = await changeUser(parts, request.params.id, request.body)
+    const { locked } = request.body
+    const action = locked === undefined ? 'user changed' : locked ? 'user locked' : 'user unlocked'
+    await changed(request, caller, action, { subject: user.id })
+    return user
+  })
+  http.delete(`${path}/:id`, { schema: { ...doc('Delete a user', scope), params: byId } }, async (request, reply) => {
+    const caller = await check(request, scope)
+    await removeUser(parts, request.params.id)
+    await changed(request, caller, 'user deleted', { subject: request.params.id })
+    return reply.code(204).send()
+  })
+  const body = Type.Object(
+    { password: Type.String({ minLength: shortestPassword, maxLength: longestPassword }) },
+    { additionalProperties: false },
+  )
+  const password = { ...doc('Set a password', scope), params: byId, body }
+  http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
+    const caller = await check(request, scope)
+    await setPassword(parts, request.params.id, request.body.password)
+    await changed(request, caller, 'password set', { subject: request.params.id })
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,90 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { type Secret, seal, unseal } from '@gatehouse/kit'
+import type { Parts } from './parts.ts'
+import type { OutboxMessage } from './store.ts'
+import type { User } from './user.ts'
+
+/** Whom notifications can reach, as the notification service keeps it. */
+export interface Recipient {
+  readonly user_id: string
+  readonly email?: string | undefined
+  readonly phone_number?: string | undefined
+  readonly locale?: string | undefined
+  readonly zoneinfo?: string | undefined
+}
+
+/** Somebody who is gone. */
+export interface GoneRecipient {
+  readonly user_id: string
+  readonly removed: true
+}
+
+export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
+
+/** What identity asks the notification service to send. */
+export interface NotifyRequest {
+  readonly event: (typeof identityEvents)[keyof typeof identityEvents]
+  readonly user_id: string
+  readonly data: Readonly<Record<string, string | number>>
+  readonly channels: readonly ['email']
+  readonly dedup_key: string
+}
+
+export type Notify = (request: NotifyRequest) => Promise<void>
+
+/**
+ * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (nothing of them is kept). Their
+ * data is `link`, `minutes` it works for, `product` and `name`.
+ */
+export const identityEvents = {
+  verify: 'verify_email',
+  reset: 'reset_password',
+  registration: 'confirm_registration',
+} as const
+
+export interface Mail {
+  readonly recipient: Recipient
+  readonly request: NotifyRequest
+}
+
+type MessageParts = Pick<Parts, 'clock' | 'encryptionKey'>
+
+/** A message for the outbox; sealed, for it may hold a link that opens an account. */
+export function message(
+  { clock, encryptionKey }: MessageParts,
+  kind: OutboxMessage['kind'],
+  subject: string,
+  payload: object,
+  keptMs: number,
+  dueAt: number = clock.now(),
+): OutboxMessage {
+  const id = randomUUIDv7()
+  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, `outbox ${id}`)
+  return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
+}
+
+export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: Secret): Payload {
+  return JSON.parse(unseal(payloadSealed, encryptionKey, `outbox ${id}`)) as Payload
+}
+
+const recipientKeptMs = 30 * 86_400_000
+
+/** Tells the notification service what is known of a user by the time the message is delivered. */
+export function recipientMessage(parts: MessageParts, userId: string, dueAt?: number): OutboxMessage {
+  return message(parts, 'recipient', userId, {}, recipientKeptMs, dueAt)
+}
+
+/** A user as a recipient. */
+export function recipientOf(user: User): Recipient {
+  const text = (name: string) => {
+    const value = user.claims[name]
+    return typeof value === 'string' ? { [name]: value } : {}
+  }
+  return {
+    user_id: user.id,
+    ...(user.email === undefined ? {} : { email: user.email }),
+    ...text('phone_number'),
+    ...text('locale'),
+    ...text('zoneinfo'),
+  }
+}

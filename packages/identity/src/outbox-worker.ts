@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { LogoutNotice } from './end-session.ts'
+import { signJwt } from './keys/sign-jwt.ts'
+import { type Mail, type Notify, type OnRecipient, payloadOf, recipientOf } from './messages.ts'
+import type { Parts } from './parts.ts'
+import { safeFetch } from './safe-fetch.ts'
+import type { OutboxMessage } from './store.ts'
+
+export interface OutboxOptions {
+  readonly parts: Parts
+  readonly notify: Notify | undefined
+  readonly onRecipient: OnRecipient | undefined
+}
+
+const leaseMs = 60_000
+const batch = 20
+const firstPauseMs = 1_000
+const longestPauseMs = 10 * 60_000
+const logoutTokenSeconds = 120
+
+/**
+ * Delivers what is in the outbox, at least once; what fails is tried again, later and later, until it is too old to be
+ * of use. True when more is likely waiting.
+ */
+export async function deliverOutbox({ parts, notify, onRecipient }: OutboxOptions): Promise<boolean> {
+  const { store, clock, log } = parts
+  const messages = await store.outbox.claim(clock.now(), leaseMs, batch)
+  const inOrder = [...messages].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const message of inOrder) {
+    try {
+      await deliver({ parts, notify, onRecipient }, message)
+      await store.outbox.done(message.id)
+    } catch (error) {
+      const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** message.attempts)
+      log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
+      await store.outbox.postpone(message.id, clock.now() + pause)
+    }
+  }
+  return messages.length === batch
+}
+
+async function deliver({ parts, notify, onRecipient }: OutboxOptions, message: OutboxMessage): Promise<void> {
+  if (message.kind === 'mail') {
+    const { recipient, request } = payloadOf<Mail>(message, parts.encryptionKey)
+    await onRecipient?.(recipient)
+    await notify?.(request)
+    return
+  }
+  if (message.kind === 'recipient') {
+    const user = await parts.store.users.find(message.subject)
+    await onRecipient?.(user === undefined ? { user_id: message.subject, removed: true } : recipientOf(user))
+    return
+  }
+  await tellLogout(parts, payloadOf<LogoutNotice>(message, parts.encryptionKey))
+}
+
+/** Sends a logout token (OpenID Connect Back-Channel Logout §2.4, §2.5). */
+async function tellLogout(parts: Parts, { clientId, subject, sessionId }: LogoutNotice): Promise<void> {
+  const client = await parts.clients.find(clientId)
+  if (client?.backchannelLogoutUri === undefined) return
+  const now = Math.floor(parts.clock.now() / 1000)
+  const token = await signJwt(parts.keys.active(client.idTokenAlgorithm), 'logout+jwt', {
+    iss: parts.issuer,
+    aud: client.id,
+    iat: now,
+    exp: now + logoutTokenSeconds,
+    jti: randomUUID(),
+    sub: subject,
+    sid: sessionId,
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+  })
+  const answer = await safeFetch(client.backchannelLogoutUri, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ logout_token: token }).toString(),
+    loopback: parts.features.loopbackCalls,
+  })
+  if (answer.status !== 200 && answer.status !== 204 && answer.status !== 400) {
+    throw new Error(`the client's logout address answered ${answer.status}`)
+  }
+}

@@ -1,0 +1,59 @@
+import type { PageAnswer } from './answer.ts'
+import { type Html, html } from './html.ts'
+import { meaning } from './scope-list.ts'
+import type { Texts } from './texts.ts'
+
+export interface AccountPage {
+  readonly formToken: string
+  readonly user: string
+  readonly apps: readonly {
+    readonly clientId: string
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly since: number
+  }[]
+  readonly sessions: readonly {
+    readonly id: string
+    readonly userAgent: string
+    readonly address: string
+    readonly seenAt: number
+    readonly current: boolean
+  }[]
+}
+
+/** What a user let in, and where they are signed in; each can be ended here. */
+export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
+  const title = texts.say('account.title')
+  const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  const date = (at: number) => `${when.format(at)} UTC`
+  return {
+    title,
+    wide: true,
+    body: html`<h1>${title}</h1>
+<p class="lead">${page.user}</p>
+<h2>${texts.say('account.apps')}</h2>
+${page.apps.length === 0 && html`<p class="soft">${texts.say('account.apps.none')}</p>`}
+<ul class="rows">${page.apps.map(
+      (app) => html`<li><div><strong>${app.name}</strong>
+<span class="soft">${app.scopes.map((scope) => meaning(texts, scope)).join(' · ')}</span><br>
+<span class="soft">${texts.say('account.apps.since', { date: date(app.since) })}</span></div>
+${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
+    )}</ul>
+<h2>${texts.say('account.sessions')}</h2>
+<ul class="rows">${page.sessions.map(
+      (session) => html`<li><div><strong>${session.userAgent || '?'}</strong>
+<span class="soft">${texts.say('account.sessions.seen', { date: date(session.seenAt), address: session.address })}</span>
+${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
+${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', session.userAgent)}</li>`,
+    )}</ul>
+<p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
+  }
+}
+
+function ending(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {
+  return html`<form method="post" action="/account/end">
+<input type="hidden" name="form_token" value="${formToken}">
+<input type="hidden" name="${name}" value="${value}">
+<button class="quiet small" type="submit" aria-label="${texts.say(text)}: ${what}">${texts.say(text)}</button>
+</form>`
+}

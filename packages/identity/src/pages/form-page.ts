@@ -1,0 +1,48 @@
+import type { PageAnswer } from './answer.ts'
+import { html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+export interface Field {
+  readonly name: string
+  /** The key of its words. */
+  readonly text: string
+  readonly type: 'text' | 'email' | 'password'
+  readonly autocomplete: string
+  readonly value?: string | undefined
+  /** The key of a hint below it. */
+  readonly hint?: string
+}
+
+export interface FormPage {
+  /** The key of the page's words: `<key>.title`, `.lead`, `.submit`. */
+  readonly key: string
+  readonly action: string
+  readonly formToken: string
+  readonly fields: readonly Field[]
+  readonly hidden?: Readonly<Record<string, string>>
+  readonly values?: Readonly<Record<string, string>>
+  readonly wrong?: string | undefined
+  readonly status?: number
+}
+
+/** A page that asks for a few things. */
+export function formPage(texts: Texts, page: FormPage): PageAnswer {
+  const title = texts.say(`${page.key}.title`, page.values)
+  return {
+    title,
+    status: page.status ?? (page.wrong === undefined ? 200 : 400),
+    body: html`<h1>${title}</h1>
+${texts.has(`${page.key}.lead`) && html`<p class="lead">${texts.say(`${page.key}.lead`, page.values)}</p>`}
+${page.wrong !== undefined && html`<p class="note wrong" role="alert">${texts.say(page.wrong)}</p>`}
+<form method="post" action="${page.action}">
+<input type="hidden" name="form_token" value="${page.formToken}">
+${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${page.fields.map(
+  ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${hint !== undefined && html` aria-describedby="${name}-hint"`}>
+${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint)}</p>`}`,
+)}
+<div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
+</form>`,
+  }
+}

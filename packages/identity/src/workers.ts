@@ -1,0 +1,49 @@
+import { startWorker, type Worker } from '@gatehouse/kit'
+import type { IdentityOptions } from './options.ts'
+import { deliverOutbox } from './outbox-worker.ts'
+import type { Parts } from './parts.ts'
+
+const keysReadEveryMs = 60_000
+const outboxReadEveryMs = 2_000
+const purgeEveryMs = 60_000
+/** Rows of each kind that one pass of the purge removes. */
+export const purgedAtOnce = 500
+
+/** What runs beside the requests: keys are read and made, the outbox is delivered, what has ended is removed. */
+export function startWorkers(
+  parts: Parts,
+  { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
+): { readonly keys: Worker; readonly outbox: Worker; readonly purge: Worker } {
+  const { log } = parts
+  return {
+    keys: startWorker({
+      name: 'identity keys',
+      log,
+      idleMs: keysReadEveryMs,
+      async pass() {
+        const made = await parts.keys.refresh()
+        if (made.length > 0) log.info({ algorithms: made }, 'signing keys were made')
+        return false
+      },
+    }),
+    outbox: startWorker({
+      name: 'identity outbox',
+      log,
+      idleMs: outboxReadEveryMs,
+      pass: () => deliverOutbox({ parts, notify, onRecipient }),
+    }),
+    purge: startWorker({ name: 'identity purge', log, idleMs: purgeEveryMs, pass: () => purge(parts) }),
+  }
+}
+
+/** One pass of the purge; true when more is likely left. */
+export async function purge({
+  store,
+  clock,
+  lifetimes,
+}: Pick<Parts, 'store' | 'clock' | 'lifetimes'>): Promise<boolean> {
+  const now = clock.now()
+  await store.signingKeys.purge(now)
+  const gone = await store.purge.purge(now, now - lifetimes.auditEvent * 1000, purgedAtOnce)
+  return gone >= purgedAtOnce
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { adminScopes, type GoneRecipient, type Recipient } from '../src/index.ts'
+import { clients, getTokens, TestBrowser, users, webSecret } from './journey.ts'
+import { answerOf, type Running, service, setup } from './setup.ts'
+
+let running: Running
+let token: string
+const recipients: (Recipient | GoneRecipient)[] = []
+const operator = { client_id: 'operator', client_secret: 'operator-secret-0123', scopes: Object.values(adminScopes) }
+
+before(async () => {
+  const internal = { ...service, client_id: 'internal', scopes: ['read:api-keys', 'read:revocations'] }
+  running = await setup({
+    declared: { clients: [...clients, service, internal, operator], users },
+    onRecipient: async (recipient) => {
+      recipients.push(recipient)
+    },
+  })
+  const { scopes: _, ...credentials } = operator
+  token = String((await running.post('/token', { grant_type: 'client_credentials', ...credentials })).body.access_token)
+})
+after(() => running.close())
+
+async function call(
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: object,
+  bearer = token,
+) {
+  const headers = { authorization: `Bearer ${bearer}` }
+  return answerOf(await running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) }))
+}
+
+const refreshWith = (refresh_token = '') =>
+  running.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
+
+test('a client is registered, changed and deleted; its secret is shown once', async () => {
+  const made = await call('POST', '/admin/v1/clients', { client_id: 'new', scopes: ['read:users'] })
+  assert.equal(made.status, 201)
+  const client_secret = String(made.body.client_secret)
+  assert.ok(!('client_secret' in (await call('GET', '/admin/v1/clients/new')).body))
+  const form = { grant_type: 'client_credentials', client_id: 'new' }
+  assert.equal((await running.post('/token', { ...form, client_secret })).status, 200)
+  const renewed = await call('POST', '/admin/v1/clients/new/secret')
+  assert.equal((await running.post('/token', { ...form, client_secret })).status, 401)
+  assert.equal(
+    (await running.post('/token', { ...form, client_secret: String(renewed.body.client_secret) })).status,
+    200,
+  )
+  const changed = await call('PATCH', '/admin/v1/clients/new', { scopes: [], plan: 'pro' })
+  assert.deepEqual([changed.body.scopes, changed.body.plan], [[], 'pro'])
+  assert.deepEqual(await running.identity.planOf('new'), { plan: 'pro' })
+  assert.equal((await call('POST', '/admin/v1/clients', { client_id: 'new' })).status, 409)
+  assert.equal((await call('POST', '/admin/v1/clients', { client_id: 'alice' })).status, 409)
+  assert.equal((await call('DELETE', '/admin/v1/clients/new')).status, 204)
+  assert.equal((await call('GET', '/admin/v1/clients/new')).status, 404)
+  const feed = await running.identity.revocations(undefined)
+  assert.ok(feed.revocations.some((one) => 'client' in one && one.client === 'new'))
+})
+
+test('redirect addresses that could be abused are refused at registration (checklist 1)', async () => {
+  for (const uri of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'http://app.example/callback',
+    'https://app.example/#fragment',
+    'https://user@app.example/',
+    'https://*.app.example/',
+    'https://app.example/a/../b',
+    'https://app.example/a%2Fb',
+    'callback',
+  ]) {
+    const refused = await call('POST', '/admin/v1/clients', { client_id: 'bad', redirect_uris: [uri] })
+    assert.equal(refused.status, 422, uri)
+  }
+})
+
+test('a public client gets no client credentials (checklist 9)', async () => {
+  const client = { client_id: 'bad', token_endpoint_auth_method: 'none', grant_types: ['client_credentials'] }
+  assert.equal((await call('POST', '/admin/v1/clients', client)).status, 422)
+})
+
+test('locking a user ends their tokens and sessions at once, and they stay out (checklist 8)', async () => {
+  const browser = new TestBrowser(running)
+  const tokens = await getTokens(running, { browser })
+  assert.equal((await call('PATCH', '/admin/v1/users/alice', { locked: true })).body.locked, true)
+  assert.equal((await refreshWith(tokens.refresh_token)).body.error, 'invalid_grant')
+  const asked = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })
+  assert.deepEqual(asked.body, { active: false })
+  const login = await browser.get('/account')
+  assert.match(login.text, /action="\/login"/)
+  assert.equal((await browser.signIn(login)).status, 401)
+  await call('PATCH', '/admin/v1/users/alice', { locked: false })
+  assert.match((await browser.signIn(login)).text, /Your account/)
+})
+
+test('a user is made, changed and deleted, and the notification service is told', async () => {
+  const made = await call('POST', '/admin/v1/users', { id: 'dora', email: 'dora@example.com' })
+  assert.equal(made.status, 201)
+  assert.ok(String(made.body.password).length >= 12)
+  assert.equal((await call('POST', '/admin/v1/users', { id: 'dora' })).status, 409)
+  assert.equal((await call('POST', '/admin/v1/users', { id: 'dora2', email: 'DORA@example.com' })).status, 409)
+  const changed = await call('PATCH', '/admin/v1/users/dora', { plan: 'pro', claims: { locale: 'fr' } })
+  assert.deepEqual([changed.body.plan, changed.body.email], ['pro', 'dora@example.com'])
+  assert.equal((await call('PUT', '/admin/v1/users/dora/password', { password: 'short' })).status, 400)
+  assert.equal((await call('PUT', '/admin/v1/users/dora/password', { password: 'long enough' })).status, 204)
+  assert.equal((await call('DELETE', '/admin/v1/users/dora')).status, 204)
+  assert.equal((await call('GET', '/admin/v1/users/dora')).status, 404)
+})
+
+test('consents and sessions are listed and ended', async () => {
+  const tokens = await getTokens(running)
+  const consents = await call('GET', '/admin/v1/users/alice/consents')
+  assert.equal((consents.body.items as { client_id: string }[])[0]?.client_id, 'web')
+  const sessions = (await call('GET', '/admin/v1/users/alice/sessions')).body.items as { id: string }[]
+  assert.equal((await call('DELETE', `/admin/v1/users/alice/sessions/${sessions[0]?.id}`)).status, 204)
+  assert.equal((await call('DELETE', '/admin/v1/users/alice/consents/web')).status, 204)
+  assert.equal((await refreshWith(tokens.refresh_token)).body.error, 'invalid_grant')
+})
+
+test('an API key is shown once, resolved while it lives, and removed', async () => {
+  const made = await call('POST', '/admin/v1/api-keys', {
+    owner: 'alice',
+    name: 'laptop',
+    scopes: ['write:notifications'],
+  })
+  const key = String(made.body.key)
+  assert.match(key, /^gk_/)
+  const resolved = { id: made.body.id, owner: 'alice', scopes: ['write:notifications'], plan: 'pro' }
+  assert.deepEqual(await running.identity.resolveApiKey(key), resolved)
+  const internal = { grant_type: 'client_credentials', client_id: 'internal', client_secret: service.client_secret }
+  const bearer = String((await running.post('/token', internal)).body.access_token)
+  assert.deepEqual((await call('POST', '/admin/v1/api-keys/resolve', { key }, bearer)).body, resolved)
+  assert.ok(!JSON.stringify((await call('GET', '/admin/v1/api-keys')).body).includes(key))
+  const { rows } = await running.database.query('SELECT * FROM identity.api_key')
+  assert.ok(!JSON.stringify(rows).includes(key), 'it is hashed at rest (checklist 32)')
+  assert.equal((await call('DELETE', `/admin/v1/api-keys/${made.body.id}`)).status, 204)
+  assert.equal(await running.identity.resolveApiKey(key), undefined)
+  assert.equal((await call('POST', '/admin/v1/api-keys', { owner: 'nobody', name: 'x' })).status, 422)
+})
+
+test('a rotated key signs at once, and what the old one signed stays valid until it is over', async () => {
+  const before = running.identity.keys().keys.length
+  const rotated = await call('POST', '/admin/v1/signing-keys/rotate', { alg: 'ES256' })
+  assert.equal(running.identity.keys().keys.length, before + 1)
+  assert.ok(running.identity.keys().keys.some((key) => key.kid === rotated.body.kid))
+  assert.equal((await call('GET', '/admin/v1/signing-keys')).status, 200)
+  const text = JSON.stringify((await call('GET', '/admin/v1/signing-keys')).body)
+  assert.ok(!text.includes('sealed') && !text.includes('"d"'))
+})
+
+test('the audit trail is queried, paged and exported', async () => {
+  const failed = new TestBrowser(running)
+  await failed.submit(await failed.get('/account'), { username: 'alice', password: 'wrong' })
+  const query = await call('GET', '/admin/v1/audit-events?type=login_failed&subject=alice')
+  const events = query.body.items as { type: string; subject: string; address: string }[]
+  assert.ok(
+    events.length >= 1 && events.every((one) => one.type === 'login_failed' && one.subject === 'alice' && one.address),
+  )
+  const first = await call('GET', '/admin/v1/audit-events?limit=2')
+  const second = await call('GET', `/admin/v1/audit-events?limit=2&after=${first.body.next}`)
+  assert.notDeepEqual(first.body.items, second.body.items)
+  const exported = await call('GET', '/admin/v1/audit-events/export')
+  const lines = exported.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.ok(lines.some((line) => line.type === 'key_rotated'))
+  assert.equal((await call('GET', '/admin/v1/audit-events?limit=5000')).status, 400)
+})
+
+test('management needs its own scopes, and a forged cursor finds nothing (checklist 27)', async () => {
+  const { client_id, client_secret } = service
+  const plain = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
+  const bearer = String(plain.body.access_token)
+  for (const path of ['clients', 'users', 'api-keys', 'signing-keys', 'audit-events']) {
+    assert.equal((await call('GET', `/admin/v1/${path}`, undefined, bearer)).status, 403, path)
+  }
+  const forged = await call('GET', `/admin/v1/clients?after=${encodeURIComponent("' OR 1=1 --")}`)
+  assert.equal(forged.status, 200)
+  assert.equal((await call('GET', "/admin/v1/audit-events?after=' OR 1=1")).status, 400)
+})
+
+test('the revocation feed is read by position and needs its scope', async () => {
+  const internal = { grant_type: 'client_credentials', client_id: 'internal', client_secret: service.client_secret }
+  const bearer = String((await running.post('/token', internal)).body.access_token)
+  const first = await call('GET', '/revocations', undefined, bearer)
+  assert.ok((first.body.revocations as unknown[]).length > 0)
+  const rest = await call('GET', `/revocations?after=${first.body.next}`, undefined, bearer)
+  assert.deepEqual(rest.body, { revocations: [], next: first.body.next })
+  assert.equal((await call('GET', '/revocations?after=x', undefined, bearer)).status, 400)
+  assert.equal((await call('GET', '/revocations')).status, 403)
+})
+
+test('the command line has the same management, and the notification service can be told everything again', async () => {
+  const { management } = running.identity
+  const made = await management.createClient({ client_id: 'cli', scopes: ['read:users'] })
+  assert.ok(made.client_secret)
+  assert.ok((await management.listClients('', 100)).some((client) => client.client_id === 'cli'))
+  await management.removeClient('cli')
+  assert.ok((await management.resyncRecipients()) >= 2)
+  await management.rotateKey('RS256')
+  assert.ok(recipients.some((one) => one.user_id === 'alice' && 'email' in one && one.email === 'alice@example.com'))
+})

@@ -1,5 +1,5 @@
 import { Breaker, type BreakerOptions } from './breaker.ts'
-import { Deadline, type Turn } from './deadline.ts'
+import { Deadline, type Outcomes, type Turn } from './deadline.ts'
 import { type Decision, decide, uncounted } from './decision.ts'
 import type { Identifier } from './key.ts'
 import type { MemoryStoreOptions } from './memory/store.ts'
@@ -24,6 +24,14 @@ interface Way {
   readonly breaker: Breaker
 }
 
+/** A check that waits for the store. */
+interface Asked {
+  readonly policy: Policy
+  readonly identifier: Identifier
+  readonly cost: number
+  readonly now: number
+}
+
 /**
  * Stands before a store that may be slow or gone. Slow: this process counts by itself. Repeatedly slow, or failing: the
  * policy's failure mode decides until a probe comes back. Nothing is queued to be repeated later; counts that were lost
@@ -34,6 +42,22 @@ export class Guard {
   readonly #mirror: Mirror
   readonly #ways: Readonly<Record<Patience, Way>>
   readonly #observer: Observer
+  readonly #outcomes: Outcomes<Asked, Taken, Decision> = {
+    answered: (asked, taken, turn) => this.#answered(asked, taken, turn),
+    failed: (asked, error, turn) => {
+      this.#observer.storeFailed?.(error)
+      this.#failed(asked, turn)
+      return this.#unavailable(asked.policy, asked.identifier, asked.cost, asked.now)
+    },
+    late: (asked, turn) => {
+      this.#observer.storeTimedOut?.()
+      this.#failed(asked, turn)
+      const { policy, identifier, cost, now } = asked
+      return policy.failureMode === 'closed'
+        ? this.#unavailable(policy, identifier, cost, now)
+        : this.#local(policy, identifier, cost, now)
+    },
+  }
 
   constructor(store: CounterStore, options: GuardOptions) {
     const { deadlineMs = 5, closedDeadlineMs = 250, breaker = {}, fallback = {}, observer = {} } = options
@@ -47,37 +71,27 @@ export class Guard {
     this.#observer = observer
   }
 
-  /** Takes at the store, or answers in its stead. `taken` hears the counts behind every counted decision. */
+  /** Takes at the store, or answers in its stead. */
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Decision | Promise<Decision> {
     const { deadline, breaker } = this.#wayOf(policy)
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#unavailable(policy, identifier, cost, now)
     const taken = this.store.take(policy, identifier, cost, now)
     if (!(taken instanceof Promise)) return decide(policy, taken, cost, 'store')
-    return deadline.race(
-      taken,
-      (value, turn) => this.#answered(policy, identifier, cost, value, turn),
-      (error, turn) => {
-        this.#observer.storeFailed?.(error)
-        this.#failed(breaker, now, turn)
-        return this.#unavailable(policy, identifier, cost, now)
-      },
-      (turn) => {
-        this.#observer.storeTimedOut?.()
-        this.#failed(breaker, now, turn)
-        return policy.failureMode === 'closed'
-          ? this.#unavailable(policy, identifier, cost, now)
-          : this.#local(policy, identifier, cost, now)
-      },
-    )
+    return deadline.race(taken, { policy, identifier, cost, now }, this.#outcomes)
   }
 
   /** Looks without taking; what this process remembers when the store is silent. */
   peek(policy: Policy, identifier: Identifier, now: number): Decision | Promise<Decision> {
-    const read = (): Decision =>
-      decide(policy, this.#mirror.memory.peek(policy, identifier, this.#time(now)), 1, 'local')
     const taken = this.store.peek(policy, identifier, now)
     if (!(taken instanceof Promise)) return decide(policy, taken, 1, 'store')
-    return this.#wayOf(policy).deadline.race(taken, (value) => decide(policy, value, 1, 'store'), read, read)
+    const read = (): Decision =>
+      decide(policy, this.#mirror.memory.peek(policy, identifier, this.#time(now)), 1, 'local')
+    const outcomes = {
+      answered: (_: null, value: Taken) => decide(policy, value, 1, 'store'),
+      failed: read,
+      late: read,
+    }
+    return this.#wayOf(policy).deadline.race(taken, null, outcomes)
   }
 
   /** Gives back; rejects when the store does, since an operator has to know. */
@@ -98,7 +112,7 @@ export class Guard {
     return this.#wayOf(policy).breaker.state
   }
 
-  #answered(policy: Policy, identifier: Identifier, cost: number, taken: Taken, turn: Turn): Decision {
+  #answered({ policy, identifier, cost }: Asked, taken: Taken, turn: Turn): Decision {
     if (!turn.answered) {
       turn.answered = true
       this.#wayOf(policy).breaker.succeeded()
@@ -114,9 +128,9 @@ export class Guard {
     return decide(policy, own, cost, 'local')
   }
 
-  #failed(breaker: Breaker, now: number, turn: Turn): void {
+  #failed({ policy, now }: Asked, turn: Turn): void {
     this.#mirror.suspectLoss()
-    breaker.failed(now, turn)
+    this.#wayOf(policy).breaker.failed(now, turn)
   }
 
   #unavailable(policy: Policy, identifier: Identifier, cost: number, now: number): Decision {
@@ -139,12 +153,14 @@ export class Guard {
   }
 
   #patiently<T>(answer: T | Promise<T>): Promise<T> {
-    const silent = (): never => {
-      throw new Error('the counter store did not answer in time')
-    }
-    const rethrow = (error: unknown): never => {
-      throw error
-    }
-    return this.#ways.patient.deadline.race<T, T>(Promise.resolve(answer), (value) => value, rethrow, silent)
+    return this.#ways.patient.deadline.race(Promise.resolve(answer), null, {
+      answered: (_, value) => value,
+      failed(_, error) {
+        throw error
+      },
+      late() {
+        throw new Error('the counter store did not answer in time')
+      },
+    })
   }
 }

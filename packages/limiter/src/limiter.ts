@@ -60,6 +60,7 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
     check(policy, identifier, { cost = 1, route = '' } = {}) {
       if (cost !== 1) checkCost(policy, cost)
       const decision = guardOf(policy).take(policy, identifier, cost, clock.now())
+      if (observer === undefined) return decision
       return decision instanceof Promise ? decision.then((value) => told(value, route)) : told(decision, route)
     },
     peek: (policy, identifier) => guardOf(policy).peek(policy, identifier, clock.now()),

@@ -8,7 +8,7 @@ end
 local function look(rule, key)
   if rule[1] == 1 then return count(key), count(key + 1), key + 2 end
   if rule[1] == 2 then return 0, count(key), key + 1 end
-  local held = redis.call('HMGET', KEYS[key], 'tokens', 'ts')
+  local held = call('HMGET', KEYS[key], 'tokens', 'ts')
   local tokens, ts = tonumber(held[1] or rule[2]), tonumber(held[2] or rule[4])
   return math.min(rule[2], tokens + math.max(0, rule[4] - ts) * rule[3]), math.max(rule[4], ts), key + 1
 end
@@ -23,16 +23,17 @@ end
 local function change(rule, name, a, b, cost)
   if rule[1] == 3 then
     a = math.min(rule[2], a - cost)
-    redis.call('HSET', name, 'tokens', string.format('%.17g', a), 'ts', string.format('%.0f', b))
-    redis.call('PEXPIRE', name, rule[5])
+    call('HSET', name, 'tokens', string.format('%.17g', a), 'ts', string.format('%.0f', b))
+    call('PEXPIRE', name, rule[5])
     return a, b
   end
-  if b == 0 then redis.call('SET', name, cost, 'PX', rule[5]) else redis.call('INCRBY', name, cost) end
+  if b == 0 then call('SET', name, cost, 'PX', rule[5]) else call('INCRBY', name, cost) end
   written[name] = b + cost
   return a, b + cost
 end
 
 local function tell(rule, a, b)
-  answer[#answer + 1] = rule[1] == 3 and string.format('%.17g', a) or a
-  answer[#answer + 1] = b
+  answer[told + 1] = rule[1] == 3 and string.format('%.17g', a) or a
+  answer[told + 2] = b
+  told = told + 2
 end

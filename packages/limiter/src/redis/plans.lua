@@ -1,9 +1,11 @@
 -- First part of every script: reads the plans and all counters at once.
 -- KEYS    per call and rule: sliding window: previous, current; fixed window: current; token bucket: its hash
 -- ARGV    number of plans; per plan: number of rules, per rule: algorithm (1 sliding, 2 fixed, 3 bucket), limit,
---         window ms (bucket: tokens per ms), elapsed ms (bucket: now), expiry ms, 1 in shadow; then the calls
+--         window ms (bucket: tokens per ms), elapsed ms (bucket: now), expiry ms, 1 in shadow; then runs of like calls:
+--         plan, how many, and what the script says
 -- answer  server time (seconds, microseconds), then what the script adds
-local answer, plans, at = redis.call('TIME'), {}, 2
+local KEYS, ARGV, call, tonumber = KEYS, ARGV, redis.call, tonumber
+local answer, told, plans, at = call('TIME'), 2, {}, 2
 for p = 1, tonumber(ARGV[1]) do
   local rules = {}
   for r = 1, tonumber(ARGV[at]) do
@@ -13,4 +15,4 @@ for p = 1, tonumber(ARGV[1]) do
   end
   plans[p], at = rules, at + 1
 end
-local read, written = redis.call('MGET', unpack(KEYS)), {}
+local read, written = call('MGET', unpack(KEYS)), {}

@@ -13,11 +13,18 @@ interface MomentPlan {
   readonly suffixes: readonly (readonly string[])[]
 }
 
+/** Calls in a row that differ in nothing but their keys. */
+interface Run {
+  readonly plan: MomentPlan
+  calls: number
+  readonly rest: readonly string[]
+}
+
 /** Collects KEYS and ARGV for one script call that carries many calls of ours. */
 export class ScriptRequest {
   readonly keys: string[] = []
   readonly #head: string[] = []
-  readonly #calls: string[] = []
+  readonly #runs: Run[] = []
   readonly #plans: MomentPlan[] = []
   readonly #tag: KeyTag
 
@@ -26,15 +33,17 @@ export class ScriptRequest {
   }
 
   get args(): string[] {
-    return [String(this.#plans.length), ...this.#head, ...this.#calls]
+    const runs = this.#runs.flatMap(({ plan, calls, rest }) => [plan.number, String(calls), ...rest])
+    return [String(this.#plans.length), ...this.#head, ...runs]
   }
 
-  /** Adds one call: the keys of its counters, the number of its plan and `rest`. */
+  /** Adds one call: the keys of its counters, the number of its plan and `rest`. Like calls in a row are one run. */
   push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): void {
     const plan = this.#planAt(policy, now)
     pushKeys(this.keys, plan, identifier, this.#tag)
-    this.#calls.push(plan.number)
-    for (const argument of rest) this.#calls.push(argument)
+    const run = this.#runs.at(-1)
+    if (run !== undefined && run.plan === plan && sameTexts(run.rest, rest)) run.calls++
+    else this.#runs.push({ plan, calls: 1, rest })
   }
 
   #planAt(policy: Policy, now: number): MomentPlan {
@@ -69,6 +78,10 @@ function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag:
     }
     for (const suffix of plan.suffixes[i] ?? []) keys.push(base + suffix)
   })
+}
+
+function sameTexts(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((text, i) => text === others[i])
 }
 
 function suffixesOf(rule: CountedRule, now: number): string[] {

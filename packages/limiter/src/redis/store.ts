@@ -42,6 +42,7 @@ class RedisStore implements CounterStore {
   readonly #adds: Batch
   readonly #raises: Batch
   #scheduled = false
+  #lastKind = ''
   readonly #onForgotten = (): void => {
     this.generation++
   }
@@ -93,7 +94,8 @@ class RedisStore implements CounterStore {
 
   /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
   #call(batch: Batch, policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
-    checkKind(identifier.kind)
+    if (identifier.kind !== this.#lastKind) checkKind(identifier.kind)
+    this.#lastKind = identifier.kind
     encodeId(identifier.id)
     return batch.call(policy, identifier, this.time(now), rest)
   }

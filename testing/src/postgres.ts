@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { freePort, requireProgram, type Server, startServer, temporaryFolder } from './server.ts'
 
 export interface PostgresOptions {
@@ -20,7 +21,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
   const args = ['-D', data, '-U', 'gatehouse', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
   execFileSync(initdb, args, { stdio: 'pipe', cwd: folder, ...owner })
   const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=200', ...(options.settings ?? [])]
-  return startServer({
+  const server = await startServer({
     program: requireProgram('postgresql', 'postgres'),
     args: ['-D', data, '-p', String(port), '-k', folder, ...settings.flatMap((setting) => ['-c', setting])],
     port,
@@ -28,7 +29,26 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
     url: `postgres://gatehouse@127.0.0.1:${port}/postgres`,
     ...owner,
   })
+  await answering(server.url)
+  return server
 }
+
+/** It accepts connections before it answers queries. */
+async function answering(url: string): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const client = new pg.Client({ connectionString: url })
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('PostgreSQL started and does not answer')
+}
+
+const mostTries = 200
 
 /** PostgreSQL refuses to run as root; Debian's package brings the user `postgres`, and `nobody` is everywhere. */
 function unprivileged(): { uid: number; gid: number } | undefined {

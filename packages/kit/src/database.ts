@@ -23,7 +23,10 @@ export interface Queryable {
 
 declare const open: unique symbol
 
-/** The one handle that may be used inside {@link Database.transaction}. A {@link Database} is not one. */
+/**
+ * The one handle that may be used inside {@link Database.transaction}. A {@link Database} is not one. Queries that are
+ * asked for together (`Promise.all`) travel together and run in order: one round trip for all of them.
+ */
 export interface Transaction extends Queryable {
   readonly [open]: true
 }
@@ -93,8 +96,10 @@ async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Pr
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query('BEGIN')
+    const begun = client.query('BEGIN')
+    begun.catch(() => {})
     const result = await inTransaction.run(true, () => work(transactionOn(client)))
+    await begun
     await client.query('COMMIT')
     return result
   } catch (error) {

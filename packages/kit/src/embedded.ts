@@ -25,7 +25,7 @@ export async function openEmbedded(directory: string): Promise<Database> {
 
 /** A database over a PGlite that the caller made; closing the one closes the other. */
 export async function embeddedOver(engine: PGlite, unlock: () => void = () => {}): Promise<Database> {
-  const pool = new pg.Pool({ ...createPgConfig(engine), max: 1, types: typeParsers })
+  const pool = new pg.Pool({ ...createPgConfig(engine), max: 1, pipeline: true, types: typeParsers })
   return databaseOver(pool, 'embedded', async () => {
     await engine.close()
     unlock()

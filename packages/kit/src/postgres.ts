@@ -19,6 +19,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     connectionString: options.url.reveal(),
     max: options.connections ?? 10,
     connectionTimeoutMillis: 5_000,
+    pipeline: true,
     types: typeParsers,
     application_name: 'gatehouse',
   })

@@ -22,6 +22,10 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** A batch of so many says that more is coming: the next one waits a moment for company. */
+const busyBatch = 8
+const gatherMs = 2
+
 /**
  * Gathers what is asked for at the same time into batches: an item that finds a free lane goes at once, those that come
  * while every lane is busy go together. A batch that fails by the fault of what is in it is halved until only the
@@ -33,18 +37,26 @@ export function createGatherer<Item, Result>(
 ): Gatherer<Item, Result> {
   const waiting: Array<Waiting<Item, Result>> = []
   const running = new Set<Promise<void>>()
-  let started = false
+  let scheduled = false
+  let busy = false
 
   const start = () => {
-    started = false
+    scheduled = false
     while (waiting.length > 0 && running.size < options.lanes) {
       const batch = waiting.splice(0, options.most)
+      busy = batch.length >= busyBatch
       const done: Promise<void> = settle(batch, work).then(() => {
         running.delete(done)
-        start()
+        if (waiting.length > 0) schedule()
       })
       running.add(done)
     }
+  }
+  const schedule = () => {
+    if (scheduled) return
+    scheduled = true
+    if (busy && waiting.length < options.most) setTimeout(start, gatherMs)
+    else setImmediate(start)
   }
 
   return {
@@ -57,9 +69,7 @@ export function createGatherer<Item, Result>(
         )
       return new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject })
-        if (started) return
-        started = true
-        setImmediate(start)
+        schedule()
       })
     },
     async idle() {

@@ -2,6 +2,7 @@ import { Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
 import type { Channel } from './channel.ts'
 import { listNames } from './names.ts'
 import type { Content, Data } from './notification.ts'
+import { type PlainTemplate, plainTemplate } from './plain-template.ts'
 
 /** One published text: what a channel says in a locale. `html` is for email, beside its text. */
 export interface TemplateText {
@@ -74,22 +75,18 @@ function engineFor(escapes: boolean, locale: string): Liquid {
 
 /** Parses a text of a template. Throws {@link TemplateError} saying which part is wrong and how. */
 export function compileTemplate(text: TemplateText): Compiled {
-  const plain = engineFor(false, text.locale)
-  const subject = parsePart(plain, 'subject', text.subject)
-  const body = parsePart(plain, 'body', text.body)
-  const rich = engineFor(true, text.locale)
-  const html = parsePart(rich, 'html', text.html)
-  const variables = [
-    ...new Set([...variablesOf(plain, subject), ...variablesOf(plain, body), ...variablesOf(rich, html)]),
-  ]
+  const subject = parsePart('subject', text.subject, text.locale)
+  const body = parsePart('body', text.body, text.locale)
+  const html = parsePart('html', text.html, text.locale)
+  const variables = [...new Set([subject, body, html].flatMap(variablesOf))]
   return {
     text,
     variables,
     render(data) {
-      const written = html && renderPart(rich, 'html', html, data)
+      const written = html && renderPart(html, data)
       const content: Content = {
-        ...(subject ? { subject: oneLine(renderPart(plain, 'subject', subject, data)) } : {}),
-        body: withoutControls(body ? renderPart(plain, 'body', body, data) : ''),
+        ...(subject ? { subject: oneLine(renderPart(subject, data)) } : {}),
+        body: withoutControls(body ? renderPart(body, data) : ''),
         ...(written === undefined ? {} : { html: safeLinks(written) }),
         locale: text.locale,
       }
@@ -98,34 +95,43 @@ export function compileTemplate(text: TemplateText): Compiled {
   }
 }
 
-function parsePart(liquid: Liquid, part: string, source: string | undefined): Parsed[] | undefined {
+/** A parsed part of a text: its subject, body or HTML. */
+interface Part {
+  readonly name: string
+  readonly liquid: Liquid
+  readonly parsed: Parsed[]
+  readonly plain: PlainTemplate | undefined
+}
+
+function parsePart(name: string, source: string | undefined, locale: string): Part | undefined {
   if (source === undefined) return undefined
+  const escapes = name === 'html'
+  const liquid = engineFor(escapes, locale)
   if (Buffer.byteLength(source) > templateLimits.sourceBytes)
-    throw new TemplateError(`the ${part} is longer than ${templateLimits.sourceBytes} bytes`)
+    throw new TemplateError(`the ${name} is longer than ${templateLimits.sourceBytes} bytes`)
   try {
-    return liquid.parse(source)
+    return { name, liquid, parsed: liquid.parse(source), plain: plainTemplate(source, escapes) }
   } catch (error) {
-    throw new TemplateError(`the ${part} does not parse: ${firstLine(error)}`, { cause: error })
+    throw new TemplateError(`the ${name} does not parse: ${firstLine(error)}`, { cause: error })
   }
 }
 
-function renderPart(liquid: Liquid, part: string, parsed: Parsed[], data: Data): string {
+function renderPart(part: Part, data: Data): string {
   let output: string
   try {
-    output = String(liquid.renderSync(parsed, data))
+    output = part.plain?.(data) ?? String(part.liquid.renderSync(part.parsed, data))
   } catch (error) {
-    throw new TemplateError(`the ${part} does not render: ${firstLine(error)}`, { cause: error })
+    throw new TemplateError(`the ${part.name} does not render: ${firstLine(error)}`, { cause: error })
   }
   if (output.length > templateLimits.outputBytes)
-    throw new TemplateError(`the ${part} renders to more than ${templateLimits.outputBytes} bytes`)
+    throw new TemplateError(`the ${part.name} renders to more than ${templateLimits.outputBytes} bytes`)
   return output
 }
 
-function variablesOf(liquid: Liquid, parsed: Parsed[] | undefined): string[] {
-  if (!parsed) return []
-  return liquid
-    .globalVariableSegmentsSync(parsed)
-    .map((segments) => segments.filter((segment) => typeof segment === 'string').join('.'))
+function variablesOf(part: Part | undefined): string[] {
+  if (!part) return []
+  const segments = part.liquid.globalVariableSegmentsSync(part.parsed)
+  return segments.map((path) => path.filter((segment) => typeof segment === 'string').join('.'))
 }
 
 function has(data: Data, path: string): boolean {

@@ -51,19 +51,30 @@ const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets } = options.intake
   const gatherers = new Map<number, Gatherer<IncomingEvent, AcceptResult>>()
-  const gathererOf = (bucket: number) => {
+  const gathererOf = (userId: string) => {
+    const bucket = bucketOfUser(userId, buckets)
+    const lane = bucket * lanes + laneOf(userId)
     const known =
-      gatherers.get(bucket) ??
-      createGatherer((events) => acceptBatch(options, bucket, events), { most: 200, lanes: 2, mostWaiting: 20_000 })
-    gatherers.set(bucket, known)
+      gatherers.get(lane) ??
+      createGatherer((events) => acceptBatch(options, bucket, events), { most: 250, lanes: 1, mostWaiting: 10_000 })
+    gatherers.set(lane, known)
     return known
   }
   return {
-    one: (event) => gathererOf(bucketOfUser(event.request.user_id, buckets)).do(event),
+    one: (event) => gathererOf(event.request.user_id).do(event),
     async idle() {
       await Promise.all([...gatherers.values()].map((gatherer) => gatherer.idle()))
     },
   }
+}
+
+/** Batches of a bucket under way at once. A user is always in the same lane, so that lanes never wait for one another. */
+const lanes = 2
+
+function laneOf(userId: string): number {
+  let sum = 0
+  for (let index = 0; index < userId.length; index++) sum = (sum * 31 + userId.charCodeAt(index)) | 0
+  return Math.abs(sum) % lanes
 }
 
 async function acceptBatch(

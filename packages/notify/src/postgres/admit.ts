@@ -13,13 +13,14 @@ import {
 import type { Channel } from '../channel.ts'
 import { newId } from '../ids.ts'
 import { settle } from './settle.ts'
-import { columns, timestamp } from './words.ts'
+import { columns, planAfresh, timestamp } from './words.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /**
  * Admission, one transaction: first every user concerned is locked (their cap row, in order of user_id), then, on a
  * fresh snapshot, the log is read, the batch is decided, and everything it comes to is written, one statement a table.
- * Whoever writes a user's log holds that lock, so nothing can slip between the reading and the writing.
+ * Whoever writes a user's log holds that lock, so nothing can slip between the reading and the writing. The statements
+ * of a step travel together and run in order, each on a snapshot of its own.
  */
 export async function admit(
   database: Database,
@@ -29,20 +30,25 @@ export async function admit(
   now: number,
 ): Promise<Array<readonly Decided[] | undefined>> {
   return database.transaction(async (tx) => {
-    const counters = await lockUsers(tx, bucket, usersOf(units))
-    const held = await settle(tx, bucket, units)
-    const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
-    const logged = await readLog(tx, bucket, notifications)
+    const [, counters, held, logged] = await Promise.all([
+      planAfresh(tx),
+      lockUsers(tx, bucket, usersOf(units)),
+      settle(tx, bucket, units),
+      readLog(
+        tx,
+        bucket,
+        units.flatMap(({ notifications }) => notifications),
+      ),
+    ])
     const before = new Map(counters)
+    const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
     const decided = decide(notifications, { counters, logged }, rules, now)
-    await writeAdmitted(tx, bucket, decided, now)
-    await writeCounters(tx, bucket, counters, before)
-    await writeNotes(
-      tx,
-      bucket,
-      units.flatMap((unit, index) => (held[index] ? (unit.notes ?? []) : [])),
-      now,
-    )
+    const notes = units.flatMap((unit, index) => (held[index] ? (unit.notes ?? []) : []))
+    await Promise.all([
+      writeAdmitted(tx, bucket, decided, now),
+      writeCounters(tx, bucket, counters, before),
+      writeNotes(tx, bucket, notes, now),
+    ])
     let next = 0
     return units.map((unit, index) => {
       if (!held[index]) return undefined
@@ -90,10 +96,12 @@ async function readLog(
   if (asked.length === 0) return new Map()
   const { rows } = await tx.query<LogRow>({
     name: 'notify_read_log',
-    text: `SELECT l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery
+    text: `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
              FROM unnest($2::text[], $3::text[], $4::text[]) AS a (user_id, dedup_key, channel)
-             JOIN notify.log l ON l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key
-                              AND l.channel = a.channel`,
+            CROSS JOIN LATERAL (
+              SELECT l.notification_id, l.has_delivery FROM notify.log l
+               WHERE l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
+               LIMIT 1) AS found`,
     values: [
       bucket,
       ...columns(
@@ -143,9 +151,10 @@ async function writeCounters(
   if (changed.length === 0) return
   await tx.query({
     name: 'notify_write_counters',
-    text: `UPDATE notify.cap c SET counters = n.counters::jsonb
-             FROM unnest($2::text[], $3::text[]) AS n (user_id, counters)
-            WHERE c.bucket = $1 AND c.user_id = n.user_id`,
+    text: `INSERT INTO notify.cap (bucket, user_id, counters)
+           SELECT $1, n.user_id, n.counters::jsonb
+             FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS n (user_id, counters, place) ORDER BY n.place
+           ON CONFLICT (bucket, user_id) DO UPDATE SET counters = excluded.counters`,
     values: [bucket, changed.map(([user]) => user), changed.map(([, mine]) => JSON.stringify(mine))],
   })
 }

@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Message } from '../notification.ts'
 import type { ClaimedDelivery } from '../store.ts'
-import { timestamp } from './words.ts'
+import { planAfresh, timestamp } from './words.ts'
 
 /**
  * The one claim. The loose scan finds which lanes and event types have work; each then gives its due rows in order, so
@@ -54,10 +54,13 @@ export async function claim(
   leaseMs: number,
   now: number,
 ): Promise<ClaimedDelivery[]> {
-  const { rows } = await database.query<ClaimedRow>({
-    name: 'notify_claim',
-    text: claimSql,
-    values: [bucket, channel, limit, leaseMs, timestamp(now)],
+  const { rows } = await database.transaction(async (tx) => {
+    const values = [bucket, channel, limit, leaseMs, timestamp(now)]
+    const [, claimed] = await Promise.all([
+      planAfresh(tx),
+      tx.query<ClaimedRow>({ name: 'notify_claim', text: claimSql, values }),
+    ])
+    return claimed
   })
   return rows.map((row) => ({
     bucket,

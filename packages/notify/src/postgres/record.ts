@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { columns, timestamp } from './words.ts'
+import { columns, planAfresh, timestamp } from './words.ts'
 
 export interface RecordOptions {
   /** Whether state changes go to the outbox of the event stream. */
@@ -21,23 +21,17 @@ export async function record(
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   return database.transaction(async (tx) => {
-    const ended = await endWork(
-      tx,
-      bucket,
-      sorted.filter(({ next }) => next.kind !== 'again'),
-    )
-    const again = await putBack(
-      tx,
-      bucket,
-      sorted.filter(({ next }) => next.kind === 'again'),
-    )
-    const held = sorted.filter(({ claimed }) => ended.has(claimed.deliveryId) || again.has(claimed.deliveryId))
+    const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
+    const [, ...kept] = await Promise.all([planAfresh(tx), endWork(tx, bucket, ending), putBack(tx, bucket, again)])
+    const held = sorted.filter(({ claimed }) => kept.some((ids) => ids.has(claimed.deliveryId)))
     const sent = await acknowledge(tx, bucket, held)
-    await tell(tx, bucket, held, sent)
-    await buryDeliveries(tx, bucket, held)
-    await buryTokens(tx, bucket, held)
+    await Promise.all([
+      tell(tx, bucket, held, sent),
+      buryDeliveries(tx, bucket, held),
+      buryTokens(tx, bucket, held),
+      options.streaming ? stream(tx, bucket, held, sent) : undefined,
+    ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
-    if (options.streaming) await stream(tx, bucket, held, sent)
     return records.length - held.length
   })
 }

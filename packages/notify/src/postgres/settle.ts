@@ -16,16 +16,24 @@ const taking: Readonly<Record<Settled['kind'], string>> = {
  * thing first, or it was cancelled.
  */
 export async function settle(tx: Transaction, bucket: number, units: readonly AdmissionUnit[]): Promise<boolean[]> {
-  const taken = new Set<string>()
-  for (const kind of Object.keys(taking) as Array<Settled['kind']>) {
-    const ids = units.flatMap(({ settles }) => (settles?.kind === kind ? [settles.id] : [])).sort()
-    if (ids.length === 0) continue
-    const { rows } = await tx.query<{ id: string }>({
-      name: `notify_settle_${kind}`,
-      text: taking[kind],
-      values: [bucket, ids],
-    })
-    for (const { id } of rows) taken.add(id)
-  }
+  const kinds = Object.keys(taking) as Array<Settled['kind']>
+  const answers = await Promise.all(kinds.map((kind) => take(tx, bucket, kind, units)))
+  const taken = new Set(answers.flat())
   return units.map(({ settles }) => settles === undefined || taken.delete(settles.id))
+}
+
+async function take(
+  tx: Transaction,
+  bucket: number,
+  kind: Settled['kind'],
+  units: readonly AdmissionUnit[],
+): Promise<string[]> {
+  const ids = units.flatMap(({ settles }) => (settles?.kind === kind ? [settles.id] : [])).sort()
+  if (ids.length === 0) return []
+  const { rows } = await tx.query<{ id: string }>({
+    name: `notify_settle_${kind}`,
+    text: taking[kind],
+    values: [bucket, ids],
+  })
+  return rows.map(({ id }) => id)
 }

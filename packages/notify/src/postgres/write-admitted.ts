@@ -22,14 +22,16 @@ export async function writeAdmitted(
   const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
     own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
   )
-  await writeNotifications(tx, bucket, decided)
-  await writeLog(tx, bucket, deliveries, now)
-  await writeDeliveries(tx, bucket, deliveries)
-  await writeWork(tx, bucket, deliveries, now)
-  await writeDeferrals(tx, bucket, decided)
-  await joinWindows(tx, bucket, decided, now)
-  await writeDeadLetters(tx, bucket, deliveries, now)
-  await writeEnds(tx, bucket, decided, now)
+  await Promise.all([
+    writeNotifications(tx, bucket, decided),
+    writeLog(tx, bucket, deliveries, now),
+    writeDeliveries(tx, bucket, deliveries),
+    writeWork(tx, bucket, deliveries, now),
+    writeDeferrals(tx, bucket, decided),
+    joinWindows(tx, bucket, decided, now),
+    writeDeadLetters(tx, bucket, deliveries, now),
+    writeEnds(tx, bucket, decided, now),
+  ])
 }
 
 async function writeNotifications(tx: Transaction, bucket: number, decided: readonly Decided[]): Promise<void> {

@@ -1,0 +1,53 @@
+import { createMetrics, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
+import { type Channel, createNotify, type Notify, type Provider } from '@gatehouse/notify'
+import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
+
+export interface ServiceOptions {
+  readonly url: string
+  /** How many users `user-0` … can be reached by email. */
+  readonly users: number
+  readonly providers: Partial<Record<Channel, readonly Provider[]>>
+  readonly work: boolean
+}
+
+/** The notification service on PostgreSQL with one event type, its template, and users. */
+export async function service({ url, users, providers, work }: ServiceOptions): Promise<Notify> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 10 })
+  await migrateNotify(database)
+  await database.query(
+    `INSERT INTO notify.recipient (bucket, user_id, email, locale, updated_at)
+     SELECT 0, 'user-' || n, 'user-' || n || '@example.com', 'en', now() FROM generate_series(0, $1::int - 1) AS n
+     ON CONFLICT DO NOTHING`,
+    [users],
+  )
+  const notify = await createNotify({
+    store: postgresNotifyStore(database),
+    providers,
+    work,
+    declared: {
+      templates: [
+        {
+          templateId: 'order.shipped',
+          channel: 'email',
+          locale: 'en',
+          subject: 'Your order {{ order_id }} is on its way',
+          body: 'Hello,\n\n{{ item }} left our house today. Follow it here:\n{{ tracking_url }}\n',
+        },
+      ],
+      eventTypes: [{ event: 'order.shipped', channels: ['email'] }],
+    },
+    authenticate: () => ({ subject: 'bench', scopes: new Set(['write:notifications']), kind: 'client' }),
+    options: { caps: { total: 1_000, channels: {}, priorities: {} } },
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+  })
+  const stop = notify.stop
+  return {
+    ...notify,
+    async stop() {
+      await stop()
+      await database.close()
+    },
+  }
+}

@@ -1,3 +1,4 @@
+import type { Identity } from '@gatehouse/identity'
 import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
 import { registerApiDocs } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
@@ -45,19 +46,22 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   held.push(() => counters.close())
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
   const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
-  const entrance = await composeEntrance(parts, http, counters, () => identity)
+  const built: { identity?: Identity } = {}
+  const entrance = await composeEntrance(parts, http, counters, () => built.identity)
   await registerApiDocs(http, { title: 'Gatehouse', version, baseUrl, authUrl })
-  const identity = database && services.has('identity') ? await composeIdentity(parts, database, entrance) : undefined
-  const notify = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
-  if (identity) await http.register(identity.plugin)
-  if (notify) await http.register(notify.plugin)
+  const composed = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
+  if (database && services.has('identity')) {
+    built.identity = await composeIdentity(parts, database, entrance, composed?.notify)
+    await http.register(built.identity.plugin)
+  }
+  if (composed) await http.register(composed.notify.plugin)
   registerHealth(
     http,
     [
       ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
       ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
       ...entrance.engines,
-      ...(notify?.engines ?? []),
+      ...(composed?.engines ?? []),
     ],
     metrics,
   )
@@ -69,8 +73,8 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
       database:
         database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
       counters: settings.redisUrl ? 'Redis (REDIS_URL)' : 'in memory',
-      mailbox: notify?.mailbox ?? false,
-      seeded: seededLines(identity?.seeded ?? []),
+      mailbox: composed?.mailbox ?? false,
+      seeded: seededLines(built.identity?.seeded ?? []),
     },
   }
 }

@@ -83,6 +83,7 @@ function declarationOf(serviceClient: { id: string; secret: Secret }): ClientDec
     grant_types: ['client_credentials'],
     scopes: [...serviceScopes],
     may_introspect: true,
+    plan: 'unlimited',
   }
 }
 

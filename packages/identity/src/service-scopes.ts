@@ -4,5 +4,5 @@ export const serviceScopes = [
   'read:revocations',
   'read:api-keys',
   'write:notifications',
-  'write:recipients',
+  'admin:notifications',
 ] as const

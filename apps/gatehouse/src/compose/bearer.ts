@@ -3,24 +3,21 @@ import {
   createBearer,
   createRevocations,
   type Jwk,
+  type ReadRevocations,
   type Revocations,
   revocationsOverHttp,
   type ServiceToken,
   serviceToken,
 } from '@gatehouse/bearer'
 import { observeBearer } from '@gatehouse/gateway'
+import type { Identity } from '@gatehouse/identity'
 import type { Clock, Log, Registry } from '@gatehouse/kit'
 import type { Settings } from '../config.ts'
-
-/** What the bearer check needs of an identity that runs in this process. */
-export interface LocalIssuer {
-  keys(): { readonly keys: readonly object[] }
-}
 
 export interface BearerParts {
   readonly settings: Settings
   /** Undefined where identity runs elsewhere. */
-  readonly issuer: (() => LocalIssuer) | undefined
+  readonly issuer: (() => Identity | undefined) | undefined
   readonly token: ServiceToken | undefined
   readonly clock: Clock
   readonly log: Log
@@ -34,16 +31,10 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
 } {
   const identityUrl = settings.identityUrl ?? settings.authUrl
   const observer = observeBearer(metrics, log)
-  const revocations =
-    !issuer && token
-      ? createRevocations({
-          read: revocationsOverHttp({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true }),
-          clock,
-          observer,
-        })
-      : undefined
+  const read = revocationReader({ identityUrl, issuer, token })
+  const revocations = read && createRevocations({ read, clock, observer })
   const keys = issuer
-    ? { keys: () => issuer().keys().keys as Jwk[] }
+    ? { keys: () => [...(issuer()?.keys().keys ?? [])] as Jwk[] }
     : { jwksUri: `${identityUrl}/.well-known/jwks.json`, allowInsecureHttp: true }
   const bearer = createBearer({
     issuer: settings.authUrl,
@@ -54,6 +45,16 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
     ...(revocations ? { revocations } : {}),
   })
   return { bearer, revocations }
+}
+
+interface FeedParts extends Pick<BearerParts, 'issuer' | 'token'> {
+  readonly identityUrl: string
+}
+
+/** Where revocations are read: in this process, or with a service token where identity runs. */
+function revocationReader({ identityUrl, issuer, token }: FeedParts): ReadRevocations | undefined {
+  if (issuer) return async (after) => issuer()?.revocations(after)
+  return token && revocationsOverHttp({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true })
 }
 
 /** The tokens by which this process calls the others; undefined without a service client. */

@@ -1,5 +1,13 @@
-import { type Authenticate, authenticateWith, createGateway, identityOverHttp } from '@gatehouse/gateway'
-import type { Identity } from '@gatehouse/identity'
+import {
+  type Authenticate,
+  authenticateWith,
+  createGateway,
+  forwardedAddresses,
+  identityOverHttp,
+  type Limit,
+  observeLimiter,
+} from '@gatehouse/gateway'
+import { guardPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type Secret, StartError } from '@gatehouse/kit'
 import { createLimiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
@@ -14,6 +22,8 @@ const realm = 'gatehouse'
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
 export interface Entrance {
   readonly authenticate: Authenticate
+  /** Counts what a route's own limit can't see, such as tries to sign in. */
+  readonly limit: Limit
   readonly engines: readonly Engine[]
 }
 
@@ -28,7 +38,7 @@ export async function composeEntrance(
   const { settings, file } = config
   const { services } = settings
   const local = services.has('identity')
-  const issuer = local ? () => identityHere() ?? { keys: () => ({ keys: [] }) } : undefined
+  const issuer = local ? identityHere : undefined
   const { bearer, revocations } = composeBearer({ settings, issuer, token, clock, log, metrics })
   if (revocations) {
     const stopFollowing = revocations.start()
@@ -36,11 +46,9 @@ export async function composeEntrance(
   }
   if (!local) void bearer.prefetch()
   const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
-  if (!services.has('gateway')) return { authenticate: authenticateWith(bearer, realm), engines }
-
   const remote = remoteServices(parts)
   const gateway = createGateway({
-    limiter: createLimiter({ store: counters.store, clock }),
+    limiter: createLimiter({ store: counters.store, clock, observer: observeLimiter(metrics, log) }),
     bearer,
     ...subjectLookup(parts, identityHere),
     routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
@@ -53,12 +61,18 @@ export async function composeEntrance(
     metrics,
     log,
     clock,
+    guards: guardPolicies,
     ...(file.tiers ? { tiers: file.tiers } : {}),
     ...(file.policies ? { policies: file.policies } : {}),
   })
-  await http.register(gateway.plugin)
+  const { limit } = gateway
   held.push(() => gateway.stop())
-  return { authenticate: gateway.authenticate, engines }
+  if (services.has('gateway')) {
+    await http.register(gateway.plugin)
+    return { authenticate: gateway.authenticate, limit, engines }
+  }
+  await http.register(forwardedAddresses(file.trusted_proxies ?? []))
+  return { authenticate: authenticateWith(bearer, realm), limit, engines }
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */
@@ -91,7 +105,12 @@ function declaredUpstreams({ config }: Parts) {
 /** Where plans and API keys are looked up: here, or in the process that runs identity. */
 function subjectLookup({ config, token, held }: Parts, identityHere: () => Identity | undefined) {
   const { services, identityUrl } = config.settings
-  if (services.has('identity')) return { planOf: async (subject: string) => identityHere()?.planOf(subject) }
+  if (services.has('identity')) {
+    return {
+      planOf: async (subject: string) => identityHere()?.planOf(subject),
+      resolveApiKey: async (key: string) => identityHere()?.resolveApiKey(key),
+    }
+  }
   if (!identityUrl || !token) return { planOf: async () => undefined }
   const elsewhere = identityOverHttp(identityUrl, token)
   held.push(() => elsewhere.close())

@@ -13,14 +13,16 @@ import {
   readTemplates,
   smtpProvider,
 } from '@gatehouse/notify'
+import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { isOff } from '../config.ts'
 import type { Engine } from '../health.ts'
 import type { Entrance } from './entrance.ts'
+import { identityEventTypes } from './identity-mail.ts'
 import type { Parts } from './parts.ts'
 
 export interface ComposedNotify {
-  readonly plugin: Notify['plugin']
+  readonly notify: Notify
   readonly engines: readonly Engine[]
   /** Whether /dev/mailbox is there. */
   readonly mailbox: boolean
@@ -31,22 +33,40 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const { settings, file, folder } = parts.config
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
-  const store = postgresNotifyStore(database, { buckets })
+  const topic = settings.natsUrl && (await natsTopic({ url: settings.natsUrl.reveal(), log: parts.log }))
+  const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
   const mailbox = database.engine === 'embedded'
+  const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const notify = await createNotify({
     store,
     providers: providers(parts, store, mailbox),
-    declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
+    declared: {
+      eventTypes: besides(identityEventTypes, file.event_types ?? [], ({ event }) => event),
+      templates: besides(ownTemplates, templates, ({ templateId }) => templateId),
+      recipients: file.recipients ?? [],
+    },
     authenticate: entrance.authenticate,
     options: options(file.notify),
     devMailbox: mailbox,
+    ...(topic ? { topic } : {}),
     clock: parts.clock,
     log: parts.log,
     metrics: parts.metrics,
   })
   parts.held.push(() => notify.stop())
-  return { plugin: notify.plugin, engines: [], mailbox }
+  const engines = topic ? [{ name: 'topic', needed: false, ping: () => topic.ping() }] : []
+  return { notify, engines, mailbox }
+}
+
+/** Our own declarations, but for those that the file makes itself. */
+function besides<Declaration>(
+  own: Declaration[],
+  declared: Declaration[],
+  name: (each: Declaration) => string,
+): Declaration[] {
+  const taken = new Set(declared.map(name))
+  return [...own.filter((each) => !taken.has(name(each))), ...declared]
 }
 
 /** Who carries which channel. Embedded, what nobody else carries lies in the dev mailbox. */

@@ -3,28 +3,28 @@ import type { RouteRule } from '@gatehouse/gateway'
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
 const exempt = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
 
+/** The token endpoint counts by client and grant type itself: a 429 of ours could hide an `invalid_grant`. */
+const token = '/token'
+
 /** The token service's own pages and endpoints: they authenticate by themselves, and have a policy of their own. */
 const identityPaths = [
   '/authorize*',
   '/par',
-  '/token',
   '/revoke',
   '/introspect',
-  '/revocations',
   '/device*',
   '/userinfo',
-  '/login*',
-  '/consent*',
-  '/logout*',
-  '/end-session*',
+  '/login',
+  '/consent',
+  '/end_session*',
   '/account*',
+  '/password*',
+  '/email*',
   '/register*',
-  '/reset*',
-  '/verify*',
-  '/assets/*',
+  '/pages/*',
 ]
 
-const identityApi = ['/users/*', '/admin/v1/*']
+const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 
 /** The rules of the routes that this process or a sibling serves, after those that the file declares. */
@@ -35,6 +35,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
       .filter((path) => !remote.identity || path !== '/.well-known/*')
       .map((path) => ({ path, public: true, policy: 'none' })),
     ...(remote.identity ? [{ path: '/.well-known/*', public: true, policy: 'none', upstream: 'identity' }] : []),
+    { path: token, public: true, policy: 'none', ...through('identity') },
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),

@@ -63,6 +63,37 @@ export const FileSchema = Type.Object(
         strict,
       ),
     ),
+    branding: Type.Optional(
+      Type.Object(
+        {
+          name: Type.Optional(Type.String({ description: "The product's name, on every page." })),
+          logo_url: Type.Optional(Type.String({ pattern: '^https://', description: 'A logo, about 40 pixels high.' })),
+          colour: Type.Optional(
+            Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description: 'Of buttons and links.', examples: ['#1f5fbf'] }),
+          ),
+          colour_dark: Type.Optional(
+            Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description: 'The same in dark surroundings.' }),
+          ),
+          texts: Type.Optional(
+            Type.String({ description: 'A folder of <locale>.json files with texts of the pages, from this file.' }),
+          ),
+        },
+        { ...strict, description: 'How the pages for people look.' },
+      ),
+    ),
+    features: Type.Optional(
+      Type.Object(
+        {
+          registration: Type.Optional(
+            Type.Boolean({ description: 'People may make accounts themselves.', default: false }),
+          ),
+          password_reset: Type.Optional(
+            Type.Boolean({ description: 'People may choose a new password by a mailed link.' }),
+          ),
+        },
+        strict,
+      ),
+    ),
     recipients: Type.Optional(Type.Array(RecipientDeclaration)),
     event_types: Type.Optional(Type.Array(EventTypeDeclaration)),
     templates: Type.Optional(

@@ -6,7 +6,7 @@ const codeKeptMs = 10 * 60_000
 
 /** What has ended, table by table: `$1` is now. */
 const ended: readonly (readonly [table: string, key: string, condition: string])[] = [
-  ['authorization_code', 'hash', `expires_at < $1 - ${codeKeptMs}`],
+  ['authorization_code', 'hash', `expires_at < $1::bigint - ${codeKeptMs}`],
   ['device_code', 'hash', 'expires_at < $1'],
   ['pushed_request', 'hash', 'expires_at < $1'],
   ['access_token', 'hash', 'expires_at < $1'],

@@ -1,0 +1,57 @@
+import { parseArgs } from 'node:util'
+import type { Management } from '@gatehouse/identity'
+import { StartError } from '@gatehouse/kit'
+import { commands } from './commands.ts'
+
+const flags = ['public', 'compromised', 'help']
+const values = ['name', 'username', 'email', 'plan', 'roles', 'scopes', 'grant-types', 'redirect-uris', 'alg']
+
+/** Management on an opened database, and how to let go of it. */
+export interface OpenManagement {
+  readonly management: Management
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Runs one command of `gatehouse` on the database that `open` opens, and prints what it answers as JSON.
+ * @throws StartError for a command that isn't one, and for a data folder that a running program holds
+ */
+export async function runCommand(typed: readonly string[], open: () => Promise<OpenManagement>): Promise<void> {
+  const { positionals, values: options } = read(typed)
+  const name = positionals.slice(0, 2).join(' ')
+  if (options.help || positionals.length === 0) {
+    console.log(usage())
+    return
+  }
+  const command = commands[name]
+  if (!command) throw new StartError(`there is no command ${JSON.stringify(name)}\n${usage()}`)
+  const { management, close } = await open()
+  try {
+    const answer = await command.run(management, { args: positionals.slice(2), options })
+    console.log(JSON.stringify(answer ?? { done: true }, null, 2))
+  } finally {
+    await close()
+  }
+}
+
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        ...Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' as const }])),
+        ...Object.fromEntries(values.map((value) => [value, { type: 'string' as const }])),
+      },
+    })
+  } catch (error) {
+    throw new StartError((error as Error).message)
+  }
+}
+
+function usage(): string {
+  const lines = Object.entries(commands).map(
+    ([name, { usage: rest, summary }]) => `  gatehouse ${name} ${rest}\n      ${summary}`,
+  )
+  return `usage: gatehouse <what> <do> …, with the same settings as the program\n\n${lines.join('\n')}`
+}

@@ -1,0 +1,73 @@
+import { type IdentityOptions, identityEvents } from '@gatehouse/identity'
+import type { EventTypeDeclaration, Notify } from '@gatehouse/notify'
+import { Pool } from 'undici'
+import type { Parts } from './parts.ts'
+
+type Outward = Required<Pick<IdentityOptions, 'notify' | 'onRecipient'>>
+
+/** The event types of identity's own mails: nobody may cap them, and nothing of their links is kept. */
+export const identityEventTypes: EventTypeDeclaration[] = Object.values(identityEvents).map((event) => ({
+  event,
+  priority: 'critical',
+  channels: ['email'],
+  sensitive: true,
+}))
+
+/** How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one. */
+export function identityMail(parts: Parts, notify: Notify | undefined): Outward | undefined {
+  const { notifyUrl } = parts.config.settings
+  if (notify) return within(notify)
+  return notifyUrl && parts.token ? overHttp(parts, notifyUrl) : undefined
+}
+
+function within(here: Notify): Outward {
+  return {
+    async notify(request) {
+      const [result] = await here.accept([request])
+      if (!result || !('accepted' in result))
+        throw new Error(`the notification service refused ${request.event}`, { cause: result })
+    },
+    async onRecipient(recipient) {
+      if ('removed' in recipient) await here.removeRecipient(recipient.user_id)
+      else {
+        const { user_id: userId, email, phone_number: phoneNumber, locale, zoneinfo } = recipient
+        await here.putRecipient({
+          userId,
+          ...(email === undefined ? {} : { email }),
+          ...(phoneNumber === undefined ? {} : { phoneNumber }),
+          ...(locale === undefined ? {} : { locale }),
+          ...(zoneinfo === undefined ? {} : { zoneinfo }),
+        })
+      }
+    },
+  }
+}
+
+const patienceMs = 5_000
+
+function overHttp({ token, held }: Parts, notifyUrl: string): Outward {
+  const { origin, pathname } = new URL(notifyUrl)
+  const pool = new Pool(origin, { connections: 8, headersTimeout: patienceMs, bodyTimeout: patienceMs })
+  held.push(() => pool.close())
+  const call = async (method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => {
+    const bearer = await token?.current()
+    const { statusCode, body: answer } = await pool.request({
+      method,
+      path: pathname.replace(/\/$/, '') + path,
+      headers: { authorization: `Bearer ${bearer}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      body: body ? JSON.stringify(body) : null,
+    })
+    await answer.dump()
+    if (statusCode === 401 && bearer) token?.discard(bearer)
+    if (statusCode >= 300 && !(method === 'DELETE' && statusCode === 404)) {
+      throw new Error(`the notification service answered ${statusCode} to ${method} ${path}`)
+    }
+  }
+  return {
+    notify: (request) => call('POST', '/v1/notify', request),
+    async onRecipient({ user_id: userId, ...recipient }) {
+      const path = `/v1/recipients/${encodeURIComponent(userId)}`
+      await ('removed' in recipient ? call('DELETE', path) : call('PUT', path, recipient))
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { createIdentity, type Management } from '@gatehouse/identity'
+import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
+import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
+import type { Config } from '../config.ts'
+import { encryptionKey, openDatabase } from './engines.ts'
+
+/** Management as functions on the database that the settings name, for the command line; nothing listens. */
+export async function composeManagement(
+  { settings }: Config,
+  log: Log,
+): Promise<{ management: Management; close: () => Promise<void> }> {
+  const database = await openDatabase(settings, log)
+  try {
+    await migrateIdentity(database)
+    const identity = await createIdentity({
+      store: postgresIdentityStore(database),
+      issuer: settings.authUrl,
+      baseUrl: settings.baseUrl,
+      encryptionKey: encryptionKey(settings),
+      authenticate: () => {
+        throw new Error('the command line serves no requests')
+      },
+      clock: systemClock,
+      log,
+      metrics: createMetrics(),
+    })
+    const close = async () => {
+      for (const worker of identity.workers) await worker.stop()
+      await database.close()
+    }
+    return { management: identity.management, close }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}

@@ -47,6 +47,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
   const clock = manualClock()
   const db = database ?? (await memoryDatabase())
   await migrateIdentity(db)
+  const close = () => (database === undefined ? db.close() : Promise.resolve())
   const held: { identity?: Identity } = {}
   const identity = await createIdentity({
     store: postgresIdentityStore(db),
@@ -59,6 +60,9 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     log: silentLog,
     metrics: createMetrics(),
     ...options,
+  }).catch(async (error) => {
+    await close()
+    throw error
   })
   held.identity = identity
   const http = createHttp({ log: silentLog })
@@ -80,7 +84,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     async close() {
       await http.close()
       await Promise.all(identity.workers.map((worker) => worker.stop()))
-      if (database === undefined) await db.close()
+      await close()
     },
   }
 }

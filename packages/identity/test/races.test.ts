@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { after, before, describe } from 'node:test'
+import type { Database } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { clients, getCode, getTokens, TestBrowser, users, webSecret } from './journey.ts'
+import { type Answer, type Running, service, setup } from './setup.ts'
+
+const declared = { clients: [...clients, service], users }
+const twenty = Array.from({ length: 20 })
+
+describe('on PostgreSQL', () => {
+  let server: Server | undefined
+  let database: Database
+  let running: Running
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+    if (server === undefined) return
+    database = await postgresDatabase(server, 20)
+    running = await setup({ declared }, database)
+  })
+  after(async () => {
+    await running?.close()
+    await database?.close()
+    await server?.stop()
+  })
+
+  const refresh = (refresh_token: string, at: Running = running) =>
+    at.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
+  const succeeded = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
+
+  testWith('postgresql', 'of 20 simultaneous exchanges of one code exactly one succeeds', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { code, code_verifier } = await getCode(running)
+      const exchange = { grant_type: 'authorization_code', code, code_verifier, ...webSecret }
+      const answers = await Promise.all(twenty.map(() => running.post('/token', exchange)))
+      assert.equal(succeeded(answers).length, 1)
+      assert.ok(answers.every(({ status, body }) => status === 200 || body.error === 'invalid_grant'))
+    }
+  })
+
+  testWith('postgresql', 'of 20 simultaneous refreshes of one token one lineage survives', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { refresh_token = '' } = await getTokens(running)
+      const answers = await Promise.all(twenty.map(() => refresh(refresh_token)))
+      assert.equal(succeeded(answers).length, 20, 'a repeat within the grace is no theft')
+      const successors = new Set(answers.map(({ body }) => body.refresh_token))
+      assert.equal(successors.size, 1)
+      assert.equal((await refresh(String([...successors][0]))).status, 200)
+    }
+  })
+
+  testWith('postgresql', 'without grace, simultaneous refreshes end the family', async () => {
+    const strict = await setup({ declared, lifetimes: { refreshGrace: 0 } }, database)
+    const { refresh_token = '' } = await getTokens(strict)
+    const answers = await Promise.all(twenty.map(() => refresh(refresh_token, strict)))
+    const won = succeeded(answers)
+    assert.equal(won.length, 1)
+    assert.equal((await refresh(String(won[0]?.body.refresh_token), strict)).body.error, 'invalid_grant')
+    await strict.close()
+  })
+
+  testWith('postgresql', 'reuse is known across a restart (checklist 6)', async () => {
+    const { refresh_token = '' } = await getTokens(running)
+    const current = String((await refresh(refresh_token)).body.refresh_token)
+    const newest = String((await refresh(current)).body.refresh_token)
+    const restarted = await setup({ declared }, database)
+    assert.equal((await refresh(refresh_token, restarted)).body.error, 'invalid_grant')
+    assert.equal((await refresh(newest, restarted)).body.error, 'invalid_grant')
+    await restarted.close()
+  })
+
+  testWith('postgresql', 'a refresh and a revocation at once never leave a live family', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { refresh_token = '' } = await getTokens(running)
+      const [answer] = await Promise.all([
+        refresh(refresh_token),
+        running.post('/revoke', { token: refresh_token, ...webSecret }),
+      ])
+      const last = String(answer.body.refresh_token ?? refresh_token)
+      assert.equal((await refresh(last)).body.error, 'invalid_grant')
+    }
+  })
+
+  testWith('postgresql', 'of 20 simultaneous polls of an approved device one gets tokens', async () => {
+    const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid offline_access' })
+    const browser = new TestBrowser(running)
+    const page = await browser.signIn(await browser.get('/device'))
+    const confirm = await browser.submit(page, { user_code: String(body.user_code) })
+    await browser.submit(confirm, { decision: 'allow' })
+    const poll = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: String(body.device_code) }
+    const answers = await Promise.all(twenty.map(() => running.post('/token', { ...poll, client_id: 'tv' })))
+    assert.equal(succeeded(answers).length, 1)
+  })
+
+  testWith('postgresql', 'a pushed request is taken by one of many, a mailed link used by one of many', async () => {
+    const code_challenge = createHash('sha256').update(randomBytes(32)).digest('base64url')
+    const pushed = await running.post('/par', { ...webSecret, scope: 'read:users', code_challenge })
+    const url = `/authorize?${new URLSearchParams({ client_id: 'web', request_uri: String(pushed.body.request_uri) })}`
+    const pages = await Promise.all(twenty.map(() => running.http.inject(url)))
+    assert.equal(pages.filter(({ statusCode }) => statusCode === 200).length, 1)
+  })
+
+  testWith('postgresql', 'processes that start together make one key of each kind', async () => {
+    const fresh = await postgresDatabase(server as Server, 20)
+    const several = await Promise.all([1, 2, 3].map(() => setup({ declared }, fresh)))
+    const { rows } = await fresh.query('SELECT alg FROM identity.signing_key')
+    assert.equal(rows.length, 2)
+    await Promise.all(several.map((one) => one.close()))
+    await fresh.close()
+  })
+
+  testWith('postgresql', 'a reader of the revocation feed misses nothing while 20 writers add', async () => {
+    const start = (await running.identity.revocations(undefined)).next
+    const tokens = await Promise.all(twenty.map(() => getTokens(running)))
+    const seen = new Set<string>()
+    let cursor = start
+    const read = async () => {
+      const page = await running.identity.revocations(cursor)
+      for (const one of page.revocations) if ('grant' in one) seen.add(one.grant)
+      cursor = page.next
+    }
+    const writing = Promise.all(
+      tokens.map(({ refresh_token = '' }) => running.post('/revoke', { token: refresh_token, ...webSecret })),
+    )
+    for (let turn = 0; turn < 30; turn++) await read()
+    await writing
+    await read()
+    assert.equal(seen.size, 20)
+  })
+})

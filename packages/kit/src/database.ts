@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
 
 /** A query: its text with `$1 …`, its values, and a name when it is hot enough to be prepared once per connection. */
@@ -46,6 +47,8 @@ export interface Database extends Queryable {
 
 const retried = new Set(['40001', '40P01'])
 const mostTries = 8
+/** After a first conflict; whoever won it gets on with its work meanwhile. */
+const longestPauseMs = 10
 const inTransaction = new AsyncLocalStorage<true>()
 
 const oid = { int8: 20, timestamptz: 1184 } as const
@@ -79,6 +82,7 @@ export function databaseOver(pool: Pool, engine: Database['engine'], release?: (
           return await attempt(pool, work)
         } catch (error) {
           if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
+          await pause(Math.random() * longestPauseMs * tries)
         }
       }
     },

@@ -70,6 +70,6 @@ describe('on PostgreSQL', () => {
     const { rows } = await database.query('SELECT n FROM counter ORDER BY id')
     await database.close()
     assert.deepEqual(rows, [{ n: 2 }, { n: 2 }])
-    assert.equal(tries, 3)
+    assert.ok(tries >= 3, 'one of them was run again')
   })
 })

@@ -1,0 +1,101 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfUser, firstIdAt } from '../ids.ts'
+import type { Retention } from '../options.ts'
+import type { Privacy } from '../store.ts'
+import { timestamp } from './words.ts'
+
+const ofUser = 'bucket = $1 AND user_id = $2'
+const notificationsOf = `(SELECT id FROM notify.notification WHERE ${ofUser})`
+const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
+
+/** Every table that knows a user, children before what they hang on, and how its rows of the user are found. */
+const tables: ReadonlyArray<readonly [string, string]> = [
+  ['work', ofUser],
+  ['deferral', ofUser],
+  ['scheduled', ofUser],
+  ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
+  ['pending_window', ofUser],
+  ['dead_letter', ofUser],
+  ['delivery_event', `bucket = $1 AND notification_id IN ${notificationsOf}`],
+  ['delivery', ofUser],
+  ['outbox', "bucket = $1 AND payload->>'user_id' = $2"],
+  ['notification', ofUser],
+  ['log', ofUser],
+  ['inbox', ofUser],
+  ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['suppression', ofUser],
+  ['device', ofUser],
+  ['preference', ofUser],
+  ['recipient', ofUser],
+  ['cap', ofUser],
+]
+
+const batchSize = 1_000
+const providerEventDays = 7
+
+export function postgresPrivacy(database: Database, buckets: number): Privacy {
+  return {
+    async exportUser(userId) {
+      const bucket = bucketOfUser(userId, buckets)
+      const found: Record<string, unknown[]> = {}
+      for (const [table, where] of tables) {
+        const { rows } = await database.query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [bucket, userId])
+        if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
+      }
+      return found
+    },
+    eraseUser: (userId) => database.transaction((tx) => erase(tx, bucketOfUser(userId, buckets), userId)),
+    async purge(bucket, retention, now) {
+      let removed = 0
+      for (const [table, key, older] of purges(retention, now)) {
+        const { rowCount } = await database.query(
+          `WITH old AS MATERIALIZED (
+             SELECT ${key} FROM notify.${table} WHERE bucket = $1 AND ${older.where} LIMIT $3 FOR UPDATE SKIP LOCKED
+           ) DELETE FROM notify.${table} t USING old WHERE t.bucket = $1 AND (${prefixed('t', key)}) = (${prefixed('old', key)})`,
+          [bucket, older.value, batchSize],
+        )
+        removed += rowCount
+      }
+      return removed
+    },
+  }
+}
+
+async function erase(tx: Transaction, bucket: number, userId: string): Promise<number> {
+  await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', [bucket, userId])
+  let removed = 0
+  for (const [table, where] of tables) {
+    const { rowCount } = await tx.query(`DELETE FROM notify.${table} WHERE ${where}`, [bucket, userId])
+    removed += rowCount
+  }
+  return removed
+}
+
+type Purge = readonly [table: string, key: string, older: { readonly where: string; readonly value: string }]
+
+/** What is removed for its age, kind by kind. Ids are made in order of time, so old rows are the first of their index. */
+function purges(retention: Retention, now: number): Purge[] {
+  const before = (days: number) => now - days * 86_400_000
+  const byId = (column: string, days: number) => ({ where: `${column} < $2::uuid`, value: firstIdAt(before(days)) })
+  const byTime = (column: string, days: number) => ({
+    where: `${column} < $2::timestamptz`,
+    value: timestamp(before(days)),
+  })
+  const { notificationDays, logDays, deadLetterDays, inboxDays } = retention
+  return [
+    ['delivery_event', 'notification_id, id', byId('notification_id', notificationDays)],
+    ['delivery', 'id', byId('id', notificationDays)],
+    ['notification', 'id', byId('id', notificationDays)],
+    ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
+    ['dead_letter', 'id', byTime('died_at', deadLetterDays)],
+    ['inbox', 'user_id, id', byTime('created_at', inboxDays)],
+    ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
+  ]
+}
+
+function prefixed(table: string, key: string): string {
+  return key
+    .split(', ')
+    .map((column) => `${table}.${column}`)
+    .join(', ')
+}

@@ -1,0 +1,38 @@
+import type { Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import type { Privacy } from '../store.ts'
+
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+
+/** /v1/users/{id}/data: everything that is known about a user, to be handed out or erased. */
+export function privacyEndpoints(http: Http, guards: Guards, store: Privacy): void {
+  const about = (summary: string) => ({ tags: ['privacy'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+
+  http.get(
+    '/v1/users/:id/data',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Everything that is known about a user'),
+        params: User,
+        response: {
+          200: Type.Object({ user_id: Type.String(), data: Type.Object({}, { additionalProperties: true }) }),
+        },
+      },
+    },
+    async ({ params }) => ({ user_id: params.id, data: await store.exportUser(params.id) }) as never,
+  )
+  http.delete(
+    '/v1/users/:id/data',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Erases everything that is known about a user; what is under way is not sent'),
+        params: User,
+        response: { 200: Type.Object({ removed: Type.Integer() }) },
+      },
+    },
+    async ({ params }) => ({ removed: await store.eraseUser(params.id) }),
+  )
+}

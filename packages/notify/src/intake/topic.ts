@@ -1,8 +1,7 @@
-import { type Clock, findUncleanText, type Problem } from '@gatehouse/kit'
-import { Compile } from 'typebox/compile'
+import type { Clock, Problem } from '@gatehouse/kit'
 import { newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
-import { NotifyBody } from '../notify-body.ts'
+import { readRequest, tellFaults } from '../read-request.ts'
 import type { DeadLetters } from '../store.ts'
 import type { TopicMessage } from '../topic.ts'
 import type { Accept } from './accept.ts'
@@ -13,7 +12,6 @@ export interface TopicIntakeOptions {
   readonly clock: Clock
 }
 
-const body = Compile(NotifyBody)
 const troubleDelayMs = 5_000
 
 /**
@@ -53,13 +51,7 @@ function requestOf({ text, key }: TopicMessage): NotifyRequest | string {
   } catch (error) {
     return `it is not JSON: ${(error as Error).message}`
   }
-  if (!body.Check(value)) {
-    const faults = body.Errors(value).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`)
-    return `it is no notify request: ${faults.join('; ')}`
-  }
-  const unclean = findUncleanText(value)
-  if (unclean !== undefined) return `${unclean} must be text without U+0000 and without lone surrogates`
-  const request = value as NotifyRequest
-  if (request.channels?.length === 0) return '/channels must name at least one channel'
+  const request = readRequest(value)
+  if (!('event' in request)) return `it is no notify request: ${tellFaults(request)}`
   return request.dedup_key === undefined ? { ...request, dedup_key: key } : request
 }

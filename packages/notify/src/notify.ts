@@ -3,16 +3,18 @@ import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import type { Channel } from './channel.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
-import { type AcceptResult, createAccept } from './intake/accept.ts'
+import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
 import { createNotifyMetrics } from './metrics.ts'
 import type { NotifyRequest } from './notification.ts'
 import { defaultOptions, type NotifyOptions } from './options.ts'
 import { planNotification } from './plan/plan.ts'
+import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import type { NotifyStore, Recipient } from './store.ts'
+import { createTestSend } from './test-send.ts'
 import type { Topic } from './topic.ts'
 import { startWorkers } from './workers.ts'
 
@@ -64,13 +66,14 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
+  const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({
     intake: store.intake,
     catalog,
     options,
     clock,
     metrics,
-    plan: (input) => planNotification(input, options),
+    plan,
     onAccepted: wake,
   })
   const services = { store, catalog, accept, options, clock, log, metrics, providers: given.providers, wake }
@@ -78,9 +81,11 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const handle = topicIntake({ accept, deadLetters: store.deadLetters, clock })
   const consuming = await given.topic?.consume(handle)
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
+  const testSend = createTestSend(store.intake, { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers })
   const devMailbox = given.devMailbox ?? false
   return {
-    plugin: (http) => routes(http, { guards, accept, catalog, store, options, clock, onReplayed: wake, devMailbox }),
+    plugin: (http) =>
+      routes(http, { guards, accept, catalog, store, options, clock, plan, testSend, onReplayed: wake, devMailbox }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.put([recipient], clock.now()),

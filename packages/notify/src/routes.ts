@@ -3,15 +3,19 @@ import type { Guards } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
 import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
+import { type ExplainRoutes, explainEndpoint } from './explain/endpoint.ts'
 import { inboxEndpoint } from './inbox/endpoint.ts'
 import type { Accept } from './intake/accept.ts'
+import { bulkEndpoint } from './intake/bulk.ts'
 import { notifyEndpoint } from './intake/endpoint.ts'
 import type { NotifyOptions } from './options.ts'
+import { privacyEndpoints } from './privacy/endpoint.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
 import { deviceEndpoints } from './settings/devices.ts'
 import { eventTypeEndpoints } from './settings/event-types.ts'
 import { preferenceEndpoints } from './settings/preferences.ts'
 import { recipientEndpoints } from './settings/recipients.ts'
+import { type TemplateToolRoutes, templateToolEndpoints } from './settings/template-tools.ts'
 import { templateEndpoints } from './settings/templates.ts'
 import type { NotifyStore } from './store.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
@@ -25,26 +29,30 @@ export interface Routes {
   readonly clock: Clock
   /** Told after dead letters were given back to be delivered. */
   readonly onReplayed: () => void
+  readonly plan: ExplainRoutes['plan']
+  readonly testSend: TemplateToolRoutes['testSend']
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
 
 /** Every endpoint of the service. */
-export async function routes(
-  http: Http,
-  { guards, accept, catalog, store, options, clock, onReplayed, devMailbox }: Routes,
-): Promise<void> {
+export async function routes(http: Http, given: Routes): Promise<void> {
+  const { guards, accept, catalog, store, options, clock, onReplayed, devMailbox } = given
   notifyEndpoint(http, guards, accept)
+  await http.register((scope) => bulkEndpoint(scope as Http, guards, accept))
+  explainEndpoint(http, { guards, intake: store.intake, catalog, options, clock, plan: given.plan })
   scheduleEndpoints(http, guards, store.schedule, catalog)
   const { deadLetters, notifications } = store
   deadLetterEndpoints(http, { guards, store: deadLetters, notifications, clock, onReplayed })
   notificationEndpoint(http, guards, store.notifications)
   eventTypeEndpoints(http, { guards, store: store.eventTypes, catalog, options, clock })
   templateEndpoints(http, guards, store.templates, clock)
+  templateToolEndpoints(http, { guards, store: store.templates, catalog, clock, testSend: given.testSend })
   recipientEndpoints(http, guards, store.recipients, clock)
   preferenceEndpoints(http, guards, store.preferences, clock)
   deviceEndpoints(http, guards, store.devices, clock)
   inboxEndpoint(http, guards, store.inbox)
+  privacyEndpoints(http, guards, store.privacy)
   if (devMailbox) {
     const { mailbox, deliveries, devices } = store
     await http.register((scope) => mailboxEndpoints(scope as Http, { mailbox, deliveries, devices, clock }))

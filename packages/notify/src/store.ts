@@ -1,9 +1,9 @@
-import type { AdmissionUnit, CapRules, Decided } from './admission.ts'
+import type { AdmissionUnit, CapRules, Counters, Decided } from './admission.ts'
 import type { Channel } from './channel.ts'
 import type { DeliveryReport } from './delivery-state.ts'
 import type { EventRate, EventType } from './event-type.ts'
 import type { Data, Message, NotificationRecord, NotifyRequest, Target } from './notification.ts'
-import type { BreakerRules } from './options.ts'
+import type { BreakerRules, Retention } from './options.ts'
 import type { QuietHours } from './quiet-hours.ts'
 import type { TemplateText } from './template.ts'
 import type { StreamedEvent } from './topic.ts'
@@ -77,6 +77,8 @@ export interface Intake {
     rules: CapRules,
     now: number,
   ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
+  /** A user's cap counters as they stand, without a promise that they still do in a moment. */
+  counters(bucket: number, userId: string): Promise<Counters>
   /** Takes up to `count` events from each event type's rate, and says how many it got and when the next may come. */
   takeRates(asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
 }
@@ -261,6 +263,16 @@ export interface Outbox {
   remove(bucket: number, ids: readonly string[]): Promise<void>
 }
 
+/** What is known about a user, and for how long anything is. */
+export interface Privacy {
+  /** Every row about the user, by table. */
+  exportUser(userId: string): Promise<Readonly<Record<string, readonly unknown[]>>>
+  /** Removes every row about the user; answers how many. */
+  eraseUser(userId: string): Promise<number>
+  /** Removes a batch of each kind that was kept long enough; answers how many rows. */
+  purge(bucket: number, retention: Retention, now: number): Promise<number>
+}
+
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
@@ -369,6 +381,7 @@ export interface NotifyStore {
   readonly providerHealth: ProviderHealth
   readonly deadLetters: DeadLetters
   readonly outbox: Outbox
+  readonly privacy: Privacy
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices

@@ -6,6 +6,7 @@ import type { Accept } from './intake/accept.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { NotifyOptions } from './options.ts'
 import { startWakingWorker } from './plan/worker.ts'
+import { startRetentionWorker } from './privacy/retention.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
 import { startScheduleWorker } from './schedule/worker.ts'
@@ -36,6 +37,7 @@ export function startWorkers({ store, catalog, accept, wake, topic, ...rest }: W
     ...channelWorkers({ ...rest, store, catalog, accept, wake }, deliveries, buckets),
     startWakingWorker({ ...common, intake, waiting, catalog, onAdmitted: wake }),
     startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
+    startRetentionWorker({ ...common, privacy: store.privacy, retention: rest.options.retention }),
     ...(topic ? [startOutboxWorker({ ...common, outbox: store.outbox, topic })] : []),
   ]
 }

@@ -158,3 +158,12 @@ async function writeCounters(
     values: [bucket, changed.map(([user]) => user), changed.map(([, mine]) => JSON.stringify(mine))],
   })
 }
+
+/** The counters of a user, without the lock. */
+export async function readCounters(database: Database, bucket: number, userId: string): Promise<Counters> {
+  const { rows } = await database.query<{ counters: Counters }>(
+    'SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2',
+    [bucket, userId],
+  )
+  return rows[0]?.counters ?? {}
+}

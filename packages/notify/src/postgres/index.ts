@@ -1,6 +1,6 @@
 import { type Database, migrate, StartError } from '@gatehouse/kit'
 import type { NotifyStore } from '../store.ts'
-import { admit } from './admit.ts'
+import { admit, readCounters } from './admit.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { postgresDeclarations } from './declarations.ts'
 import { postgresDeliveries } from './deliveries.ts'
@@ -9,6 +9,7 @@ import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox, postgresMailbox } from './inbox.ts'
 import { postgresNotifications } from './notifications.ts'
 import { postgresOutbox } from './outbox.ts'
+import { postgresPrivacy } from './privacy.ts'
 import { readProfiles } from './profiles.ts'
 import { postgresProviderHealth } from './provider-health.ts'
 import { takeRates } from './rates.ts'
@@ -54,6 +55,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
       admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
+      counters: (bucket, userId) => readCounters(database, bucket, userId),
       takeRates: (asked, now) => takeRates(database, asked, now),
     },
     deliveries: postgresDeliveries(database, { streaming: options.streaming ?? false }),
@@ -62,6 +64,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
     outbox: postgresOutbox(database),
+    privacy: postgresPrivacy(database, buckets),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),

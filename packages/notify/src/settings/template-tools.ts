@@ -1,0 +1,148 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import type { CatalogKeeper } from '../catalog.ts'
+import { type Channel, channels } from '../channel.ts'
+import { canonicalLocale } from '../locale.ts'
+import { smsSegments, textOfHtml } from '../message-text.ts'
+import type { Content, Data } from '../notification.ts'
+import type { Templates } from '../store.ts'
+import { type Compiled, compileTemplate, TemplateError } from '../template.ts'
+
+export interface TemplateToolRoutes {
+  readonly guards: Guards
+  readonly store: Templates
+  readonly catalog: CatalogKeeper
+  readonly clock: Clock
+  /** Sends a finished text to a user at once, past preferences, caps and log; answers what the provider said. */
+  readonly testSend: (channel: Channel, userId: string, content: Content) => Promise<readonly object[]>
+}
+
+const TemplateId = Type.Object({ template_id: Type.String({ minLength: 1, maxLength: 200 }) })
+const Place = Type.Object({
+  ...TemplateId.properties,
+  channel: Type.Enum([...channels]),
+  locale: Type.String({ maxLength: 100 }),
+})
+const Sample = {
+  channel: Type.Enum([...channels]),
+  locale: Type.Optional(Type.String({ maxLength: 100, description: 'Looked up as for a user of that locale' })),
+  data: Type.Object({}, { additionalProperties: true, description: 'Sample data' }),
+}
+const Draft = {
+  subject: Type.Optional(Type.String({ maxLength: 2_000 })),
+  body: Type.Optional(Type.String({ maxLength: 65_536, description: 'A draft, in place of the published text' })),
+  html: Type.Optional(Type.String({ maxLength: 65_536 })),
+}
+const Preview = Type.Object({
+  locale: Type.String(),
+  subject: Type.Optional(Type.String()),
+  body: Type.String(),
+  html: Type.Optional(Type.String()),
+  variables: Type.Array(Type.String()),
+  missing: Type.Array(Type.String()),
+  sms: Type.Optional(Type.Object({ encoding: Type.String(), segments: Type.Integer() })),
+})
+
+/** Publish and roll back, preview with sample data, and test send. */
+export function templateToolEndpoints(
+  http: Http,
+  { guards, store, catalog, clock, testSend }: TemplateToolRoutes,
+): void {
+  const about = (summary: string) => ({ tags: ['templates'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+  const published = async (templateId: string, channel: Channel, locale: string | undefined) => {
+    const wanted = locale === undefined ? ['en'] : [locale]
+    const current = await catalog.current()
+    return orProblem(() => current.text(templateId, channel, wanted))
+  }
+
+  http.post(
+    '/v1/templates/:template_id/:channel/:locale/publish',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Makes a version the one in use: publishes it, or rolls back to it'),
+        params: Place,
+        body: Type.Object({ version: Type.Integer({ minimum: 1 }) }, { additionalProperties: false }),
+        response: { 200: Type.Object({ version: Type.Integer() }) },
+      },
+    },
+    async ({ params, body }) => {
+      const locale = canonicalLocale(params.locale) ?? params.locale
+      const key = { templateId: params.template_id, channel: params.channel as Channel, locale }
+      if (!(await store.publish(key, body.version, clock.now())))
+        throw new Problem(
+          404,
+          `There is no version ${body.version} of the ${params.channel} text for ${params.locale}.`,
+        )
+      return { version: body.version }
+    },
+  )
+  http.post(
+    '/v1/templates/:template_id/preview',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Renders a published text or a draft with sample data'),
+        params: TemplateId,
+        body: Type.Object({ ...Sample, ...Draft }, { additionalProperties: false }),
+        response: { 200: Preview },
+      },
+    },
+    async ({ params, body }) => {
+      const { channel: name, locale, data, ...draft } = body
+      const channel = name as Channel
+      const text = { templateId: params.template_id, channel, locale: locale ?? 'en', version: 0, body: '', ...draft }
+      const isDraft = draft.body !== undefined || draft.html !== undefined
+      const compiled = isDraft
+        ? orProblem(() => compileTemplate(text))
+        : await published(params.template_id, channel, locale)
+      return preview(compiled, channel, data as Data) as never
+    },
+  )
+  http.post(
+    '/v1/templates/:template_id/test',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Sends the published text to a user at once, past preferences, caps and log'),
+        params: TemplateId,
+        body: Type.Object(
+          { ...Sample, user_id: Type.String({ minLength: 1, maxLength: 256 }) },
+          { additionalProperties: false },
+        ),
+        response: { 200: Type.Object({ results: Type.Array(Type.Object({}, { additionalProperties: true })) }) },
+      },
+    },
+    async ({ params, body }) => {
+      const channel = body.channel as Channel
+      const compiled = await published(params.template_id, channel, body.locale)
+      const { content } = orProblem(() => compiled.render(body.data as Data))
+      const results = await testSend(channel, body.user_id, content)
+      if (results.length === 0) throw new Problem(422, `The user ${body.user_id} can't be reached by ${channel}.`)
+      return { results } as never
+    },
+  )
+}
+
+function preview(compiled: Compiled, channel: Channel, data: Data) {
+  const { content, missing } = orProblem(() => compiled.render(data))
+  const body = content.body === '' && content.html !== undefined ? textOfHtml(content.html) : content.body
+  return {
+    ...content,
+    body,
+    variables: compiled.variables,
+    missing,
+    ...(channel === 'sms' ? { sms: smsSegments(body) } : {}),
+  }
+}
+
+/** 422 that tells the author what is wrong with the template. */
+function orProblem<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    throw new Problem(422, `The template can't be used: ${error.message}.`)
+  }
+}

@@ -1,0 +1,31 @@
+import type { Channel } from './channel.ts'
+import { callProvider } from './deliver/send.ts'
+import { bucketOfUser, deliveryIdOf, newNotificationId } from './ids.ts'
+import type { Content } from './notification.ts'
+import { targetsOf } from './plan/message.ts'
+import type { Provider } from './providers/provider.ts'
+import type { Intake } from './store.ts'
+
+/**
+ * Sends a finished text to where a user is reached now, by the first provider that carries there. A template's author
+ * asks for it: no preference, cap, quiet hour or log is looked at.
+ */
+export function createTestSend(intake: Intake, providers: Partial<Record<Channel, readonly Provider[]>>) {
+  return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
+    const bucket = bucketOfUser(userId, intake.buckets)
+    const { users } = await intake.profiles(bucket, [userId])
+    const targets = targetsOf(channel, userId, users.get(userId) ?? { preferences: [], devices: [], suppressions: [] })
+    const notificationId = newNotificationId(bucket)
+    const deliveryId = deliveryIdOf(notificationId, channel)
+    return Promise.all(
+      targets.map(async (target) => {
+        const provider = providers[channel]?.find((each) => each.carries?.(target) ?? true)
+        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider carries there' }
+        const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
+        const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
+        const [result] = await callProvider(provider, [{ ...about, target, content }])
+        return { target: target.id, provider: provider.name, ...result }
+      }),
+    )
+  }
+}

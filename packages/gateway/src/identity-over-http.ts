@@ -15,7 +15,8 @@ const longestAnswerBytes = 64 * 1024
 
 /**
  * Plans and API keys of an identity service that runs elsewhere, asked directly with the service's own token, never
- * through a gateway: `GET {identityUrl}/users/{id}` (scope read:users) and `POST {identityUrl}/admin/v1/api-keys/resolve`.
+ * through a gateway: `GET {identityUrl}/users/{id}`, for clients
+ * `GET {identityUrl}/admin/v1/clients/{id}/plan` (scope read:users both), and `POST {identityUrl}/admin/v1/api-keys/resolve`.
  * What they return rejects when identity can't be reached or answers something else.
  */
 export function identityOverHttp(identityUrl: string, token: ServiceToken): IdentityOverHttp {
@@ -51,8 +52,9 @@ export function identityOverHttp(identityUrl: string, token: ServiceToken): Iden
 
   return {
     async planOf(subject) {
-      const user = await ask('GET', `/users/${encodeURIComponent(subject)}`)
-      return typeof user?.plan === 'string' ? { plan: user.plan } : undefined
+      const id = encodeURIComponent(subject)
+      const found = (await ask('GET', `/users/${id}`)) ?? (await ask('GET', `/admin/v1/clients/${id}/plan`))
+      return typeof found?.plan === 'string' ? { plan: found.plan } : undefined
     },
     async resolveApiKey(key) {
       const found = await ask('POST', '/admin/v1/api-keys/resolve', { key })

@@ -13,6 +13,7 @@ async function setup(context: TestContext) {
     const asked = `${req.method} ${req.url} ${await text(req)}`
     if (asked === 'GET /users/a%2Fb ') return res.end('{"id":"a/b","plan":"pro"}')
     if (asked === 'GET /users/planless ') return res.end('{"id":"planless"}')
+    if (asked === 'GET /admin/v1/clients/shop/plan ') return res.end('{"id":"shop","plan":"pro"}')
     if (asked === 'GET /users/broken ') return res.writeHead(500).end()
     if (asked === 'GET /users/odd ') return res.end('[]')
     if (asked === 'POST /admin/v1/api-keys/resolve {"key":"k1"}')
@@ -34,6 +35,7 @@ test('plans are asked of an identity service that runs elsewhere, with the own t
   const { identity, discarded } = await setup(context)
   assert.deepEqual(await identity.planOf('a/b'), { plan: 'pro' })
   assert.deepEqual(discarded, ['stale'])
+  assert.deepEqual(await identity.planOf('shop'), { plan: 'pro' }, 'a client is no user')
   assert.equal(await identity.planOf('nobody'), undefined)
   assert.equal(await identity.planOf('planless'), undefined)
   await assert.rejects(identity.planOf('broken'), /identity answered 500 to GET \/users\/broken/)

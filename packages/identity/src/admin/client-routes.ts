@@ -1,6 +1,14 @@
 import type { Http } from '@gatehouse/kit'
 import { ClientDeclaration, ClientPatch } from '../declarations.ts'
-import { changeClient, createClient, listClients, readClient, removeClient, renewSecret } from './clients.ts'
+import {
+  changeClient,
+  createClient,
+  listClients,
+  readClient,
+  readClientPlan,
+  removeClient,
+  renewSecret,
+} from './clients.ts'
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 
@@ -26,6 +34,11 @@ export function clientRoutes(http: Http, { parts, check, changed }: Gate): void 
   http.get(`${path}/:id`, { schema: { ...doc('Read a client', scope), params: byId } }, async (request) => {
     await check(request, scope)
     return readClient(parts, request.params.id)
+  })
+  const plan = { ...doc('Read the plan of a client', 'read:users'), params: byId }
+  http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
+    await check(request, 'read:users')
+    return readClientPlan(parts, request.params.id)
   })
   const change = { ...doc('Change a client', scope), params: byId, body: ClientPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {

@@ -35,6 +35,12 @@ export async function readClient({ store }: ClientParts, id: string): Promise<Cl
   return answerOf(await find(store, id))
 }
 
+/** The tier of a client, for gateways in other processes. @throws Problem 404 */
+export async function readClientPlan(parts: Pick<Parts, 'store' | 'defaultPlan'>, id: string) {
+  const { plan = parts.defaultPlan } = await find(parts.store, id)
+  return { id, plan }
+}
+
 /** Registers a client; a secret that is needed and not given is made. @throws Problem 409, 422 */
 export async function createClient(parts: ClientParts, declaration: ClientDeclaration): Promise<ClientAnswer> {
   const { client_id: id, client_secret, plan, ...members } = declaration

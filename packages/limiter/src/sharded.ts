@@ -70,6 +70,7 @@ class ShardedStore implements CounterStore {
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    if (policy.shards === 1) return this.#store.reset(policy, identifier, now)
     for (const shard of this.#shards(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLimiter, type Limiter } from '../limiter.ts'
 import type { Policy } from '../policy.ts'
-import { definePolicy } from '../policy.ts'
+import { definePolicy, tierPolicy } from '../policy.ts'
 import type { CounterStore } from '../store.ts'
 import { type Timetable, timetables } from './timetable.ts'
 
@@ -53,6 +53,14 @@ export function storeConformance(options: ConformanceOptions): void {
 
   for (const timetable of timetables) shows(timetable.title, (bench) => keepsTimetable(bench, timetable))
   shows('a rejected request takes nothing from the windows that would have let it through', allOrNothing)
+  shows('of many requests at the same time exactly as many are admitted as the limit says', exactAtOnce)
+  shows('a cost is taken whole or not at all', takesWhole)
+  shows('peek takes nothing, and tells whether the next request would be admitted', peeks)
+  shows('what is given back can be used again', givesBack)
+  shows('raising counts to what they are changes nothing, and lowers nothing', raises)
+  shows('a reset forgets one identifier and no other', resets)
+  shows('identifiers that look like parts of keys stay apart', staysApart)
+  shows('tiers share their counters', sharesTiers)
 }
 
 async function keepsTimetable({ limiter, at }: Bench, { policy, moments }: Timetable): Promise<void> {
@@ -79,4 +87,69 @@ async function allOrNothing({ limiter, at }: Bench): Promise<void> {
       ['wide', 3],
     ],
   )
+}
+
+async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
+  at(30_000)
+  const policy = definePolicy('at once', [{ name: 'at once', limit: 20, windowMs: 60_000 }])
+  const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.check(policy, user)))
+  assert.equal(decisions.filter(({ allowed }) => allowed).length, 20)
+}
+
+async function takesWhole({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  assert.equal((await limiter.check(twoWindows, user, { cost: 2 })).remaining, 0)
+  at(120_000)
+  assert((await limiter.check(twoWindows, user, { cost: 2 })).allowed)
+  at(240_000)
+  assert(!(await limiter.check(twoWindows, user, { cost: 2 })).allowed)
+  assert((await limiter.check(twoWindows, user)).allowed)
+}
+
+async function peeks({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  for (let i = 0; i < 5; i++) assert((await limiter.peek(twoWindows, user)).allowed)
+  for (let i = 0; i < 2; i++) await limiter.check(twoWindows, user)
+  const { allowed, retryAfterSeconds } = await limiter.peek(twoWindows, user)
+  assert.deepEqual([allowed, retryAfterSeconds], [false, 61])
+}
+
+async function givesBack({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  for (let i = 0; i < 2; i++) await limiter.check(twoWindows, user)
+  await limiter.grant(twoWindows, user, 1)
+  assert((await limiter.check(twoWindows, user)).allowed)
+  assert(!(await limiter.check(twoWindows, user)).allowed)
+}
+
+async function raises({ store }: Bench): Promise<void> {
+  await store.raise(twoWindows, user, [0, 2, 0, 3], start)
+  await store.raise(twoWindows, user, [0, 1, 0, 3], start)
+  const { counters } = await store.peek(twoWindows, user, start)
+  assert.deepEqual(counters, [0, 2, 0, 3])
+}
+
+async function resets({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  const bob = { kind: 'user', id: 'bob' }
+  for (let i = 0; i < 2; i++) for (const who of [user, bob]) await limiter.check(twoWindows, who)
+  await limiter.reset(twoWindows, user)
+  assert((await limiter.peek(twoWindows, user)).allowed)
+  assert(!(await limiter.peek(twoWindows, bob)).allowed)
+}
+
+async function staysApart({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  const ids = ['a', 'a:1', 'a%3A1', '{a}', 'a b', 'ä', '*']
+  for (const id of ids)
+    for (const kind of ['user', 'ip']) {
+      const { remaining } = await limiter.check(twoWindows, { kind, id })
+      assert.equal(remaining, 1, `${kind} ${id}`)
+    }
+}
+
+async function sharesTiers({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  await limiter.check(tierPolicy('free', { rpm: 10, daily: 1_000 }), user)
+  assert.equal((await limiter.check(tierPolicy('pro', { rpm: 100, daily: 100_000 }), user)).remaining, 98)
 }

@@ -36,17 +36,23 @@ export async function readConfig(environment: Environment = process.env): Promis
 
 /** The environment over what the file says of the same things. */
 async function withDefaults(environment: Environment, { engines, providers }: File): Promise<Environment> {
+  const [smtp] = smtpServers(providers)
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
   return {
     DATABASE_URL: engines?.database_url,
     REDIS_URL: engines?.redis_url,
     NATS_URL: engines?.nats_url,
     DATA_DIR: engines?.data_dir,
-    SMTP_URL: providers?.smtp?.url,
-    MAIL_FROM: providers?.smtp?.from,
+    SMTP_URL: smtp?.url,
+    MAIL_FROM: smtp?.from,
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }
+}
+
+/** The mail servers that the file names, the preferred first. */
+export function smtpServers(providers: File['providers']) {
+  return [providers?.smtp ?? []].flat()
 }
 
 /** In production nobody should learn from an empty mailbox that mail goes nowhere. */

@@ -6,6 +6,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
+import { given } from './given.ts'
 import { identityMail } from './identity-mail.ts'
 import type { Parts } from './parts.ts'
 
@@ -29,7 +30,7 @@ export async function composeIdentity(
     authenticate: entrance.authenticate,
     limit: entrance.limit,
     ...identityMail(parts, notify),
-    ...branding(parts.config),
+    branding: branding(parts.config),
     features: features(file.features),
     clock: parts.clock,
     log: parts.log,
@@ -40,34 +41,23 @@ export async function composeIdentity(
 }
 
 function branding({ file, folder }: Parts['config']) {
-  if (!file.branding) return {}
-  const { name, logo_url: logoUrl, colour, colour_dark: colourDark, texts } = file.branding
-  return {
-    branding: {
-      ...(name === undefined ? {} : { name }),
-      ...(logoUrl === undefined ? {} : { logoUrl }),
-      ...(colour === undefined ? {} : { colour }),
-      ...(colourDark === undefined ? {} : { colourDark }),
-      ...(texts === undefined ? {} : { textsFolder: pathToFileURL(`${resolve(folder, texts)}/`) }),
-    },
-  }
+  const { name, logo_url: logoUrl, colour, colour_dark: colourDark, texts } = file.branding ?? {}
+  const textsFolder = texts === undefined ? undefined : pathToFileURL(`${resolve(folder, texts)}/`)
+  return given({ name, logoUrl, colour, colourDark, textsFolder })
 }
 
-function features(declared: Parts['config']['file']['features'] = {}) {
-  const { registration, password_reset: passwordReset } = declared
-  return {
-    ...(registration === undefined ? {} : { registration }),
-    ...(passwordReset === undefined ? {} : { passwordReset }),
-  }
+function features({ registration, password_reset: passwordReset }: Parts['config']['file']['features'] = {}) {
+  return given({ registration, passwordReset })
 }
 
-type DeclaredLifetimes = Parts['config']['file']['lifetimes']
-
-function lifetimes(declared: DeclaredLifetimes = {}) {
-  const { access_token_seconds: accessToken, refresh_token_seconds: refreshToken, id_token_seconds: idToken } = declared
-  return {
-    ...(accessToken === undefined ? {} : { accessToken }),
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-    ...(idToken === undefined ? {} : { idToken }),
-  }
+/** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */
+export function lifetimes(declared: Parts['config']['file']['lifetimes'] = {}) {
+  return given({
+    accessToken: declared.access_token_seconds,
+    refreshToken: declared.refresh_token_seconds,
+    idToken: declared.id_token_seconds,
+    session: declared.session_seconds,
+    signingKey: declared.signing_key_seconds,
+    auditEvent: declared.audit_event_seconds,
+  })
 }

@@ -3,10 +3,11 @@ import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/post
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
 import type { Config } from '../config.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
+import { lifetimes } from './identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
 export async function composeManagement(
-  { settings }: Config,
+  { settings, file }: Config,
   log: Log,
 ): Promise<{ management: Management; close: () => Promise<void> }> {
   const database = await openDatabase(settings, log)
@@ -17,6 +18,7 @@ export async function composeManagement(
       issuer: settings.authUrl,
       baseUrl: settings.baseUrl,
       encryptionKey: encryptionKey(settings),
+      lifetimes: lifetimes(file.lifetimes),
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Database } from '@gatehouse/kit'
+import { type Database, Secret } from '@gatehouse/kit'
 import {
   type Channel,
   createNotify,
-  defaultOptions,
   inboxProvider,
   mailboxProvider,
   type Notify,
@@ -15,10 +14,11 @@ import {
 } from '@gatehouse/notify'
 import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { isOff } from '../config.ts'
+import { isOff, smtpServers } from '../config.ts'
 import type { Engine } from '../health.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
+import { notifyOptions } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 
 export interface ComposedNotify {
@@ -47,7 +47,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
       recipients: file.recipients ?? [],
     },
     authenticate: entrance.authenticate,
-    options: options(file.notify),
+    options: notifyOptions(file.notify),
     devMailbox: mailbox,
     ...(topic ? { topic } : {}),
     clock: parts.clock,
@@ -79,19 +79,19 @@ function providers(
   const inbox = inboxProvider(store.inbox, clock)
   const dev = (channel: Channel, onward?: Provider) =>
     mailbox ? [mailboxProvider(channel, store.mailbox, clock, onward)] : []
-  const email = settings.smtpUrl ? [smtpProvider({ url: settings.smtpUrl, from: settings.mailFrom })] : dev('email')
+  const standIns = smtpServers(file.providers)
+    .slice(1)
+    .map(({ url, from }, index) =>
+      smtpProvider({ name: `smtp-${index + 2}`, url: new Secret(url), from: from ?? settings.mailFrom }),
+    )
+  const email = settings.smtpUrl
+    ? [smtpProvider({ url: settings.smtpUrl, from: settings.mailFrom }), ...standIns]
+    : dev('email')
   const { channels = {} } = file
   return {
     'in-app': mailbox ? dev('in-app', inbox) : [inbox],
     ...(isOff(channels.email) ? {} : { email }),
     ...(isOff(channels.push) ? {} : { push: dev('push') }),
     ...(isOff(channels.sms) ? {} : { sms: dev('sms') }),
-  }
-}
-
-function options(declared: Parts['config']['file']['notify'] = {}) {
-  return {
-    ...(declared.cap === undefined ? {} : { caps: { ...defaultOptions.caps, total: declared.cap } }),
-    ...(declared.aggregation_seconds === undefined ? {} : { aggregationDelayMs: declared.aggregation_seconds * 1000 }),
   }
 }

@@ -1,7 +1,15 @@
 import { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from '@gatehouse/gateway'
-import { ClientDeclaration, ResourceDeclaration, UserDeclaration } from '@gatehouse/identity'
+import {
+  ClientDeclaration,
+  defaultLifetimes,
+  type Lifetimes,
+  lifetimeBounds,
+  ResourceDeclaration,
+  UserDeclaration,
+} from '@gatehouse/identity'
 import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
 import { type Static, Type } from 'typebox'
+import { NotifySection } from './notify-schema.ts'
 
 const strict = { additionalProperties: false } as const
 
@@ -25,6 +33,11 @@ const SmtpProvider = Type.Object(
   },
   { ...strict, description: 'Mail over SMTP. SMTP_URL and MAIL_FROM win over it.' },
 )
+
+const lifetime = (name: keyof Lifetimes, description: string) => {
+  const [minimum, maximum] = lifetimeBounds[name]
+  return Type.Optional(Type.Integer({ minimum, maximum, default: defaultLifetimes[name], description }))
+}
 
 const onOff = Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Boolean()], { default: 'on' })
 
@@ -54,11 +67,12 @@ export const FileSchema = Type.Object(
     lifetimes: Type.Optional(
       Type.Object(
         {
-          access_token_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600, default: 900 })),
-          refresh_token_seconds: Type.Optional(
-            Type.Integer({ minimum: 86_400, maximum: 7_776_000, default: 2_592_000 }),
-          ),
-          id_token_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 3600 })),
+          access_token_seconds: lifetime('accessToken', 'Access tokens.'),
+          refresh_token_seconds: lifetime('refreshToken', 'Refresh tokens.'),
+          id_token_seconds: lifetime('idToken', 'ID tokens.'),
+          session_seconds: lifetime('session', 'A signed-in browser that is not used.'),
+          signing_key_seconds: lifetime('signingKey', 'A signing key, before the next one takes over.'),
+          audit_event_seconds: lifetime('auditEvent', 'Entries of the audit trail.'),
         },
         strict,
       ),
@@ -99,25 +113,19 @@ export const FileSchema = Type.Object(
     templates: Type.Optional(
       Type.String({ description: 'The folder of templates, from this file.', examples: ['./templates'] }),
     ),
-    notify: Type.Optional(
+    notify: Type.Optional(NotifySection),
+    providers: Type.Optional(
       Type.Object(
         {
-          cap: Type.Optional(
-            Type.Integer({ minimum: 0, description: 'Most notifications a user gets in a day.', default: 10 }),
-          ),
-          aggregation_seconds: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: 86_400,
-              description: 'From the first of a burst to its flush.',
-              default: 300,
+          smtp: Type.Optional(
+            Type.Union([SmtpProvider, Type.Array(SmtpProvider, { minItems: 1 })], {
+              description: 'One mail server, or several: the next takes over while one is in trouble.',
             }),
           ),
         },
         strict,
       ),
     ),
-    providers: Type.Optional(Type.Object({ smtp: Type.Optional(SmtpProvider) }, strict)),
     channels: Type.Optional(
       Type.Object(
         { email: Type.Optional(onOff), push: Type.Optional(onOff), sms: Type.Optional(onOff) },

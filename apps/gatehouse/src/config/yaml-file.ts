@@ -21,9 +21,7 @@ export function readYamlFile(path: string, schema: TSchema, environment: Environ
   if (document.errors.length > 0) return undefined
   const replaced = replaceVariables(file, environment)
   const value: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
-  const valid = formats
-    .default(new Ajv({ allErrors: true, strict: false, verbose: true, useDefaults: true }))
-    .compile(schema)
+  const valid = formats.default(new Ajv({ allErrors: true, strict: false, verbose: true })).compile(schema)
   if (!valid(value)) for (const error of meaningful(valid.errors ?? [])) faultAt(file, ...describe(file, error))
   return replaced && (valid.errors ?? []).length === 0 ? value : undefined
 }

@@ -1,0 +1,29 @@
+import { defaultOptions, type NotifyOptions } from '@gatehouse/notify'
+import { given } from './given.ts'
+import type { Parts } from './parts.ts'
+
+type Declared = NonNullable<Parts['config']['file']['notify']>
+
+/** What the file says of the notification service, over the defaults. */
+export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
+  const { caps, retention } = defaultOptions
+  return given({
+    caps: {
+      total: declared.cap ?? caps.total,
+      channels: declared.channel_caps ?? {},
+      priorities: declared.priority_caps ?? {},
+    },
+    attempts: declared.attempts,
+    pushAttempts: declared.push_attempts,
+    aggregationDelayMs: declared.aggregation_seconds === undefined ? undefined : declared.aggregation_seconds * 1000,
+    aggregationThreshold: declared.aggregation_threshold,
+    zone: declared.zone,
+    locale: declared.locale,
+    retention: {
+      notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
+      logDays: declared.retention?.log_days ?? retention.logDays,
+      deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
+      inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
+    },
+  })
+}

@@ -1,0 +1,60 @@
+import { defaultOptions } from '@gatehouse/notify'
+import { Type } from 'typebox'
+
+const strict = { additionalProperties: false } as const
+
+const whole = (minimum: number, maximum: number, description: string, fallback?: number) =>
+  Type.Optional(
+    Type.Integer({ minimum, maximum, description, ...(fallback === undefined ? {} : { default: fallback }) }),
+  )
+
+const count = (description: string) => whole(0, 1_000_000, description)
+const days = (description: string, fallback: number) => whole(1, 3_650, description, fallback)
+const { caps, attempts, pushAttempts, aggregationDelayMs, aggregationThreshold, retention } = defaultOptions
+
+/** `notify:` in the configuration file. */
+export const NotifySection = Type.Object(
+  {
+    cap: whole(0, 1_000_000, 'Most notifications a user gets in a day; critical ones are not counted.', caps.total),
+    channel_caps: Type.Optional(
+      Type.Object(
+        {
+          push: count('Most push messages a user and day.'),
+          email: count('Most emails a user and day.'),
+          sms: count('Most SMS a user and day.'),
+          'in-app': count('Most in-app messages a user and day.'),
+        },
+        { ...strict, description: 'Caps by channel, beside the one for all.' },
+      ),
+    ),
+    priority_caps: Type.Optional(
+      Type.Object(
+        {
+          normal: count('Most of normal priority a user and day.'),
+          low: count('Most of low priority a user and day.'),
+        },
+        { ...strict, description: 'Caps by priority, beside the one for all.' },
+      ),
+    ),
+    attempts: whole(3, 5, 'Tries before a delivery becomes a dead letter.', attempts),
+    push_attempts: whole(3, 5, 'Tries of a push before email is tried.', pushAttempts),
+    aggregation_seconds: whole(1, 86_400, 'From the first of a burst to its flush.', aggregationDelayMs / 1000),
+    aggregation_threshold: whole(0, 1_000, 'Distinct actors above which one message is sent.', aggregationThreshold),
+    zone: Type.Optional(
+      Type.String({ description: 'Time zone of users whose own is not known.', examples: ['Europe/Berlin'] }),
+    ),
+    locale: Type.Optional(Type.String({ description: 'Language of users whose own is not known.', examples: ['en'] })),
+    retention: Type.Optional(
+      Type.Object(
+        {
+          notification_days: days('Notifications with their timelines.', retention.notificationDays),
+          log_days: days('For how long a dedup key prevents a second notification.', retention.logDays),
+          dead_letter_days: days('Dead letters.', retention.deadLetterDays),
+          inbox_days: days('Items of the in-app feed.', retention.inboxDays),
+        },
+        { ...strict, description: 'How long what is kept.' },
+      ),
+    ),
+  },
+  { ...strict, description: 'How the notification service behaves.' },
+)

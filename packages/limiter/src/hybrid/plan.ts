@@ -12,6 +12,8 @@ export interface Plan {
   readonly ledger: Ledger | undefined
   /** Number of the policy in its ledger. */
   readonly number: number
+  /** How long a share may be spent after the store was last heard. */
+  readonly staleMs: number
 }
 
 /** The least a process's share of a limit must be, or asking the store every time costs no more. */
@@ -27,6 +29,11 @@ export function canBeHybrid(policy: Policy, instances: number): boolean {
     policy.shards === 1 &&
     policy.rules.every((rule) => rule.algorithm !== 'token-bucket' && rule.limit / (2 * instances) >= leastShare)
   )
+}
+
+/** A twelfth of the shortest window, but no less than some rounds of reconciling. */
+export function staleMs(policy: Policy): number {
+  return Math.max(1_000, Math.min(...policy.rules.map((rule) => rule.windowMs)) / 12)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Policy } from '../policy.ts'
 import { waitMs } from '../reading.ts'
 import type { CounterStore, Taken } from '../store.ts'
 import { cell, Ledger, tail } from './ledger.ts'
-import { allowance, canBeHybrid, type Plan, roll } from './plan.ts'
+import { allowance, canBeHybrid, type Plan, roll, staleMs } from './plan.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
 
@@ -25,8 +25,6 @@ export interface HybridStore extends CounterStore {
   close(): Promise<void>
 }
 
-/** How long a share may be spent after the store was last heard. */
-const staleMs = 1_000
 /** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
 const longestBlockMs = 1_000
 const shortestBlockMs = 10
@@ -84,7 +82,7 @@ class LedgerStore implements HybridStore {
       const standing = stand(plan, ledger, slot, cost, now)
       if (!standing.allowed) return standing
     }
-    const spent = ledger.isFresh(slot, now, staleMs) ? spend(plan, ledger, slot, cost, now) : undefined
+    const spent = ledger.isFresh(slot, now, plan.staleMs) ? spend(plan, ledger, slot, cost, now) : undefined
     if (spent === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
     ledger.soil(slot)
     if (this.#timer === undefined) this.#schedule()
@@ -236,11 +234,11 @@ class LedgerStore implements HybridStore {
   /** Policies of the same windows share a ledger, so that a change of tier resets nothing. */
   #newPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
-    if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined, number: 0 }
+    if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined, number: 0, staleMs: 0 }
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
-    return { policy, kind, ledger, number: ledger.policies.push(policy) - 1 }
+    return { policy, kind, ledger, number: ledger.policies.push(policy) - 1, staleMs: staleMs(policy) }
   }
 }
 

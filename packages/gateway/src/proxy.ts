@@ -60,50 +60,39 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 function passOnce(upstream: Upstream, { raw, response, target, headers, answered }: Passage): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined
-    const onClose = () => {
-      if (!response.writableFinished) controller?.abort(new Error('the caller went away'))
-    }
-    const settle = (error?: Error) => {
-      response.off('close', onClose)
-      if (error) reject(error)
-      else resolve()
-    }
-    response.on('close', onClose)
-    upstream.pool.dispatch(
-      {
-        path: target,
-        method: raw.method ?? 'GET',
-        headers,
-        body: hasBody(raw) ? raw : null,
+  const body = hasBody(raw) ? raw : null
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let controller: Dispatcher.DispatchController | undefined
+  const onClose = () => {
+    if (!response.writableFinished) controller?.abort(new Error('the caller went away'))
+  }
+  response.once('close', onClose)
+  upstream.pool.dispatch(
+    { path: target, method: raw.method ?? 'GET', headers, body },
+    {
+      onRequestStart(started) {
+        controller = started
+        if (response.destroyed) onClose()
       },
-      {
-        onRequestStart(started) {
-          controller = started
-          if (response.destroyed) started.abort(new Error('the caller went away'))
-        },
-        onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
-          if (status < 200) return
-          response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
-        },
-        onResponseData(paused, chunk) {
-          if (response.write(chunk)) return
-          paused.pause()
-          response.once('drain', () => paused.resume())
-        },
-        onResponseEnd() {
-          response.end()
-          settle()
-        },
-        onResponseError(_controller, error) {
-          if (!response.headersSent) settle(new Unanswered(error))
-          else {
-            response.destroy()
-            settle()
-          }
-        },
+      onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
+        if (status < 200) return
+        response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
       },
-    )
-  })
+      onResponseData(pausable, chunk) {
+        if (response.write(chunk)) return
+        pausable.pause()
+        response.once('drain', () => pausable.resume())
+      },
+      onResponseEnd() {
+        response.end()
+        resolve()
+      },
+      onResponseError(_controller, error) {
+        if (!response.headersSent) return reject(new Unanswered(error))
+        response.destroy()
+        resolve()
+      },
+    },
+  )
+  return promise.finally(() => response.off('close', onClose))
 }

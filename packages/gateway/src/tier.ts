@@ -24,8 +24,7 @@ export interface TierOptions {
 
 interface Plan {
   readonly name: string | undefined
-  lookedUpAt: number
-  refresh: Promise<void> | undefined
+  readonly staleAt: number
 }
 
 export interface Tiers {
@@ -36,56 +35,55 @@ export interface Tiers {
 }
 
 /** Tiers by the subjects' plans, cached 60 s, stale while refreshed, looked up one at a time per subject. */
-export function createTiers({ planOf, limits, clock, onFailure }: TierOptions): Tiers {
-  const plans = new Map<string, Plan>()
-  const cold = new Map<string, Promise<string>>()
+export function createTiers(options: TierOptions): Tiers {
+  return new CachedPlans(options)
+}
 
-  function named(plan: string | undefined): string {
-    const { tiers, lowest } = limits()
+class CachedPlans implements Tiers {
+  readonly #options: TierOptions
+  readonly #plans = new Map<string, Plan>()
+  readonly #lookups = new Map<string, Promise<string>>()
+
+  constructor(options: TierOptions) {
+    this.#options = options
+  }
+
+  named(plan: string | undefined): string {
+    const { tiers, lowest } = this.#options.limits()
     return plan !== undefined && (plan === unlimitedPlan || tiers.has(plan)) ? plan : lowest
   }
 
-  function keep(subject: string, name: string | undefined, lookedUpAt: number): string {
-    if (plans.size >= mostPlans) plans.delete(plans.keys().next().value ?? '')
-    plans.set(subject, { name, lookedUpAt, refresh: undefined })
-    return named(name)
+  tierOf(subject: string): string | Promise<string> {
+    const plan = this.#plans.get(subject)
+    if (plan === undefined) return atMost(coldLookupMs, this.#lookUp(subject), this.named(undefined))
+    if (this.#options.clock.now() >= plan.staleAt) this.#lookUp(subject)
+    return this.named(plan.name)
   }
 
-  async function lookUp(subject: string): Promise<string> {
-    return keep(subject, (await planOf(subject))?.plan, clock.now())
-  }
-
-  function refresh(subject: string, plan: Plan): void {
-    plan.refresh ??= lookUp(subject).then(
-      () => undefined,
-      (error: unknown) => {
-        plan.refresh = undefined
-        plan.lookedUpAt = clock.now() - planFreshMs + retryMs
-        onFailure?.(error)
-      },
-    )
-  }
-
-  function firstLookUp(subject: string): Promise<string> {
-    const known = cold.get(subject)
-    if (known) return known
-    const lookup = lookUp(subject).catch((error: unknown) => {
-      onFailure?.(error)
-      return keep(subject, undefined, clock.now() - planFreshMs + retryMs)
-    })
-    cold.set(subject, lookup)
-    lookup.finally(() => cold.delete(subject))
+  /** One lookup at a time per subject. Never rejects: what was known stays, and is tried again a second later. */
+  #lookUp(subject: string): Promise<string> {
+    const underWay = this.#lookups.get(subject)
+    if (underWay) return underWay
+    const lookup = this.#ask(subject).finally(() => this.#lookups.delete(subject))
+    this.#lookups.set(subject, lookup)
     return lookup
   }
 
-  return {
-    named,
-    tierOf(subject) {
-      const plan = plans.get(subject)
-      if (plan === undefined) return atMost(coldLookupMs, firstLookUp(subject), named(undefined))
-      if (clock.now() - plan.lookedUpAt >= planFreshMs) refresh(subject, plan)
-      return named(plan.name)
-    },
+  async #ask(subject: string): Promise<string> {
+    const { planOf, clock, onFailure } = this.#options
+    try {
+      const found = await planOf(subject)
+      return this.#keep(subject, found?.plan, clock.now() + planFreshMs)
+    } catch (error) {
+      onFailure?.(error)
+      return this.#keep(subject, this.#plans.get(subject)?.name, clock.now() + retryMs)
+    }
+  }
+
+  #keep(subject: string, name: string | undefined, staleAt: number): string {
+    if (this.#plans.size >= mostPlans) this.#plans.delete(this.#plans.keys().next().value ?? '')
+    this.#plans.set(subject, { name, staleAt })
+    return this.named(name)
   }
 }
 

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@gatehouse/kit'
@@ -30,53 +30,56 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  * @throws Problem 502 or 504 when the upstream can't be reached in time.
  */
 export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
-  const { socket, head, target, headers, answered } = passage
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const send = upstream.origin.protocol === 'https:' ? httpsRequest : httpRequest
-  const out = send({
-    host: upstream.origin.hostname.replace(/^\[|\]$/g, ''),
-    port: upstream.origin.port,
+  const { socket, head, answered } = passage
+  const out = askForUpgrade(upstream, passage)
+  socket.once('close', () => out.destroy())
+  return new Promise((resolve, reject) => {
+    const patience = setTimeout(() => {
+      reject(new Problem(504, 'The service behind this address took too long to answer.'))
+      out.destroy()
+    }, upgradeTimeoutMs)
+    out.once('close', () => clearTimeout(patience))
+    out.on('error', (cause) => {
+      reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
+    })
+    out.once('response', (answer) => {
+      clearTimeout(patience)
+      socket.write(answerHead(answer, { ...answered, connection: 'close' }))
+      answer.pipe(socket)
+      resolve()
+    })
+    out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
+      clearTimeout(patience)
+      socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
+      if (upstreamHead.length > 0) socket.write(upstreamHead)
+      if (head.length > 0) upstreamSocket.write(head)
+      join(socket, upstreamSocket)
+      resolve()
+    })
+  })
+}
+
+/** A connection of its own, for it is kept as long as the caller keeps theirs. */
+function askForUpgrade({ origin }: Upstream, { target, headers }: UpgradePassage): ClientRequest {
+  const send = origin.protocol === 'https:' ? httpsRequest : httpRequest
+  const request: ClientRequest = send({
+    host: origin.hostname.replace(/^\[|\]$/g, ''),
+    port: origin.port,
     path: target,
     agent: false,
     // Node takes a flat list here as it does in writeHead; its types know of the object alone.
     headers: [
       ...headers,
       'host',
-      upstream.origin.host,
+      origin.host,
       'connection',
       'Upgrade',
       'upgrade',
       'websocket',
     ] as unknown as OutgoingHttpHeaders,
   })
-  const patience = setTimeout(() => {
-    reject(new Problem(504, 'The service behind this address took too long to answer.'))
-    out.destroy()
-  }, upgradeTimeoutMs)
-  const done = () => {
-    clearTimeout(patience)
-    resolve()
-  }
-  socket.once('close', () => out.destroy())
-  socket.on('error', () => out.destroy())
-  out.on('error', (cause) => {
-    clearTimeout(patience)
-    reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
-  })
-  out.once('response', (answer) => {
-    socket.write(answerHead(answer, { ...answered, connection: 'close' }))
-    answer.pipe(socket)
-    done()
-  })
-  out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
-    socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
-    if (upstreamHead.length > 0) socket.write(upstreamHead)
-    if (head.length > 0) upstreamSocket.write(head)
-    join(socket, upstreamSocket)
-    done()
-  })
-  out.end()
-  return promise
+  request.end()
+  return request
 }
 
 const upgradeTimeoutMs = 10_000

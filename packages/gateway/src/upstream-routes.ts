@@ -30,46 +30,15 @@ export interface UpstreamRoutes {
  * The routes that upstreams serve.
  * @throws RangeError when a rule names an upstream that isn't configured.
  */
-export function createUpstreamRoutes({
-  rules,
-  upstreams,
-  visitOf,
-  identify,
-  contextTokens,
-}: UpstreamRoutesOptions): UpstreamRoutes {
-  const opened = new Map(Object.entries(upstreams).map(([name, options]) => [name, openUpstream(name, options)]))
-  const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
-  const served = rules.flatMap((rule) =>
-    rule.upstream === undefined ? [] : [{ rule, upstream: named(rule, rule.upstream) }],
+export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRoutes {
+  const upstreams = new Map(
+    Object.entries(options.upstreams).map(([name, declared]) => [name, openUpstream(name, declared)]),
   )
-
-  function named({ path }: RouteRule, name: string): Upstream {
-    const upstream = opened.get(name)
-    if (upstream) return upstream
-    throw new RangeError(`route ${path}: there is no upstream "${name}"; there are ${[...opened.keys()].join(', ')}`)
-  }
-
-  async function serve(upstream: Upstream, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { raw } = request
-    refuseAmbiguousPath(raw.url ?? '')
-    const caller = visitOf(raw)?.caller
-    const target = upstream.target(raw.url ?? '/')
-    const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
-    const headers = upstreamHeaders(raw, {
-      forwarded: identify.forwarded(raw),
-      keepCredentials: upstream.forwardToken,
-      added: {
-        'x-request-id': request.id,
-        ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
-      },
-    })
-    const answered = { ...reply.getHeaders(), 'x-request-id': request.id } as Record<string, string>
-    const upgrade = upgrades.get(raw)
-    if (upgrade) await passUpgrade(upstream, { ...upgrade, target, headers, answered })
-    else await pass(upstream, { raw, response: reply.raw, target, headers, answered })
-    reply.hijack()
-  }
-
+  const served = options.rules.flatMap((rule) =>
+    rule.upstream === undefined ? [] : [{ rule, upstream: upstreamOf(rule, rule.upstream, upstreams) }],
+  )
+  const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
+  const serve = createServe(options, upgrades)
   return {
     async plugin(http) {
       http.removeAllContentTypeParsers()
@@ -85,8 +54,40 @@ export function createUpstreamRoutes({
       takeUpgrades(http, upgrades)
     },
     async stop() {
-      await Promise.all([...opened.values()].map(({ pool }) => pool.close()))
+      await Promise.all([...upstreams.values()].map(({ pool }) => pool.close()))
     },
+  }
+}
+
+function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<string, Upstream>): Upstream {
+  const upstream = upstreams.get(name)
+  if (upstream) return upstream
+  throw new RangeError(`route ${path}: there is no upstream "${name}"; there are ${[...upstreams.keys()].join(', ')}`)
+}
+
+/** Passes an admitted request on, with what its upstream is told about the caller. */
+function createServe(
+  { visitOf, identify, contextTokens }: UpstreamRoutesOptions,
+  upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
+) {
+  return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    refuseAmbiguousPath(raw.url ?? '')
+    const caller = visitOf(raw)?.caller
+    const target = upstream.target(raw.url ?? '/')
+    const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
+    const headers = upstreamHeaders(raw, {
+      forwarded: identify.forwarded(raw),
+      keepCredentials: upstream.forwardToken,
+      added: {
+        'x-request-id': id,
+        ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
+      },
+    })
+    const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
+    const upgrade = upgrades.get(raw)
+    if (upgrade) await passUpgrade(upstream, { ...upgrade, target, headers, answered })
+    else await pass(upstream, { raw, response: reply.raw, target, headers, answered })
+    reply.hijack()
   }
 }
 

@@ -16,12 +16,12 @@ export type ResolveApiKey = (key: string) => Promise<ApiKey | undefined>
 /** How long a looked-up key is believed, in milliseconds: so long a revoked one still works. */
 export const keyFreshMs = 5_000
 const mostKeys = 10_000
-const longestKey = 512
+const longestKey = 200
 
 export interface ApiKeys {
   /**
    * The caller a key stands for, and the hash it is counted under.
-   * @throws Problem 401 when the key is unknown.
+   * @throws Problem 401 when the key is unknown, 503 when it can't be looked up.
    */
   callerOf(key: string): Promise<{ readonly caller: Caller; readonly hash: string }>
 }
@@ -42,7 +42,9 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       const now = clock.now()
       const held = known.get(hash)
       if (held && now < held.until) return { caller: held.caller, hash }
-      const found = await resolve(key)
+      const found = await resolve(key).catch((cause: unknown) => {
+        throw new Problem(503, 'API keys can not be looked up at the moment.', { cause })
+      })
       known.delete(hash)
       if (found === undefined) throw unknown()
       if (known.size >= mostKeys) known.delete(known.keys().next().value ?? '')

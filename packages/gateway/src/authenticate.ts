@@ -14,11 +14,16 @@ export type Authenticate = (request: Pick<FastifyRequest, 'raw'>, scope?: string
 export function authenticateWith(bearer: Bearer, realm: string): Authenticate {
   return async ({ raw }, scope) => {
     try {
-      return withScope(callerFrom(await bearer.authenticate(raw.headersDistinct)), scope, realm)
+      return withScope(callerFrom(await bearer.authenticate(authorizationsIn(raw.rawHeaders))), scope, realm)
     } catch (error) {
       throw asProblem(error, realm)
     }
   }
+}
+
+/** Every Authorization header: `headers` would show the first of several alone. */
+function authorizationsIn(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_value, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'authorization')
 }
 
 /**

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createHttp, silentLog } from '@gatehouse/kit'
+import { authenticateWith } from '../src/index.ts'
 import { setup } from './setup.ts'
 
 const challenge = (answer: { headers: Record<string, unknown> }) => String(answer.headers['www-authenticate'])
@@ -76,4 +78,41 @@ test('a bad token does no harm where none is needed', async () => {
   const { http } = await setup({ routes: [{ path: '/open', public: true }] })
   const answer = await http.inject({ url: '/open', headers: { authorization: 'Bearer nonsense' } })
   assert.equal(answer.statusCode, 200)
+})
+
+test('an API key is looked up once in five seconds; a removed one stops working then', async () => {
+  let lookups = 0
+  let removed = false
+  const { http, clock } = await setup({
+    async resolveApiKey() {
+      lookups++
+      return removed ? undefined : { id: '1', owner: 'u1', scopes: ['read:notes'] }
+    },
+  })
+  const ask = async () => (await http.inject({ url: '/notes', headers: { 'x-api-key': 'k' } })).statusCode
+  assert.deepEqual([await ask(), await ask()], [200, 200])
+  assert.equal(lookups, 1)
+  removed = true
+  clock.advance(5_000)
+  assert.deepEqual([await ask(), await ask()], [401, 401])
+})
+
+test('when API keys cannot be looked up, what needs one answers 503 and the rest goes on', async () => {
+  const { http } = await setup({ resolveApiKey: () => Promise.reject(new Error('identity is away')) })
+  const headers = { 'x-api-key': 'k' }
+  assert.equal((await http.inject({ url: '/notes', headers })).statusCode, 503)
+  assert.equal((await http.inject({ url: '/open', headers })).statusCode, 200)
+})
+
+test('a service without a gateway refuses in the same words', async () => {
+  const { http, bearerCheck, bearer } = await setup()
+  const alone = createHttp({ log: silentLog })
+  const authenticate = authenticateWith(bearerCheck, 'gatehouse')
+  alone.get('/notes', async (request) => ({ subject: (await authenticate(request, 'read:notes')).subject }))
+  for (const headers of [{}, bearer(), { authorization: 'Bearer nonsense' }, bearer({ scope: 'read:notes' })]) {
+    const [one, other] = [await http.inject({ url: '/notes', headers }), await alone.inject({ url: '/notes', headers })]
+    assert.equal(other.statusCode, one.statusCode)
+    assert.equal(other.headers['www-authenticate'], one.headers['www-authenticate'])
+    assert.equal(other.json().detail, one.json().detail)
+  }
 })

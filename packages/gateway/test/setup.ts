@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createBearer, type Jwk } from '@gatehouse/bearer'
+import { type Bearer, createBearer, type Jwk } from '@gatehouse/bearer'
 import { createHttp, createMetrics, type Http, type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
 import { createLimiter } from '@gatehouse/limiter'
 import { createGateway, type Gateway, type GatewayOptions } from '../src/index.ts'
@@ -36,6 +36,7 @@ export interface Setup {
   readonly gateway: Gateway
   readonly clock: ManualClock
   readonly metrics: ReturnType<typeof createMetrics>
+  readonly bearerCheck: Bearer
   /** The Authorization header of a token with these claims. */
   bearer(claims?: Record<string, unknown>): { authorization: string }
 }
@@ -47,9 +48,10 @@ export interface Setup {
 export async function setup(options: Partial<GatewayOptions> = {}): Promise<Setup> {
   const clock = manualClock()
   const metrics = createMetrics()
+  const bearerCheck = createBearer({ issuer, audience, keys: [jwk], clock })
   const gateway = createGateway({
     limiter: createLimiter({ clock }),
-    bearer: createBearer({ issuer, audience, keys: [jwk], clock }),
+    bearer: bearerCheck,
     planOf: async () => ({ plan: 'free' }),
     metrics,
     log: silentLog,
@@ -73,6 +75,7 @@ export async function setup(options: Partial<GatewayOptions> = {}): Promise<Setu
     gateway,
     clock,
     metrics,
+    bearerCheck,
     bearer: (claims) => ({ authorization: `Bearer ${accessToken(clock, claims)}` }),
   }
 }

@@ -99,6 +99,10 @@ export function databaseOver(pool: Pool, engine: Database['engine'], release?: (
 async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
+  const onBroken = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onBroken)
   try {
     const begun = client.query('BEGIN')
     begun.catch(() => {})
@@ -112,6 +116,7 @@ async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Pr
     })
     throw error
   } finally {
+    client.off('error', onBroken)
     client.release(broken)
   }
 }
@@ -139,4 +144,14 @@ async function run<Row extends object>(
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Whether an error says that the database is away for now: no connection, or one that broke (SQLSTATE 08, 57P). */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return /^(08|57P)/.test(state)
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return (
+    /^E(CONN|PIPE|TIMEDOUT)/.test(String(code)) || /^(Connection terminated|timeout exceeded)/.test(String(message))
+  )
 }

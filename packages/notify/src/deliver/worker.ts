@@ -1,4 +1,5 @@
-import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { setTimeout } from 'node:timers/promises'
+import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import { createGatherer } from '../gather.ts'
 import type { NotifyMetrics } from '../metrics.ts'
@@ -112,11 +113,26 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
 
 async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRecord[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
-    const late = await settings.deliveries.record(bucket, mine)
+    const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
     if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
   }
   if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
   return records.map(() => true)
+}
+
+const persistPauseMs = 250
+
+/** What a provider has taken must be stored: while the database is away it is tried again, as long as the lease lasts. */
+async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
+  const deadline = performance.now() + leaseMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() > deadline || !isUnavailable(error)) throw error
+      await setTimeout(persistPauseMs)
+    }
+  }
 }
 
 function withoutCarrier(

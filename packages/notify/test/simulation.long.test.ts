@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
+import { postgresDatabase, startNats, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { migrateNotify } from '../src/postgres/index.ts'
+import { type ProviderCall, startFakeProvider } from './simulation/fake-provider.ts'
+import { type Traffic, traffic } from './simulation/traffic.ts'
+
+const size = 100_000
+const cap = 10
+/** A call may be repeated when it was under way at a kill: made shortly before, or while the database was away. */
+const beforeKillMs = 3_000
+const afterKillMs = 1_500
+
+testWith(
+  'nats-server',
+  'killed at random, its database and its queue restarted, two processes lose no event and send none twice but those in flight',
+  async () => {
+    const postgres = await startPostgres()
+    const folder = temporaryFolder('nats-kept')
+    let nats = await startNats({ folder })
+    const provider = await startFakeProvider()
+    const database = await postgresDatabase(postgres)
+    await migrateNotify(database, {})
+    const name = (await database.query<{ name: string }>('SELECT current_database() AS name')).rows[0]?.name
+    await database.close()
+    const url = postgres.url.replace(/[^/]+$/, name ?? '')
+    const told = traffic(size)
+    await furnish(url, told)
+    const kills: number[] = []
+    const start = async () => {
+      const child = fork(join(import.meta.dirname, 'simulation/worker.ts'), [url, nats.url, provider.url])
+      await once(child, 'message')
+      return child
+    }
+    const workers: ChildProcess[] = [await start(), await start()]
+    try {
+      const publishing = publish(nats.url, told)
+      for (let round = 0; round < 8; round++) {
+        await pause(2_000 + Math.random() * 2_000)
+        const victim = workers.shift()
+        victim?.kill('SIGKILL')
+        kills.push(Date.now())
+        if (round === 2) await crashPostgres(url, kills)
+        if (round === 4) {
+          await nats.stop()
+          kills.push(Date.now())
+          nats = await startNats({ folder, port: nats.port })
+        }
+        workers.push(await start())
+      }
+      await publishing
+      await drained(url, nats.url)
+      judge(told, provider.calls, kills)
+    } finally {
+      for (const worker of workers) worker.kill('SIGKILL')
+      provider.stop()
+      await nats.stop()
+      await postgres.stop()
+    }
+  },
+)
+
+/** Makes every user reachable, and puts the quiet ones into quiet hours that hold for the hours to come. */
+async function furnish(url: string, { users, quietUsers }: Traffic): Promise<void> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  await database.query(
+    `INSERT INTO notify.recipient (bucket, user_id, email, updated_at) SELECT 0, u, u || '@example.com', now() FROM unnest($1::text[]) AS u`,
+    [users],
+  )
+  await database.query(
+    `INSERT INTO notify.device (bucket, user_id, device_id, token, service, registered_at)
+     SELECT 0, u, 'phone', 'token of ' || u, 'fake', now() FROM unnest($1::text[]) AS u`,
+    [users],
+  )
+  const hour = (offset: number) => `${String((new Date().getUTCHours() + offset + 24) % 24).padStart(2, '0')}:00`
+  await database.query(
+    `INSERT INTO notify.preference (bucket, user_id, event_type, quiet_start, quiet_end, updated_at)
+     SELECT 0, u, '*', $2, $3, now() FROM unnest($1::text[]) AS u`,
+    [[...quietUsers], hour(-2), hour(6)],
+  )
+  await database.close()
+}
+
+/** Tells everything on the topic, each event until the stream has it. */
+async function publish(url: string, { told }: Traffic): Promise<void> {
+  const connection = await connect({
+    servers: url.replace('nats://', ''),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+  })
+  const client = jetstream(connection)
+  for (let at = 0; at < told.length; at += 500)
+    await Promise.all(
+      told.slice(at, at + 500).map((event) => untilTaken(() => client.publish('notifications', JSON.stringify(event)))),
+    )
+  await connection.close()
+}
+
+async function untilTaken(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      await work()
+      return
+    } catch {
+      await pause(200)
+    }
+  }
+  throw new Error('the stream never took the event')
+}
+
+/** Kills a server process of PostgreSQL, which makes it end every connection and recover from its log. */
+async function crashPostgres(url: string, kills: number[]): Promise<void> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const { rows } = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  process.kill(rows[0]?.pid ?? assert.fail('no backend'), 'SIGKILL')
+  kills.push(Date.now())
+  await database.close().catch(() => {})
+  await untilTaken(async () => {
+    const again = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+    await again.close()
+  })
+}
+
+/** Waits until the queue is empty and nothing is under way but what waits for the morning. */
+async function drained(url: string, natsUrl: string): Promise<void> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const connection = await connect({ servers: natsUrl.replace('nats://', '') })
+  const manager = await jetstreamManager(connection)
+  for (let tries = 0; ; tries++) {
+    const { rows } = await database.query<{ left: number }>(
+      'SELECT (SELECT count(*) FROM notify.work) + (SELECT count(*) FROM notify.pending_window) AS left',
+    )
+    const consumer = await manager.consumers.info('NOTIFICATIONS', 'notify')
+    const left = (rows[0]?.left ?? 1) + consumer.num_pending + consumer.num_ack_pending
+    if (left === 0) break
+    assert.ok(tries < 600, `${left} events are still under way`)
+    await pause(500)
+  }
+  await connection.close()
+  await database.close()
+}
+
+/** Judges by the provider's own log, against what was told. */
+function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], kills: readonly number[]): void {
+  const byId = Map.groupBy(calls, ({ id }) => id)
+  let repeated = 0
+  for (const [id, same] of byId) {
+    const [first, ...others] = same
+    if (!first || others.length === 0) continue
+    repeated += others.length
+    assert.ok(
+      kills.some((at) => first.at >= at - beforeKillMs && first.at <= at + afterKillMs),
+      `${id} was sent twice without a kill`,
+    )
+    assert.ok(others.every((other) => other.body === first.body && other.userId === first.userId))
+  }
+  const messages = [...byId.values()].flatMap(([first]) => first ?? [])
+  const events = new Map(unique.map((event) => [event.data.key, event]))
+  const carried = messages.flatMap((message) => message.body.split(',').map((key) => ({ key, message })))
+  const places = Map.groupBy(carried, ({ key, message }) => `${key} ${message.channel}`)
+  for (const [place, list] of places) assert.equal(list.length, 1, `${place} was carried by ${list.length} messages`)
+  for (const { key, message } of carried)
+    assert.equal(events.get(key)?.user_id, message.userId, `${key} went to ${message.userId}`)
+
+  const sent = (key: string, channel: string) => places.has(`${key} ${channel}`)
+  const notes = Map.groupBy(
+    unique.filter(({ event }) => event === 'note'),
+    ({ user_id }) => user_id,
+  )
+  for (const [user, mine] of notes) {
+    for (const { data } of mine)
+      assert.equal(sent(data.key, 'push'), sent(data.key, 'email'), `${data.key} took both channels or none`)
+    const expected = quietUsers.has(user) ? 0 : Math.min(cap, mine.length)
+    assert.equal(mine.filter(({ data }) => sent(data.key, 'push')).length, expected, `notes of ${user}`)
+  }
+  for (const { event, data, user_id } of unique) {
+    if (event === 'alert') assert.ok(sent(data.key, 'email'), `the alert ${data.key} of ${user_id} is lost`)
+  }
+  const likes = unique.filter(({ event }) => event === 'like')
+  const told = likes.filter(({ data }) => sent(data.key, 'push')).length
+  console.log(
+    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${kills.length} kills; ${told} of ${likes.length} likes told, the others over the cap`,
+  )
+}

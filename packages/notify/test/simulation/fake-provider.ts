@@ -1,0 +1,36 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** One call, as the provider saw it. */
+export interface ProviderCall {
+  readonly id: string
+  readonly userId: string
+  readonly channel: string
+  readonly event: string
+  readonly body: string
+  readonly at: number
+}
+
+/** A provider that takes everything and keeps a log of its own: the only witness the simulation believes. */
+export async function startFakeProvider() {
+  const calls: ProviderCall[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk) => {
+      text += chunk
+    })
+    request.on('end', () => {
+      calls.push({ ...JSON.parse(text), at: Date.now() })
+      response.end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

@@ -22,8 +22,8 @@ import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
 import { type Pace, paceOf, type RaceResult, takeTurns, timesAsMuch } from './race.ts'
 
 const users = 100_000
-const rounds = 5
-const checks = 200_000
+const rounds = 3
+const checks = 100_000
 const inFlight = 512
 const pro = tierPolicy('pro', { rpm: 100, daily: 100_000 })
 

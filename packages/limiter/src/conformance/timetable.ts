@@ -1,7 +1,7 @@
 import { definePolicy, type Policy } from '../policy.ts'
 
 /** One moment: seconds from the start of a window, whether a request of cost 1 is admitted, what is left, and why. */
-export type Moment = readonly [atSeconds: number, admitted: boolean, remaining: number, why: string]
+type Moment = readonly [atSeconds: number, admitted: boolean, remaining: number, why: string]
 
 export interface Timetable {
   readonly title: string

@@ -16,7 +16,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly client: RedisClient
   readonly script: Script
   readonly tag: KeyTag

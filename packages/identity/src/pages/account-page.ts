@@ -1,4 +1,5 @@
 import type { PageAnswer } from './answer.ts'
+import { deviceName } from './device-name.ts'
 import { type Html, html } from './html.ts'
 import { meaning } from './scope-list.ts'
 import type { Texts } from './texts.ts'
@@ -41,10 +42,10 @@ ${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', a
     )}</ul>
 <h2>${texts.say('account.sessions')}</h2>
 <ul class="rows">${page.sessions.map(
-      (session) => html`<li><div><strong>${session.userAgent || '?'}</strong>
+      (session) => html`<li><div><strong>${deviceName(session.userAgent)}</strong>
 <span class="soft">${texts.say('account.sessions.seen', { date: date(session.seenAt), address: session.address })}</span>
 ${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
-${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', session.userAgent)}</li>`,
+${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
     )}</ul>
 <p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }

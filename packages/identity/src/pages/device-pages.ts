@@ -1,4 +1,5 @@
 import type { PageAnswer } from './answer.ts'
+import { deviceName } from './device-name.ts'
 import { html } from './html.ts'
 import { scopeList } from './scope-list.ts'
 import type { Texts } from './texts.ts'
@@ -45,7 +46,7 @@ export function deviceConfirmPage(texts: Texts, page: DeviceConfirmPage): PageAn
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('device.confirm.lead', { user, code })}</p>
 ${scopeList(texts, page.scopes)}
-<p class="soft">${texts.say('device.confirm.where', { address, agent: page.userAgent || '?' })}</p>
+<p class="soft">${texts.say('device.confirm.where', { address, agent: deviceName(page.userAgent) })}</p>
 <p class="note careful">${texts.say('device.confirm.warning')}</p>
 <form method="post" action="/device/decision">
 <input type="hidden" name="form_token" value="${page.formToken}">

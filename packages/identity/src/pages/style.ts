@@ -29,6 +29,7 @@ p { margin: 0 0 1rem; overflow-wrap: anywhere; }
 .lead, .soft { color: var(--soft); }
 .soft { font-size: .9rem; }
 form { margin: 0; }
+.links + .soft, form + .soft, .soft[id] { margin-top: .6rem; }
 label { display: block; font-weight: 550; font-size: .92rem; margin: 1rem 0 .3rem; }
 input:not([type=hidden]) { width: 100%; font: inherit; color: inherit; background: var(--field); border: 1px solid var(--soft); border-radius: .6rem; padding: .65rem .8rem; min-height: 2.9rem; }
 input.code { font: 600 1.5rem/1.2 ui-monospace, "Liberation Mono", monospace; letter-spacing: .15em; text-align: center; text-transform: uppercase; }

@@ -1,0 +1,26 @@
+const browsers: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\/|CriOS\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+]
+
+const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/iPhone/, 'iPhone'],
+  [/iPad/, 'iPad'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+]
+
+const longest = 60
+
+/** A few words for a User-Agent that people know again; what is no browser is shown as it is, shortened. */
+export function deviceName(userAgent: string): string {
+  const find = (list: typeof browsers) => list.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const names = [find(browsers), find(systems)].filter((name) => name !== undefined)
+  return names.length > 0 ? names.join(' · ') : userAgent.slice(0, longest) || '?'
+}

@@ -1,0 +1,106 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
+import { memoryDatabase } from '@gatehouse/testing'
+import { createIdentity, type IdentityDeclarations } from '../src/index.ts'
+import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
+
+/** Identity on a real port and the machine's own clock, for clients that are not ours. */
+export interface Live {
+  readonly issuer: string
+  close(): Promise<void>
+}
+
+export async function live(declared: IdentityDeclarations): Promise<Live> {
+  const port = await freePort()
+  const issuer = `http://localhost:${port}`
+  const database = await memoryDatabase()
+  await migrateIdentity(database)
+  const identity = await createIdentity({
+    store: postgresIdentityStore(database),
+    issuer,
+    baseUrl: issuer,
+    encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
+    declared,
+    authenticate: () => {
+      throw new Error('nothing here is called with a bearer')
+    },
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+  })
+  const http = createHttp({ log: silentLog })
+  await http.register(identity.plugin)
+  await http.listen({ port, host: '127.0.0.1' })
+  return {
+    issuer,
+    async close() {
+      await http.close()
+      await Promise.all(identity.workers.map((worker) => worker.stop()))
+      await database.close()
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** A person with a browser that keeps cookies and runs no script. */
+export class Person {
+  readonly #cookies = new Map<string, string>()
+
+  /** Opens the address, signs in and allows; answers where the browser is sent in the end. */
+  async authorize(address: URL, decision: string = 'allow'): Promise<URL> {
+    let response = await this.#fetch(address)
+    for (let step = 0; step < 10; step++) {
+      const location = response.headers.get('location')
+      if (location !== null) {
+        const next = new URL(location, address)
+        if (next.origin !== address.origin) return next
+        response = await this.#fetch(next)
+        continue
+      }
+      response = await this.#submit(address, await response.text(), decision)
+    }
+    throw new Error('the browser was sent in circles')
+  }
+
+  /** Signs in, enters the code of a device and connects it. */
+  async connectDevice(address: URL): Promise<string> {
+    let response = await this.#fetch(address)
+    for (let step = 0; step < 10; step++) {
+      const location = response.headers.get('location')
+      if (location !== null) {
+        response = await this.#fetch(new URL(location, address))
+        continue
+      }
+      const page = await response.text()
+      if (!page.includes('<form')) return page
+      response = await this.#submit(address, page, 'allow')
+    }
+    throw new Error('the browser was sent in circles')
+  }
+
+  async #submit(base: URL, page: string, decision: string): Promise<Response> {
+    const action = /<form method="post" action="([^"]+)"/.exec(page)?.[1] ?? ''
+    const body = new URLSearchParams({ username: 'alice', password: 'correct horse', decision })
+    for (const [, name = '', value = ''] of page.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/g)) {
+      if (name !== 'username') body.set(name, value)
+    }
+    return this.#fetch(new URL(action, base), { method: 'POST', body })
+  }
+
+  async #fetch(address: URL, init: RequestInit = {}): Promise<Response> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(address, { ...init, redirect: 'manual', headers: { cookie } })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      this.#cookies.set(name, value)
+    }
+    return response
+  }
+}

@@ -81,6 +81,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     issuer: options.issuer,
     baseUrl: options.baseUrl,
     apiIdentifier: options.apiIdentifier ?? options.baseUrl,
+    accessTokenAlgorithm: options.accessTokenAlgorithm ?? 'ES256',
     resources: new Map((options.declared?.resources ?? []).map((resource) => [resource.id, resource])),
     lifetimes,
     defaultPlan: options.defaultPlan ?? defaultPlan,

@@ -1,5 +1,6 @@
 import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Authenticate } from './caller.ts'
+import type { SigningAlgorithm } from './client.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
 import type { Limit } from './guards.ts'
@@ -24,6 +25,8 @@ export interface IdentityOptions {
   readonly baseUrl: string
   /** The audience of tokens for which no resource is asked. Default: `baseUrl`. */
   readonly apiIdentifier?: string
+  /** What access tokens are signed with. Default: ES256. */
+  readonly accessTokenAlgorithm?: SigningAlgorithm
   /** Seals signing keys and whatever else must be read again. */
   readonly encryptionKey: Secret
   readonly lifetimes?: Partial<Lifetimes>

@@ -1,4 +1,5 @@
 import type { Clock, Log, Secret } from '@gatehouse/kit'
+import type { SigningAlgorithm } from './client.ts'
 import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ResourceDeclaration } from './declarations.ts'
@@ -18,6 +19,7 @@ export interface Parts extends PageParts {
   readonly baseUrl: string
   /** The audience of tokens for which no resource was asked. */
   readonly apiIdentifier: string
+  readonly accessTokenAlgorithm: SigningAlgorithm
   readonly resources: ReadonlyMap<string, ResourceDeclaration>
   readonly lifetimes: Lifetimes
   readonly defaultPlan: string

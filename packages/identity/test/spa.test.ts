@@ -56,7 +56,7 @@ testWith(
       const tab = await browser.newPage()
       await tab.goto(origin)
       await tab.evaluate('void manager.signinRedirect()')
-    await tab.waitForSelector('#username')
+      await tab.waitForSelector('#username')
       await tab.fill('#username', 'alice')
       await tab.fill('#password', 'correct horse')
       await tab.click('button[type=submit]')

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Clock, type Secret, seal, unseal } from '@gatehouse/kit'
+import { type Clock, type Secret, StartError, seal, unseal } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../client.ts'
 import type { SigningKeyRows, StoredKey } from '../store.ts'
 
@@ -129,9 +129,17 @@ export class SigningKeys {
   #privateKey(stored: StoredKey): KeyObject {
     const known = this.#private.get(stored.kid)
     if (known) return known
-    const key = createPrivateKey(unseal(stored.privateSealed, ...this.#sealing(stored.kid)))
+    const key = createPrivateKey(this.#unsealed(stored))
     this.#private.set(stored.kid, key)
     return key
+  }
+
+  #unsealed({ kid, privateSealed }: StoredKey): string {
+    try {
+      return unseal(privateSealed, ...this.#sealing(kid))
+    } catch (error) {
+      throw new StartError('the signing keys were sealed with another encryption key than this one', { cause: error })
+    }
   }
 
   #sealing(kid: string): [Secret, string] {

@@ -28,7 +28,7 @@ export interface AccessTokenRequest {
 
 export type IssueParts = Pick<
   Parts,
-  'issuer' | 'apiIdentifier' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
+  'issuer' | 'apiIdentifier' | 'accessTokenAlgorithm' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
 >
 
 /** Mints an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource wants it. */
@@ -51,7 +51,7 @@ type Mint = (
 
 const mintJwt: Mint = (parts, asked, audience, scopes, seconds) => {
   const now = Math.floor(parts.clock.now() / 1000)
-  return signJwt(parts.keys.active('ES256'), 'at+jwt', {
+  return signJwt(parts.keys.active(parts.accessTokenAlgorithm), 'at+jwt', {
     iss: parts.issuer,
     sub: asked.subject,
     aud: audience.length === 1 ? audience[0] : audience,

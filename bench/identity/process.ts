@@ -1,0 +1,45 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Pace } from '../race.ts'
+import type { Ready, Start } from './contestant.ts'
+
+/** A contestant in a process of its own. */
+export interface Contestant extends Ready, AsyncDisposable {
+  /** Processor time of all its threads since the last question, in microseconds. */
+  cpu(): Promise<number>
+}
+
+export async function startContestant(file: 'ours.ts' | 'peer.ts', start: Start): Promise<Contestant> {
+  const child: ChildProcess = fork(join(import.meta.dirname, file), [JSON.stringify(start)])
+  const [ready] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
+  if (!ready) throw new Error(`${file} ended before it was ready`)
+  return {
+    ...(ready as Ready),
+    async cpu() {
+      child.send('cpu')
+      return (await once(child, 'message'))[0]
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit')
+      child.kill()
+      await ended
+    },
+  }
+}
+
+/** The pace of a contestant over some work that answers how much it did. */
+export async function paceOfContestant(contestant: Contestant, work: () => Promise<number>): Promise<Pace> {
+  await contestant.cpu()
+  const begun = performance.now()
+  const count = await work()
+  const seconds = (performance.now() - begun) / 1_000
+  return { perSecond: count / seconds, perCoreSecond: count / ((await contestant.cpu()) / 1_000_000) }
+}
+
+/** A raw POST of a form, for a kept-alive connection. */
+export function rawForm(path: string, form: Record<string, string>): string {
+  const body = new URLSearchParams(form).toString()
+  const type = 'application/x-www-form-urlencoded'
+  return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}

@@ -3,7 +3,8 @@ import { createHttp, createMetrics, type Http, type Log, StartError, systemClock
 import { registerApiDocs } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
 import { composeServiceToken } from './compose/bearer.ts'
-import { openCounters, openDatabase } from './compose/engines.ts'
+import { openCounters } from './compose/counters.ts'
+import { openDatabase } from './compose/engines.ts'
 import { composeEntrance } from './compose/entrance.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { composeNotify } from './compose/notify.ts'
@@ -42,7 +43,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   const metrics = createMetrics({ processMetrics: true })
   const database = services.has('identity') || services.has('notify') ? await openDatabase(settings, log) : undefined
   if (database) held.push(() => database.close())
-  const counters = openCounters(settings, log)
+  const counters = openCounters(config, log, metrics)
   held.push(() => counters.close())
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
   const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }

@@ -13,7 +13,8 @@ import { createLimiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
 import type { Engine } from '../health.ts'
 import { composeBearer } from './bearer.ts'
-import { type Counters, encryptionKey } from './engines.ts'
+import type { Counters } from './counters.ts'
+import { encryptionKey } from './engines.ts'
 import type { Parts } from './parts.ts'
 import { ownRoutes } from './paths.ts'
 
@@ -48,7 +49,7 @@ export async function composeEntrance(
   const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
   const remote = remoteServices(parts)
   const gateway = createGateway({
-    limiter: createLimiter({ store: counters.store, clock, observer: observeLimiter(metrics, log) }),
+    limiter: createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) }),
     bearer,
     ...subjectLookup(parts, identityHere),
     routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
@@ -73,6 +74,10 @@ export async function composeEntrance(
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   return { authenticate: authenticateWith(bearer, realm), limit, engines }
+}
+
+function storesOf({ store, regionalStore }: Counters) {
+  return { store, ...(regionalStore ? { regionalStore } : {}) }
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */

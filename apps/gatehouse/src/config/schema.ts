@@ -17,6 +17,23 @@ const Engines = Type.Object(
   {
     database_url: Type.Optional(Type.String({ description: 'As DATABASE_URL, which wins over it.' })),
     redis_url: Type.Optional(Type.String({ description: 'As REDIS_URL, which wins over it.' })),
+    redis_cluster: Type.Optional(
+      Type.Boolean({
+        description: 'redis_url names a node of a Redis Cluster; keys then have braces round the identifier.',
+        default: false,
+      }),
+    ),
+    redis_regional_url: Type.Optional(
+      Type.String({ description: 'Where policies with `quota: regional` are counted. Default: redis_url.' }),
+    ),
+    gateways: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        description: 'How many gateways share the counters, for policies with `mode: hybrid`.',
+        default: 4,
+      }),
+    ),
     nats_url: Type.Optional(Type.String({ description: 'As NATS_URL, which wins over it.' })),
     data_dir: Type.Optional(Type.String({ description: 'As DATA_DIR, which wins over it.' })),
   },

@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { countEvictions } from '@gatehouse/gateway'
+import type { Log, Registry } from '@gatehouse/kit'
+import { type CounterStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
+import { redisStore } from '@gatehouse/limiter/redis'
+import { Cluster, Redis } from 'ioredis'
+import type { Config } from '../config.ts'
+
+export interface Counters {
+  readonly store: CounterStore
+  /** Where policies with `quota: regional` are counted, when it is another one. */
+  readonly regionalStore?: CounterStore
+  /** The shared store's state; undefined where the counters are in memory. */
+  readonly ping?: () => Promise<unknown>
+  close(): Promise<void>
+}
+
+/** How many gateways share the counters when the file doesn't say: those that count locally spend a share of it each. */
+const presumedGateways = 4
+const lastReconcileMs = 1_000
+
+/**
+ * Opens the counter store. One that can't be reached doesn't stop the start: the limiter survives its loss. Policies in
+ * hybrid mode are counted here and reconciled, those with shards split, all others pass straight through.
+ */
+export function openCounters({ settings, file }: Config, log: Log, metrics: Registry): Counters {
+  const { redis_cluster: cluster = false, redis_regional_url: regionalUrl, gateways } = file.engines ?? {}
+  if (!settings.redisUrl) {
+    return { store: memoryStore({ onUnexpiredEviction: countEvictions(metrics) }), close: async () => {} }
+  }
+  const client = connect(settings.redisUrl.reveal(), cluster, log)
+  const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
+  const store = (redis: Redis | Cluster) => shardedStore(redisStore(redis, { keyTag: cluster ? 'braces' : 'none' }))
+  const hybrid = hybridStore(store(client), { instances: gateways ?? presumedGateways })
+  return {
+    store: hybrid,
+    ...(regional ? { regionalStore: store(regional) } : {}),
+    ping: () => client.ping(),
+    async close() {
+      // A store that is silent must not hold the stop up.
+      await Promise.race([hybrid.close().catch(() => {}), pause(lastReconcileMs, undefined, { ref: false })])
+      client.disconnect()
+      regional?.disconnect()
+    },
+  }
+}
+
+/** Nothing is queued while the store is away, so that no increment is replayed later. */
+function connect(url: string, cluster: boolean, log: Log): Redis | Cluster {
+  const retryStrategy = (attempt: number) => Math.min(1_000, attempt * 50)
+  const unqueued = { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }
+  const single = { ...unqueued, connectTimeout: 2_000 }
+  const client = cluster
+    ? new Cluster([url], { enableOfflineQueue: false, redisOptions: single, clusterRetryStrategy: retryStrategy })
+    : new Redis(url, { ...single, retryStrategy })
+  let away = false
+  client.on('ready', () => {
+    if (away) log.info('the counter store is back')
+    away = false
+  })
+  client.on('error', (error) => {
+    if (!away) log.warn({ err: error }, 'the counter store can not be reached; the limiter goes on without it')
+    away = true
+  })
+  return client
+}

@@ -12,7 +12,7 @@ import { outcomeTable } from './demo/outcome-table.ts'
 import { type Accepted, Producer, play } from './demo/producer.ts'
 import { prepareRecipients } from './demo/recipients.ts'
 import { demoConfig, demoScript } from './demo/script.ts'
-import { readDeliveries } from './demo/settled.ts'
+import { readDeliveries, readGathered } from './demo/settled.ts'
 import { Tally } from './demo/tally.ts'
 
 const senders = 8
@@ -57,21 +57,24 @@ for (const [index, event] of script.events.entries()) {
     console.error(`  line ${index + 1}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
 }
 
-const queued = accepted.filter(({ deliveries }) => deliveries.some(({ outcome }) => outcome === 'queued'))
-const states = await readDeliveries(
-  producer,
-  queued.map(({ id }) => id),
-)
+const ids = (outcome: string) =>
+  accepted.filter(({ deliveries }) => deliveries.some((delivery) => delivery.outcome === outcome)).map(({ id }) => id)
+const states = await readDeliveries(producer, [...new Set(ids('queued'))])
 const unsent = states.filter(({ state }) => state === 'queued').length
+const gathered = await readGathered(producer, [...new Set(ids('aggregated'))])
 console.log(`\n${outcomeTable(outcomes, states)}\n`)
+console.log(
+  `Of the gathered likes ${gathered.together} were told in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
+)
 const where = process.env.SMTP_URL
   ? 'went over SMTP to SMTP_URL'
   : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
 console.log(`The mail ${where}`)
+const well = faults + unsent + gathered.lost === 0
 console.log(
-  faults + unsent === 0
+  well
     ? 'Everything became of every event as it must.'
-    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent.`,
+    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost.`,
 )
 
 if (process.stdout.isTTY) {
@@ -81,8 +84,10 @@ if (process.stdout.isTTY) {
 instance.process.kill('SIGTERM')
 await instance.ended
 if (!process.stdout.isTTY)
-  console.log(`To read on: DATA_DIR=${dataDir} GATEHOUSE_CONFIG=examples/demo.yaml DEMO_SECRET=${secret} npm start`)
-process.exit(faults + unsent === 0 ? 0 : 1)
+  console.log(
+    `To read on: PORT=${port} DATA_DIR=${dataDir} GATEHOUSE_CONFIG=examples/demo.yaml DEMO_SECRET=${secret} npm start`,
+  )
+process.exit(well ? 0 : 1)
 
 function sorted(record: Readonly<Record<string, string>>): [string, string][] {
   return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))

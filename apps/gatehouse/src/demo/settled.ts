@@ -1,15 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Producer } from './producer.ts'
 
+/** What `GET /v1/notifications/{id}` tells, as far as the demo looks. */
+export interface Notification {
+  readonly event: string
+  readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly outcome: string; readonly state?: string }>
+  readonly timeline: ReadonlyArray<{ readonly what: string; readonly detail?: { readonly into?: string } }>
+}
+
 export interface DeliveryState {
   readonly event: string
   readonly channel: string
   readonly state: string
 }
 
-interface Notification {
-  readonly event: string
-  readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly outcome: string; readonly state?: string }>
+/** What became of gathered events: each in its own message, or told together in another notification. */
+export interface Gathered {
+  readonly apart: number
+  readonly together: number
+  /** The notifications that the others were told in. */
+  readonly into: ReadonlySet<string>
+  /** Events that were neither, or a combined notification that led to nothing. */
+  readonly lost: number
 }
 
 const longestWaitMs = 60_000
@@ -17,17 +29,50 @@ const readersAtOnce = 8
 
 /** The states of the queued deliveries of these notifications, once none is queued any more or a minute is over. */
 export async function readDeliveries(producer: Producer, ids: readonly string[]): Promise<DeliveryState[]> {
+  const unsent = ({ deliveries }: Notification) =>
+    deliveries.some(({ outcome, state }) => outcome === 'queued' && state === 'queued')
+  const notifications = await readOnce(producer, ids, unsent)
+  return notifications.flatMap(({ event, deliveries }) =>
+    deliveries
+      .filter(({ outcome }) => outcome === 'queued')
+      .map(({ channel, state = 'queued' }) => ({ event, channel, state })),
+  )
+}
+
+/** What became of gathered events, once their time is over: told in one message, or each in its own. */
+export async function readGathered(producer: Producer, ids: readonly string[]): Promise<Gathered> {
+  const notifications = await readOnce(producer, ids, (notification) => waits(notification) && !intoOf(notification))
+  const into = new Set(notifications.flatMap((notification) => intoOf(notification) ?? []))
+  const combined = await readOnce(producer, [...into], () => false)
+  const told = notifications.filter(intoOf)
+  const apart = notifications.filter((notification) => !intoOf(notification) && !waits(notification))
+  const empty = combined.filter(({ deliveries }) => deliveries.length === 0)
+  return {
+    apart: apart.length,
+    together: told.length,
+    into,
+    lost: notifications.length - told.length - apart.length + empty.length,
+  }
+}
+
+const waits = ({ deliveries }: Notification) => deliveries.some(({ outcome }) => outcome === 'aggregated')
+const intoOf = ({ timeline }: Notification) => timeline.find(({ what }) => what === 'combined')?.detail?.into
+
+/** The notifications, each read again until `unsettled` is false for it or a minute is over. */
+async function readOnce(
+  producer: Producer,
+  ids: readonly string[],
+  unsettled: (notification: Notification) => boolean,
+): Promise<Notification[]> {
   const deadline = Date.now() + longestWaitMs
-  const settled: DeliveryState[] = []
+  const settled: Notification[] = []
   let waiting = [...ids]
   while (waiting.length > 0) {
     const again: string[] = []
     await inParallel(waiting, async (id) => {
-      const { event, deliveries } = (await producer.call('GET', `/v1/notifications/${id}`)) as Notification
-      const sent = deliveries.filter(({ outcome }) => outcome === 'queued')
-      const unsent = sent.some(({ state }) => state === 'queued')
-      if (unsent && Date.now() < deadline) again.push(id)
-      else settled.push(...sent.map(({ channel, state = 'queued' }) => ({ event, channel, state })))
+      const notification = (await producer.call('GET', `/v1/notifications/${id}`)) as Notification
+      if (unsettled(notification) && Date.now() < deadline) again.push(id)
+      else settled.push(notification)
     })
     waiting = again
     if (waiting.length > 0) await pause(200)

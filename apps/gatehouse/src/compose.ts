@@ -16,6 +16,8 @@ import { registerHealth } from './health.ts'
 export interface App {
   readonly http: Http
   readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'seeded'>
+  /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
+  reload(config: Config): void
   /** Finishes what is held and lets go of everything. */
   readonly stop: () => Promise<void>
 }
@@ -70,6 +72,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
   return {
     http,
+    reload: (next) => entrance.reload(next.file),
     about: {
       database:
         database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',

@@ -24,6 +24,16 @@ export function stopOnSignal(stop: () => Promise<void>, log: Log): void {
   process.on('SIGINT', onSignal)
 }
 
+/** Takes the limits of the file anew on SIGHUP; a file with a fault changes nothing, and the log says what is wrong. */
+export function reloadOnSignal(reload: () => Promise<void>, log: Log): void {
+  process.on('SIGHUP', () => {
+    reload().then(
+      () => log.info('tiers and policies are those of the file now'),
+      (error: unknown) => log.error({ err: error }, 'the file is not valid: tiers and policies stay as they were'),
+    )
+  })
+}
+
 async function finish(stop: () => Promise<void>, log: Log): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('what is still held goes back when its lease ends')

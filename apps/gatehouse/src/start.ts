@@ -4,7 +4,7 @@ import pretty from 'pino-pretty'
 import { banner } from './banner.ts'
 import { compose } from './compose.ts'
 import { readConfig } from './config.ts'
-import { stopOnSignal } from './lifecycle.ts'
+import { reloadOnSignal, stopOnSignal } from './lifecycle.ts'
 import { listen } from './listen.ts'
 
 /** Reads the configuration, builds what it names, listens, and says where everything is. */
@@ -24,6 +24,7 @@ export async function start(): Promise<void> {
     throw error
   }
   stopOnSignal(app.stop, log)
+  reloadOnSignal(async () => app.reload(await readConfig()), log)
   const { baseUrl, authUrl } = settings
   const milliseconds = performance.now()
   process.stdout.write(

@@ -25,6 +25,8 @@ export interface Entrance {
   readonly authenticate: Authenticate
   /** Counts what a route's own limit can't see, such as tries to sign in. */
   readonly limit: Limit
+  /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
+  reload(file: Parts['config']['file']): void
   readonly engines: readonly Engine[]
 }
 
@@ -63,17 +65,21 @@ export async function composeEntrance(
     log,
     clock,
     guards: guardPolicies,
-    ...(file.tiers ? { tiers: file.tiers } : {}),
-    ...(file.policies ? { policies: file.policies } : {}),
+    ...declaredLimits(file),
   })
   const { limit } = gateway
+  const reload: Entrance['reload'] = (next) => gateway.reload(declaredLimits(next))
   held.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
-    return { authenticate: gateway.authenticate, limit, engines }
+    return { authenticate: gateway.authenticate, limit, reload, engines }
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
-  return { authenticate: authenticateWith(bearer, realm), limit, engines }
+  return { authenticate: authenticateWith(bearer, realm), limit, reload, engines }
+}
+
+function declaredLimits({ tiers, policies }: Parts['config']['file']) {
+  return { ...(tiers ? { tiers } : {}), ...(policies ? { policies } : {}) }
 }
 
 function storesOf({ store, regionalStore }: Counters) {

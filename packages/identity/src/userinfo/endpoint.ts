@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAccessToken } from '../access-token.ts'
 import { allowOriginOf } from '../cors.ts'
 import type { Form } from '../parameters.ts'
-import { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
 import { claimsOf, claimsOfScope } from '../user.ts'
 
@@ -43,12 +42,17 @@ export function userinfoEndpoint(
 /** The token, in the header or in a form, never in the address (RFC 6750 §2.1, §2.2). */
 function bearerOf(request: FastifyRequest): string | undefined {
   const inHeader = /^Bearer +([\w\-.~+/]+=*)$/i.exec(request.headers.authorization ?? '')?.[1]
-  const inForm =
-    request.method === 'POST' ? new Parameters((request.body ?? {}) as Form).get('access_token') : undefined
+  const inForm = request.method === 'POST' ? tokenInForm((request.body ?? {}) as Form) : undefined
   if (inHeader !== undefined && inForm !== undefined) {
     throw refusal(400, 'invalid_request', 'The token came in two ways.')
   }
   return inHeader ?? inForm
+}
+
+function tokenInForm(form: Form): string | undefined {
+  const token = form.access_token
+  if (token === undefined || typeof token === 'string') return token || undefined
+  throw refusal(400, 'invalid_request', 'The token came more than once.')
 }
 
 function refusal(status: number, error: string | undefined, detail: string, scope?: string): Problem {

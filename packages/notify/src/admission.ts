@@ -61,7 +61,7 @@ export interface Note {
 }
 
 /** A counter and the time of its first counted notification. */
-export interface Counter {
+interface Counter {
   readonly since: number
   readonly used: number
 }

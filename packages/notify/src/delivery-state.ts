@@ -13,7 +13,7 @@ export type DeliveryReport = (typeof deliveryReports)[number]
  * our own record of the ack. A report that jumps ahead implies the states between; nothing goes back; bounced is the
  * end, whatever came before.
  */
-export const transitions: Readonly<Record<DeliveryState, Partial<Record<DeliveryReport, DeliveryState>>>> = {
+const transitions: Readonly<Record<DeliveryState, Partial<Record<DeliveryReport, DeliveryState>>>> = {
   queued: {
     acknowledged: 'sent',
     delivered: 'delivered',

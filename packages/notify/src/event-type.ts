@@ -2,7 +2,7 @@ import type { Channel } from './channel.ts'
 import type { Priority } from './options.ts'
 
 /** How like-type events are gathered into one notification. */
-export interface Aggregation {
+interface Aggregation {
   /** Distinct actors above which one combined notification is sent. */
   readonly threshold: number
   /** Path of the actor in `data`, dots between members. */

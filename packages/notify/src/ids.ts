@@ -15,13 +15,10 @@ export function bucketOfUser(userId: string, buckets: number): number {
   return buckets === 1 ? 0 : Number.parseInt(hash('sha256', userId).slice(0, 8), 16) % buckets
 }
 
-/** A fresh notification id in `bucket`. */
-export function newNotificationId(bucket: number): string {
+/** A fresh id in `bucket`, of a notification or of any other record but a delivery. */
+export function newId(bucket: number): string {
   return withTail(randomUUIDv7(), 0, bucket)
 }
-
-/** A fresh id for any other record in `bucket`. */
-export const newId = newNotificationId
 
 function withTail(uuid: string, channelDigit: number, bucket: number): string {
   return `${uuid.slice(0, channelDigitAt)}${channelDigit}${bucket.toString(16).padStart(bucketDigits, '0')}`

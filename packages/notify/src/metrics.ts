@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from '@gatehouse/kit'
+import type { Decided } from './admission.ts'
 
 /** What the service counts. Labels are closed sets: channels, outcomes, providers. */
 export interface NotifyMetrics {
@@ -37,4 +38,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       registers,
     }),
   }
+}
+
+/** Counts what became of admitted notifications, and the variables their templates missed. */
+export function countDecided(metrics: NotifyMetrics, { notification, deliveries }: Decided): void {
+  for (const { channel, outcome } of deliveries) metrics.outcomes.inc({ channel, outcome })
+  for (const { what, channel, detail } of notification.decisions)
+    if (what === 'missing_variables' && channel && Array.isArray(detail?.variables))
+      metrics.missingVariables.inc({ channel }, detail.variables.length)
 }

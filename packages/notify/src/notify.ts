@@ -47,6 +47,7 @@ export interface Notify {
   readonly workers: readonly Worker[]
   /** Takes events of this process, as POST /v1/notify would; resolves once they are committed. */
   accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
+  /** Takes what another service of this program knows of a user; an edit by API stands until that very field changes. */
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
   /** Throws when the store, or the topic where there is one, does not answer. */
@@ -88,7 +89,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       routes(http, { guards, accept, catalog, store, options, clock, plan, testSend, onReplayed: wake, devMailbox }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
-    putRecipient: (recipient) => store.recipients.put([recipient], clock.now()),
+    putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },

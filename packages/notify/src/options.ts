@@ -95,6 +95,6 @@ export const defaultOptions: NotifyOptions = {
   claimSize: 200,
   // specification, part B, Limits: up to 1000 due rows per pass
   schedulePassSize: 1_000,
-  idleMs: 500,
+  idleMs: 1_000,
   retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365 },
 }

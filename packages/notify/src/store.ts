@@ -101,7 +101,7 @@ export interface ClaimedDelivery {
 }
 
 /** What is left of a message after a try: the targets that have not taken it, and whether any has. */
-export interface Left {
+interface Left {
   readonly targets: readonly Target[]
   readonly taken: boolean
 }
@@ -276,6 +276,8 @@ export interface Privacy {
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
+  /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
+  feed(recipient: Recipient, now: number): Promise<void>
   remove(userId: string): Promise<boolean>
 }
 
@@ -351,12 +353,12 @@ export interface Mailbox {
 }
 
 /** A declared thing: its id among its kind, and what is declared of it. */
-export interface Declared<Entry> {
+interface Declared<Entry> {
   readonly id: string
   readonly entry: Entry
 }
 
-export interface DeclaredRecipient {
+interface DeclaredRecipient {
   readonly recipient: Recipient
   readonly devices: ReadonlyArray<Omit<Device, 'registeredAt' | 'deadAt'>>
 }

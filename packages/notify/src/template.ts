@@ -21,7 +21,7 @@ export class TemplateError extends Error {
 }
 
 /** Limits of one template and of one rendering. */
-export const templateLimits = {
+const templateLimits = {
   sourceBytes: 65_536,
   outputBytes: 262_144,
   renderMs: 100,

@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts'
 import { callProvider } from './deliver/send.ts'
-import { bucketOfUser, deliveryIdOf, newNotificationId } from './ids.ts'
+import { bucketOfUser, deliveryIdOf, newId } from './ids.ts'
 import type { Content } from './notification.ts'
 import { targetsOf } from './plan/message.ts'
 import type { Provider } from './providers/provider.ts'
@@ -15,7 +15,7 @@ export function createTestSend(intake: Intake, providers: Partial<Record<Channel
     const bucket = bucketOfUser(userId, intake.buckets)
     const { users } = await intake.profiles(bucket, [userId])
     const targets = targetsOf(channel, userId, users.get(userId) ?? { preferences: [], devices: [], suppressions: [] })
-    const notificationId = newNotificationId(bucket)
+    const notificationId = newId(bucket)
     const deliveryId = deliveryIdOf(notificationId, channel)
     return Promise.all(
       targets.map(async (target) => {

@@ -91,7 +91,7 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
   }
 }
 
-export function mailboxes(store: NotifyStore, clock: ManualClock): Record<Channel, Provider[]> {
+function mailboxes(store: NotifyStore, clock: ManualClock): Record<Channel, Provider[]> {
   const mailbox = (channel: Channel) =>
     mailboxProvider(channel, store.mailbox, clock, channel === 'in-app' ? inboxProvider(store.inbox, clock) : undefined)
   return Object.fromEntries(channels.map((channel) => [channel, [mailbox(channel)]])) as Record<Channel, Provider[]>
@@ -122,7 +122,7 @@ export async function furnish({ call }: Setup, event: string = 'order.shipped', 
 }
 
 /** Makes a user reachable on every channel. */
-export async function reachable({ call }: Pick<Setup, 'call'>, userId: string): Promise<void> {
+async function reachable({ call }: Pick<Setup, 'call'>, userId: string): Promise<void> {
   await call('PUT', `/v1/recipients/${userId}`, {
     email: `${userId}@example.com`,
     phone_number: '+14155550100',

@@ -139,7 +139,7 @@ async function drained(url: string, natsUrl: string): Promise<void> {
     const consumer = await manager.consumers.info('NOTIFICATIONS', 'notify')
     const left = (rows[0]?.left ?? 1) + consumer.num_pending + consumer.num_ack_pending
     if (left === 0) break
-    assert.ok(tries < 600, `${left} events are still under way`)
+    assert.ok(tries < 2_400, `${left} events are still under way`)
     await pause(500)
   }
   await connection.close()

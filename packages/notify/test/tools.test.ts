@@ -124,3 +124,25 @@ test('a user has a hand in their own preferences and sees their own notification
   assert.equal((await s.call('GET', '/v1/users/alice/inbox', undefined, theirs)).status, 403)
   assert.equal((await s.call('GET', '/v1/dead-letters', undefined, mine)).status, 403)
 })
+
+test('what the identity service tells of a user is taken field by field; an edit by API stands until that field changes', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  const told = { userId: 'alice', email: 'alice@old.example', locale: 'en' }
+  await s.notify.putRecipient(told)
+  await s.call('PUT', '/v1/recipients/alice', {
+    email: 'alice@edited.example',
+    phone_number: '+14155550100',
+    locale: 'de',
+  })
+  await s.notify.putRecipient({ ...told, locale: 'fr' })
+  const { body } = await s.call('GET', '/v1/recipients/alice')
+  assert.deepEqual(body, {
+    user_id: 'alice',
+    email: 'alice@edited.example',
+    phone_number: '+14155550100',
+    locale: 'fr',
+  })
+  await s.notify.putRecipient({ ...told, email: 'alice@new.example', locale: 'fr' })
+  assert.equal((await s.call('GET', '/v1/recipients/alice')).body.email, 'alice@new.example')
+})

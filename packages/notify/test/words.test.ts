@@ -8,7 +8,7 @@ import { nextHealth } from '../src/breaker.ts'
 import { channels } from '../src/channel.ts'
 import { composeDedupKey } from '../src/dedup-key.ts'
 import { type DeliveryState, deliveryReports, deliveryStates, nextState } from '../src/delivery-state.ts'
-import { bucketOfId, bucketOfUser, channelOf, deliveryIdOf, newNotificationId, notificationIdOf } from '../src/ids.ts'
+import { bucketOfId, bucketOfUser, channelOf, deliveryIdOf, newId, notificationIdOf } from '../src/ids.ts'
 import { lookUpLocale } from '../src/locale.ts'
 import { smsSegments, textOfHtml } from '../src/message-text.ts'
 import { listNames } from '../src/names.ts'
@@ -105,7 +105,7 @@ describe('the state machine', () => {
 
 describe('admission', () => {
   const planned = (n: number, user: string, key: string | undefined, critical: boolean): PlannedNotification => ({
-    id: newNotificationId(0),
+    id: newId(0),
     userId: user,
     event: 'e',
     data: {},
@@ -176,7 +176,7 @@ describe('ids', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom(1, 16, 256, 32_767), (user, buckets) => {
         const bucket = bucketOfUser(user, buckets)
-        const id = newNotificationId(bucket)
+        const id = newId(bucket)
         assert.ok(bucket >= 0 && bucket < buckets)
         const deliveries = channels.map((channel) => deliveryIdOf(id, channel))
         assert.equal(new Set([id, ...deliveries]).size, 5)

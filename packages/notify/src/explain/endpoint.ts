@@ -5,7 +5,7 @@ import type { Guards } from '../caller.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import { problemIfEmpty } from '../empty-channels.ts'
 import type { EventType } from '../event-type.ts'
-import { bucketOfUser, newNotificationId } from '../ids.ts'
+import { bucketOfUser, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
 import type { NotifyOptions } from '../options.ts'
@@ -75,7 +75,7 @@ async function explain(request: NotifyRequest, { intake, catalog: keeper, option
   if (!eventType) throw unknownEvent(request.event, catalog)
   const profile = profiles.users.get(request.user_id) ?? { preferences: [], devices: [], suppressions: [] }
   const now = clock.now()
-  const id = newNotificationId(bucket)
+  const id = newId(bucket)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
   const counters = await intake.counters(bucket, request.user_id)
   const state = { counters: new Map<string, Counters>([[request.user_id, counters]]), logged: new Map() }

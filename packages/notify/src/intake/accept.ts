@@ -3,15 +3,15 @@ import { type AdmissionUnit, answerOf, type PlannedNotification, type Settled } 
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import type { EventType } from '../event-type.ts'
 import { createGatherer, type Gatherer } from '../gather.ts'
-import { bucketOfUser, newNotificationId } from '../ids.ts'
-import type { NotifyMetrics } from '../metrics.ts'
+import { bucketOfUser, newId } from '../ids.ts'
+import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Intake, Profile } from '../store.ts'
 import { unknownEvent } from '../unknown-event.ts'
 
 /** An event on its way in, and where it came from. */
-export interface IncomingEvent {
+interface IncomingEvent {
   readonly request: NotifyRequest
   readonly source: string
   /** The scheduled row that it fires; taken away in the same transaction. */
@@ -91,7 +91,7 @@ async function acceptBatch(
     const eventType = catalog.eventTypes.get(event.request.event)
     if (refused[index] || !eventType) return []
     const profile = profiles.users.get(event.request.user_id) ?? emptyProfile
-    const id = newNotificationId(bucket)
+    const id = newId(bucket)
     const planned = plan({ id, request: event.request, eventType, profile, catalog, now, source: event.source })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
@@ -103,7 +103,7 @@ async function acceptBatch(
     if (problem) return { refused: problem }
     const decided = admitted[next++]?.[0]
     if (!decided) return { gone: true }
-    for (const { channel, outcome } of decided.deliveries) metrics.outcomes.inc({ channel, outcome })
+    countDecided(metrics, decided)
     return { accepted: { id: decided.answerId, deliveries: answerOf(decided) } }
   })
 }

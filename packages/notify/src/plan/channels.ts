@@ -30,7 +30,7 @@ export function isExcluded(channel: Channel, event: string, profile: Profile): b
 }
 
 /** The quiet hours that hold for an event type: the user's entry for it, else that for `*`. */
-export function quietHoursFor(event: string, profile: Profile): QuietHours | undefined {
+function quietHoursFor(event: string, profile: Profile): QuietHours | undefined {
   return preferenceFor(profile, event)?.quietHours ?? preferenceFor(profile, '*')?.quietHours
 }
 

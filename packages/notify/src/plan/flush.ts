@@ -2,7 +2,7 @@ import type { AdmissionUnit, Note, PlannedNotification } from '../admission.ts'
 import type { Catalog } from '../catalog.ts'
 import type { Channel } from '../channel.ts'
 import type { EventType } from '../event-type.ts'
-import { newNotificationId } from '../ids.ts'
+import { newId } from '../ids.ts'
 import type { Data, TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { ClosedWindow, PendingItem, Profile } from '../store.ts'
@@ -79,7 +79,7 @@ function individual(
 function combined(input: FlushInput, eventType: EventType, options: NotifyOptions): PlannedNotification {
   const { items } = input.window
   const wanted = [...new Set(items.flatMap((item) => wantedOf(item, input, eventType)))]
-  return plannedFor(newNotificationId(input.bucket), wanted, variables(items), input, eventType, options)
+  return plannedFor(newId(input.bucket), wanted, variables(items), input, eventType, options)
 }
 
 /** The channels an item may still take: those its request named, or those the stored preferences of now leave it. */

@@ -1,7 +1,7 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
-import type { NotifyMetrics } from '../metrics.ts'
+import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Intake, Profile, Waiting } from '../store.ts'
 import { flush } from './flush.ts'
@@ -70,8 +70,5 @@ async function admitAll(
   const now = clock.now()
   const units = plan((userId) => profiles.users.get(userId) ?? emptyProfile, catalog, now)
   const admitted = await intake.admit(bucket, units, { caps: options.caps, windowMs: options.capWindowMs }, now)
-  for (const { channel, outcome } of admitted
-    .flatMap((decided) => decided ?? [])
-    .flatMap(({ deliveries }) => deliveries))
-    metrics.outcomes.inc({ channel, outcome })
+  for (const decided of admitted.flatMap((each) => each ?? [])) countDecided(metrics, decided)
 }

@@ -18,6 +18,8 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       for (const [bucket, mine] of byBucket)
         await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
+    feed: (recipient, now) =>
+      database.transaction((tx) => feedRecipient(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
     async remove(userId) {
       const { rowCount } = await database.query('DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2', [
         bucketOfUser(userId, buckets),
@@ -61,6 +63,35 @@ export async function putRecipients(
       timestamp(now),
     ],
   })
+}
+
+/** Under the lock of the user's row, so that two tellings, or a telling and an edit, don't undo each other. */
+async function feedRecipient(tx: Transaction, bucket: number, told: Recipient, now: number): Promise<void> {
+  const { rows } = await tx.query<RecipientRow & { readonly fed: Partial<Recipient> }>(
+    `INSERT INTO notify.recipient (bucket, user_id, updated_at) VALUES ($1, $2, $3)
+     ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
+     RETURNING user_id, email, phone_number, locale, zoneinfo, fed`,
+    [bucket, told.userId, timestamp(now)],
+  )
+  const [row] = rows
+  if (!row) return
+  const next = fedRecipient(recipientOf(row), row.fed, told)
+  await putRecipients(tx, bucket, [next], now)
+  await tx.query('UPDATE notify.recipient SET fed = $3 WHERE bucket = $1 AND user_id = $2', [
+    bucket,
+    told.userId,
+    JSON.stringify(told),
+  ])
+}
+
+const fedFields = ['email', 'phoneNumber', 'locale', 'zoneinfo'] as const
+
+/** The recipient with the fields that the feed changed since it last told; one it took away is gone. */
+function fedRecipient(current: Recipient, last: Partial<Recipient>, told: Recipient): Recipient {
+  const changed = fedFields.filter((field) => told[field] !== last[field])
+  const kept = Object.entries(current).filter(([field]) => !(changed as readonly string[]).includes(field))
+  const fresh = changed.flatMap((field) => (told[field] === undefined ? [] : [[field, told[field]] as const]))
+  return { ...Object.fromEntries([...kept, ...fresh]), userId: told.userId }
 }
 
 export function postgresPreferences(database: Database, buckets: number): Preferences {

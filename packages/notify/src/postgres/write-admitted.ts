@@ -6,7 +6,7 @@ import { joinWindows } from './join-windows.ts'
 import { columns, timestamp } from './words.ts'
 
 /** One channel of an admitted notification, beside the notification. */
-export interface AdmittedDelivery extends DecidedDelivery {
+interface AdmittedDelivery extends DecidedDelivery {
   readonly of: PlannedNotification
 }
 

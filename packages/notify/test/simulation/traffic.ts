@@ -1,5 +1,5 @@
 /** The events of the simulation, made without a word of the pipeline: what is sent, and what must come of it. */
-export interface SimulatedEvent {
+interface SimulatedEvent {
   readonly event: 'note' | 'alert' | 'like'
   readonly user_id: string
   readonly data: { readonly key: string; readonly actor: string }

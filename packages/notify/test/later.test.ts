@@ -34,7 +34,10 @@ test('a non-critical notification waits in quiet hours for the morning of its us
   )
   const { body } = await s.call('GET', '/dev/mailbox')
   assert.equal(body.messages[0].body, 'Order A-1 has left.', 'the text is rendered again when it wakes')
-  const told = await s.call('GET', `/v1/notifications/${answer.body.id}`)
+  const told = await eventually(
+    () => s.call('GET', `/v1/notifications/${answer.body.id}`),
+    ({ body: b }) => b.deliveries[0].state === 'sent',
+  )
   const whats = told.body.timeline.map((e: { what: string }) => e.what)
   assert.deepEqual(whats, ['accepted', 'channels', 'quiet_hours', 'deferred', 'queued', 'sent'])
 })

@@ -136,7 +136,7 @@ export async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) =
   for (let tries = 0; ; tries++) {
     const answer = await ask()
     if (wanted(answer)) return answer
-    if (tries > 400) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
+    if (tries > 2_000) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

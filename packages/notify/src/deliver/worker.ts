@@ -53,7 +53,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       : keep(judge(claimed, results, policy, clock.now(), Math.random()))
 
   const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
-    const inTime = performance.now() + provider.timeoutMs < leaseEndsAt
+    const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
     const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
     const messages = calls.map((call) => outgoing(call.of.claimed, call.target))
     const answers: Array<SendResult | undefined> = inTime ? await callProvider(provider, messages) : []
@@ -120,6 +120,8 @@ async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRe
   return records.map(() => true)
 }
 
+/** The share of a lease that is kept for storing what came of the call. */
+const recordingShare = 0.25
 const persistPauseMs = 250
 
 /** What a provider has taken must be stored: while the database is away it is tried again, as long as the lease lasts. */

@@ -48,7 +48,7 @@ await createNotify({
   authenticate: () => {
     throw new Error('nobody asks')
   },
-  options: { leaseMs: 8_000, idleMs: 100, aggregationDelayMs: 4_000 },
+  options: { leaseMs: 20_000, idleMs: 100, aggregationDelayMs: 4_000 },
   clock: systemClock,
   log: silentLog,
   metrics: createMetrics(),

@@ -14,7 +14,7 @@ export interface ApiKey {
 export type ResolveApiKey = (key: string) => Promise<ApiKey | undefined>
 
 /** How long a looked-up key is believed, in milliseconds: so long a revoked one still works. */
-export const keyFreshMs = 5_000
+const keyFreshMs = 5_000
 const mostKeys = 10_000
 const longestKey = 200
 

@@ -11,13 +11,13 @@ import type { Clock, Secret } from '@gatehouse/kit'
 import type { Caller } from './caller.ts'
 
 /** How long a context token is good, in seconds. */
-export const contextLifetimeSeconds = 60
+const contextLifetimeSeconds = 60
 /** A token younger than this is used again for the same caller and request, in seconds. */
 const reuseSeconds = 20
 const mostPerCaller = 64
 
 /** The request that a context token is bound to, as the upstream sees it. */
-export interface BoundRequest {
+interface BoundRequest {
   readonly upstream: string
   readonly method: string
   /** The path with its query. */

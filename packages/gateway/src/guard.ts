@@ -5,7 +5,7 @@ import type { GatewayMetrics } from './metrics.ts'
 import type { Policies } from './policies.ts'
 
 /** A guard's answer. */
-export interface Guarded {
+interface Guarded {
   readonly allowed: boolean
   /** Whole seconds to wait; 0 when allowed. */
   readonly retryAfter: number

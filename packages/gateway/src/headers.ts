@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Problem } from '@gatehouse/kit'
 
 /** Headers with this prefix are ours alone: what the gateway tells upstreams about the caller. */
-export const reservedPrefix = 'x-gatehouse-'
+const reservedPrefix = 'x-gatehouse-'
 
 /** Headers that belong to one connection and are never passed on (RFC 9110 §7.6.1), and `expect`, answered here. */
 const hopByHop = new Set([

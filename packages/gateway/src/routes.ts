@@ -9,9 +9,9 @@ import { unlimited } from './route-rule.ts'
 import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
 
 /** Where upstreams read the keys that context tokens are signed with. */
-export const contextKeysPath = '/.well-known/gatehouse-context.json'
+const contextKeysPath = '/.well-known/gatehouse-context.json'
 /** What an operator needs to look at limits and change them. */
-export const operatorScope = 'admin:limits'
+const operatorScope = 'admin:limits'
 
 export interface RouteParts {
   readonly limiter: Limiter

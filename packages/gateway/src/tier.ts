@@ -3,9 +3,9 @@ import type { Clock } from '@gatehouse/kit'
 /** How long a looked-up plan is fresh, in milliseconds; then it serves on while it is looked up anew. */
 export const planFreshMs = 60_000
 /** How long a request waits for a plan that was never looked up, in milliseconds; then it counts as the lowest tier. */
-export const coldLookupMs = 250
+const coldLookupMs = 250
 /** How many subjects' plans are kept. */
-export const mostPlans = 100_000
+const mostPlans = 100_000
 
 /** The plan that isn't limited: for the platform's own services. A tier can't have this name. */
 export const unlimitedPlan = 'unlimited'

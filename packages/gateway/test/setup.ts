@@ -6,8 +6,8 @@ import { createHttp, createMetrics, type Http, type ManualClock, manualClock, si
 import { createLimiter } from '@gatehouse/limiter'
 import { createGateway, type Gateway, type GatewayOptions } from '../src/index.ts'
 
-export const issuer = 'https://auth.example'
-export const audience = 'https://api.example'
+const issuer = 'https://auth.example'
+const audience = 'https://api.example'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' } as Jwk
@@ -15,7 +15,7 @@ const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', u
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** An access token as the token service would sign it (RFC 9068); `claims` go over the usual ones. */
-export function accessToken(clock: ManualClock, claims: Record<string, unknown> = {}): string {
+function accessToken(clock: ManualClock, claims: Record<string, unknown> = {}): string {
   const now = Math.floor(clock.now() / 1000)
   const body = {
     iss: issuer,

@@ -99,6 +99,22 @@ test('people make accounts themselves, once their address is proven; until then 
   assert.equal(again.text, asked.text, 'an address with an account looks the same')
 })
 
+test('a new address is proven by a mailed link, and only when its page is confirmed', async () => {
+  await running.identity.management.createUser({ id: 'erin', email: 'erin@example.com', password: 'long enough' })
+  const mail = await nextMail()
+  assert.deepEqual([mail.event, mail.user_id], ['verify_email', 'erin'])
+  const verified = async () => (await running.identity.management.listUsers('erim', 1))[0]?.email_verified
+  const browser = new TestBrowser(running)
+  const page = await browser.get(pathOf(mail))
+  assert.equal(await verified(), false)
+  assert.match((await browser.submit(page)).text, /Address confirmed/)
+  assert.equal(await verified(), true)
+  assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link is used')
+  await running.identity.management.changeUser('erin', { email: 'erin@example.org' })
+  assert.equal(await verified(), false)
+  assert.equal((await nextMail()).event, 'verify_email')
+})
+
 test('every password path shares the counters (checklist 15)', async () => {
   const asked: string[] = []
   const counted = await setup({

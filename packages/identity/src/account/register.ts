@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
 import { pass } from '../guards.ts'
+import { linkMail } from '../mail-link.ts'
 import { recipientMessage } from '../messages.ts'
 import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
@@ -15,7 +16,6 @@ import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
 import { NameTaken } from '../store.ts'
 import { normalName } from '../user.ts'
-import { linkMail } from './mail.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 

@@ -1,5 +1,6 @@
 import { Problem, randomToken } from '@gatehouse/kit'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
+import { mailLink } from '../mail-link.ts'
 import { recipientMessage } from '../messages.ts'
 import type { Parts } from '../parts.ts'
 import { revocationTimes } from '../revocation-times.ts'
@@ -61,6 +62,7 @@ export async function createUser(parts: Parts, declaration: UserDeclaration): Pr
   }
   await orConflict(parts.store.users.create(user, [recipientMessage(parts, id)], parts.clock.now()))
   parts.wakeOutbox()
+  await askForProof(parts, id)
   return { ...(await readUserRecord(parts, id)), ...(password === undefined ? { password: chosen } : {}) }
 }
 
@@ -83,9 +85,16 @@ export async function changeUser(parts: Parts, id: string, patch: UserPatch): Pr
     const messages = [recipientMessage(parts, id)]
     if (!(await orConflict(parts.store.users.update(changed, messages, parts.clock.now())))) throw missing()
     parts.wakeOutbox()
+    if (email !== user.email) await askForProof(parts, id)
   }
   if (locked !== undefined) await parts.store.accounts.setLocked(id, locked, revocationTimes(parts))
   return readUserRecord(parts, id)
+}
+
+/** Mails a link by which the user proves the address, unless it is proven. */
+async function askForProof(parts: Parts, id: string): Promise<void> {
+  const user = await find(parts.store, id)
+  if (user.email !== undefined && !user.emailVerified) await mailLink(parts, 'verify', user)
 }
 
 /** Sets a password; every session and grant of the user ends. @throws Problem 404 */

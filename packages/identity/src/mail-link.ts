@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import { identityEvents, type Mail, message, type Recipient, recipientOf } from '../messages.ts'
-import type { Parts } from '../parts.ts'
-import type { MailedLink, OutboxMessage } from '../store.ts'
-import type { User } from '../user.ts'
+import { identityEvents, type Mail, message, type Recipient, recipientOf } from './messages.ts'
+import type { Parts } from './parts.ts'
+import type { MailedLink, OutboxMessage } from './store.ts'
+import type { User } from './user.ts'
 
 const paths = { verify: '/email/verify', reset: '/password/reset', registration: '/register/confirm' } as const
 

@@ -2,7 +2,7 @@ import type { AuthMethod } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
 import type { Parameters } from './parameters.ts'
 
-export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /** What a request offers to prove which client it comes from. */
 export type Credentials =

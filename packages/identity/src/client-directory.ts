@@ -3,7 +3,7 @@ import type { Client } from './client.ts'
 import type { Clients } from './store.ts'
 
 /** How long a client is remembered, in milliseconds: so long another process's change may go unseen. */
-export const clientMemoryMs = 2_000
+const clientMemoryMs = 2_000
 const mostRemembered = 10_000
 
 /** Clients by id, remembered for a moment: every token request asks for one. */

@@ -126,7 +126,7 @@ export function faultsOfClient(client: ClientMetadata): { pointer: string; detai
 }
 
 /** Whether `resource` can't be the identifier of a resource (RFC 8707 §2). */
-export function faultOfResource(resource: string): boolean {
+function faultOfResource(resource: string): boolean {
   const url = URL.parse(resource)
   return url === null || resource.includes('#') || /\s/.test(resource)
 }

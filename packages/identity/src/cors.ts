@@ -6,7 +6,7 @@ import { originOf } from './redirect-uri.ts'
 const allowedHeaders = 'authorization, content-type, dpop'
 
 /** Whether pages of `origin` may call for the client: those it is registered with, and those it is sent back to. */
-export function mayCallFrom(client: Client, origin: string): boolean {
+function mayCallFrom(client: Client, origin: string): boolean {
   return client.allowedOrigins.includes(origin) || client.redirectUris.some((uri) => originOf(uri) === origin)
 }
 

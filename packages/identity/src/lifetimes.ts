@@ -69,7 +69,7 @@ export function lifetimesFrom(chosen: Partial<Lifetimes> = {}): Lifetimes {
 }
 
 /** Why `seconds` is no lifetime for `name`, as a list of none or one. */
-export function faultOf(name: keyof Lifetimes, seconds: number): string[] {
+function faultOf(name: keyof Lifetimes, seconds: number): string[] {
   const [least, most] = lifetimeBounds[name]
   if (Number.isInteger(seconds) && seconds >= least && seconds <= most) return []
   return [`lifetime ${name} must be a whole number of seconds from ${least} to ${most}, not ${seconds}`]

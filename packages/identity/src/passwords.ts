@@ -16,7 +16,7 @@ interface Cost {
 }
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-export const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 }
+const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 }
 
 /** Most hashes at work at once: one processor is left for everything else. */
 export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))

@@ -7,7 +7,7 @@ const keysReadEveryMs = 60_000
 const outboxReadEveryMs = 2_000
 const purgeEveryMs = 60_000
 /** Rows of each kind that one pass of the purge removes. */
-export const purgedAtOnce = 500
+const purgedAtOnce = 500
 
 /** What runs beside the requests: keys are read and made, the outbox is delivered, what has ended is removed. */
 export function startWorkers(
@@ -37,11 +37,7 @@ export function startWorkers(
 }
 
 /** One pass of the purge; true when more is likely left. */
-export async function purge({
-  store,
-  clock,
-  lifetimes,
-}: Pick<Parts, 'store' | 'clock' | 'lifetimes'>): Promise<boolean> {
+async function purge({ store, clock, lifetimes }: Pick<Parts, 'store' | 'clock' | 'lifetimes'>): Promise<boolean> {
   const now = clock.now()
   await store.signingKeys.purge(now)
   const gone = await store.purge.purge(now, now - lifetimes.auditEvent * 1000, purgedAtOnce)

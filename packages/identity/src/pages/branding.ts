@@ -13,7 +13,7 @@ export interface Branding {
   readonly textsFolder?: URL
 }
 
-export const defaultBranding: Branding = { name: 'Gatehouse', colour: '#1f5fbf', colourDark: '#8ab4f8' }
+const defaultBranding: Branding = { name: 'Gatehouse', colour: '#1f5fbf', colourDark: '#8ab4f8' }
 
 const hexColour = /^#[0-9a-f]{6}$/i
 const white: readonly number[] = [255, 255, 255]

@@ -117,11 +117,7 @@ export class PostgresGrants implements Grants {
 }
 
 /** Takes the refresh tokens of ended grants away and tells the feed. */
-export async function endGrants(
-  tx: Transaction,
-  ended: readonly { id: string }[],
-  end: RevocationTimes,
-): Promise<void> {
+async function endGrants(tx: Transaction, ended: readonly { id: string }[], end: RevocationTimes): Promise<void> {
   if (ended.length === 0) return
   const ids = ended.map(({ id }) => id)
   await tx.query('DELETE FROM identity.refresh_family WHERE grant_id = ANY($1::uuid[])', [ids])

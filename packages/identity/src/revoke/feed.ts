@@ -3,7 +3,7 @@ import type { Parts } from '../parts.ts'
 import type { Revocation } from '../store.ts'
 
 /** Most revocations in one answer. */
-export const mostRevocations = 1_000
+const mostRevocations = 1_000
 
 export interface RevocationPage {
   readonly revocations: Revocation[]

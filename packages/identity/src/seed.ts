@@ -2,6 +2,7 @@ import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehou
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
+import { MacKey } from './mac-key.ts'
 import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Passwords } from './passwords.ts'
@@ -108,7 +109,8 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
 
 function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
   const { password, ...entry } = user
-  const hashed = password === undefined ? {} : { password: tokenHash(password) }
+  const hashed =
+    password === undefined ? {} : { password: new MacKey(parts.encryptionKey, 'declared password').of(password) }
   return {
     id: user.id,
     entry: { ...entry, ...hashed },

@@ -12,12 +12,15 @@ export interface Counters {
   readonly regionalStore?: CounterStore
   /** The shared store's state; undefined where the counters are in memory. */
   readonly ping?: () => Promise<unknown>
+  /** Resolves once the shared store is connected, or after a second without it. */
+  readonly connected?: () => Promise<unknown>
   close(): Promise<void>
 }
 
 /** How many gateways share the counters when the file doesn't say: those that count locally spend a share of it each. */
 const presumedGateways = 4
 const lastReconcileMs = 1_000
+const longestConnectMs = 1_000
 
 /**
  * Opens the counter store. One that can't be reached doesn't stop the start: the limiter survives its loss. Policies in
@@ -36,6 +39,10 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
     store: hybrid,
     ...(regional ? { regionalStore: store(regional) } : {}),
     ping: () => client.ping(),
+    async connected() {
+      const ready = new Promise<void>((resolve) => client.once('ready', resolve))
+      if (client.status !== 'ready') await Promise.race([ready, pause(longestConnectMs, undefined, { ref: false })])
+    },
     async close() {
       // A store that is silent must not hold the stop up.
       await Promise.race([hybrid.close().catch(() => {}), pause(lastReconcileMs, undefined, { ref: false })])

@@ -9,7 +9,7 @@ import {
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type Secret, StartError } from '@gatehouse/kit'
-import { createLimiter } from '@gatehouse/limiter'
+import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
 import type { Engine } from '../health.ts'
 import { composeBearer } from './bearer.ts'
@@ -50,8 +50,10 @@ export async function composeEntrance(
   if (!local) void bearer.prefetch()
   const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
   const remote = remoteServices(parts)
+  const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
+  await warmUp(limiter, counters)
   const gateway = createGateway({
-    limiter: createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) }),
+    limiter,
     bearer,
     ...subjectLookup(parts, identityHere),
     routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
@@ -76,6 +78,21 @@ export async function composeEntrance(
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   return { authenticate: authenticateWith(bearer, realm), limit, reload, engines }
+}
+
+const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {
+  failureMode: 'closed',
+})
+const warmUpPeeks = 20
+
+/** The first checks of a cold process would miss their deadline, and be answered without the shared store. */
+async function warmUp(limiter: Limiter, { connected }: Counters): Promise<void> {
+  if (!connected) return
+  await connected()
+  for (let peeks = 0; peeks < warmUpPeeks; peeks++) {
+    const { source } = await limiter.peek(warmUpPolicy, { kind: 'ip', id: '127.0.0.1' })
+    if (source !== 'store') return
+  }
 }
 
 function declaredLimits({ tiers, policies }: Parts['config']['file']) {

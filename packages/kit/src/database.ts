@@ -152,6 +152,6 @@ export function isUnavailable(error: unknown): boolean {
   if (state !== undefined) return /^(08|57P)/.test(state)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   return (
-    /^E(CONN|PIPE|TIMEDOUT)/.test(String(code)) || /^(Connection terminated|timeout exceeded)/.test(String(message))
+    /^E(CONN|PIPE|TIMEDOUT)/.test(String(code)) || /^(Connection terminated|timeout exceeded)|not queryable/.test(String(message))
   )
 }

@@ -148,10 +148,9 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Whether an error says that the database is away for now: no connection, or one that broke (SQLSTATE 08, 57P). */
 export function isUnavailable(error: unknown): boolean {
-  const state = sqlState(error)
-  if (state !== undefined) return /^(08|57P)/.test(state)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   return (
-    /^E(CONN|PIPE|TIMEDOUT)/.test(String(code)) || /^(Connection terminated|timeout exceeded)|not queryable/.test(String(message))
+    /^(08|57P|ECONN|EPIPE|ETIMEDOUT)/.test(String(code)) ||
+    /^(Connection terminated|timeout exceeded)|not queryable/.test(String(message))
   )
 }

@@ -42,7 +42,8 @@ export function banner(options: BannerOptions): string {
 
 const row = (name: string, text: string): string => `  ${name.padEnd(11)} ${text}`
 
-function seededLines(seeded: readonly Seeded[]): string[] {
+/** What the first run made, with its secrets, this once. */
+export function seededLines(seeded: readonly Seeded[]): string[] {
   if (seeded.length === 0) return []
   const lines = seeded.map(({ kind, id, secret, detail }) => {
     const shown = secret ? `${kind === 'user' ? 'password' : 'secret'} ${secret.reveal()}  ` : ''

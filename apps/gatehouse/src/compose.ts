@@ -58,6 +58,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     await http.register(built.identity.plugin)
   }
   if (composed) await http.register(composed.notify.plugin)
+  entrance.follow()
   registerHealth(
     http,
     [

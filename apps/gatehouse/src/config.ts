@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Faults } from './config/faults.ts'
 import { freePort } from './config/free-port.ts'
+import { checkMeaning } from './config/meaning.ts'
 import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
 import { readYamlFile } from './config/yaml-file.ts'
@@ -27,11 +28,14 @@ const defaultPath = 'gatehouse.yaml'
 export async function readConfig(environment: Environment = process.env): Promise<Config> {
   const faults = new Faults()
   const path = environment.GATEHOUSE_CONFIG?.trim() || (existsSync(defaultPath) ? defaultPath : undefined)
-  const file = (path ? (readYamlFile(path, FileSchema, environment, faults) ?? {}) : {}) as File
+  const read = path ? readYamlFile(path, FileSchema, environment, faults) : undefined
+  const file = (read?.value ?? {}) as File
+  const folder = dirname(resolve(path ?? defaultPath))
+  if (read) checkMeaning(file, folder, read.fault)
   const settings = readSettings(await withDefaults(environment, file), faults)
   refuseSilence(settings, file, faults)
   faults.throwIfAny()
-  return { settings, file, folder: dirname(resolve(path ?? defaultPath)) }
+  return { settings, file, folder }
 }
 
 /** The environment over what the file says of the same things. */

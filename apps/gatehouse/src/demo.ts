@@ -20,7 +20,10 @@ const script = demoScript()
 const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-demo-'))
 const secret = randomBytes(24).toString('base64url')
 const port = await freePort()
-const env = { LOG_LEVEL: 'warn', ...process.env, DATA_DIR: dataDir, GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }
+const { PATH, HOME, TMPDIR, SMTP_URL, MAIL_FROM, LOG_LEVEL = 'warn' } = process.env
+// Nothing else of the environment: a DATABASE_URL in it may be that of an installation at work.
+const own = { DATA_DIR: dataDir, GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }
+const env = { PATH, HOME, TMPDIR, SMTP_URL, MAIL_FROM, LOG_LEVEL, ...own }
 
 console.log(`A fresh instance on port ${port}, its data in ${dataDir}. It differs from the defaults in:`)
 for (const difference of script.differences) console.log(`  ${difference}`)
@@ -66,9 +69,7 @@ console.log(`\n${outcomeTable(outcomes, states)}\n`)
 console.log(
   `Of the gathered likes ${gathered.together} were told in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
 )
-const where = process.env.SMTP_URL
-  ? 'went over SMTP to SMTP_URL'
-  : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
+const where = SMTP_URL ? 'went over SMTP to SMTP_URL' : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
 console.log(`The mail ${where}`)
 const well = faults + unsent + gathered.lost === 0
 console.log(

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { type Http, StartError } from '@gatehouse/kit'
 
 const reasons: Readonly<Record<string, string>> = {
@@ -7,13 +8,31 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not an address of this machine',
 }
 
+/**
+ * Whether the port can be had, asked before anything is opened: what the first run makes is shown once, and should not be
+ * made by a start that fails. Throws {@link StartError} when it can't.
+ */
+export async function probePort(host: string, port: number): Promise<void> {
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => probe.once('error', reject).listen({ host, port }, resolve))
+  } catch (error) {
+    throw asStartError(error, host, port)
+  } finally {
+    if (probe.listening) await new Promise((resolve) => probe.close(resolve))
+  }
+}
+
 /** Listens. Throws {@link StartError} when the port is taken or the address is not ours. */
 export async function listen(http: Http, host: string, port: number): Promise<void> {
   try {
     await http.listen({ host, port })
   } catch (error) {
-    const reason = reasons[(error as { code?: string }).code ?? '']
-    if (reason === undefined) throw error
-    throw new StartError(`${host}:${port} ${reason} (HOST, PORT).`, { cause: error })
+    throw asStartError(error, host, port)
   }
+}
+
+function asStartError(error: unknown, host: string, port: number): unknown {
+  const reason = reasons[(error as { code?: string }).code ?? '']
+  return reason === undefined ? error : new StartError(`${host}:${port} ${reason} (HOST, PORT).`, { cause: error })
 }

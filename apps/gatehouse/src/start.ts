@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createLog } from '@gatehouse/kit'
 import pretty from 'pino-pretty'
-import { banner } from './banner.ts'
+import { banner, seededLines } from './banner.ts'
 import { compose } from './compose.ts'
 import { readConfig } from './config.ts'
 import { reloadOnSignal, stopOnSignal } from './lifecycle.ts'
-import { listen } from './listen.ts'
+import { listen, probePort } from './listen.ts'
 
 /** Reads the configuration, builds what it names, listens, and says where everything is. */
 export async function start(): Promise<void> {
@@ -16,10 +16,12 @@ export async function start(): Promise<void> {
     settings.logLevel,
     process.stdout.isTTY ? pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'hostname' }) : undefined,
   )
+  await probePort(settings.host, settings.port)
   const app = await compose(config, version, log)
   try {
     await listen(app.http, settings.host, settings.port)
   } catch (error) {
+    process.stdout.write(`${seededLines(app.about.seeded).join('\n')}\n`)
     await app.stop()
     throw error
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -24,8 +24,10 @@ test('a taken port ends the start with one clear line', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = address && typeof address === 'object' ? address.port : assert.fail('no port')
-  const lines = await refusal({ port })
+  const dataDir = join(temporaryFolder('data'), 'none')
+  const lines = await refusal({ port, dataDir })
   server.close()
+  assert.ok(!existsSync(dataDir), 'secrets that are shown once are not made by a start that fails')
   assert.deepEqual(lines, [`gatehouse: 127.0.0.1:${port} is taken by another process (HOST, PORT).`])
 })
 

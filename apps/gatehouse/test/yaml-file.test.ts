@@ -23,7 +23,7 @@ function setup(text: string, environment: Record<string, string> = {}) {
   const path = join(temporaryFolder('config'), 'gatehouse.yaml')
   writeFileSync(path, text)
   const faults = new Faults()
-  const value = readYamlFile(path, schema, environment, faults)
+  const value = readYamlFile(path, schema, environment, faults)?.value
   let lines: string[] = []
   try {
     faults.throwIfAny()

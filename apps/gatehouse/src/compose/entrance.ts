@@ -27,6 +27,8 @@ export interface Entrance {
   readonly limit: Limit
   /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
   reload(file: Parts['config']['file']): void
+  /** Begins to follow the revocation feed, once the services of this process are built. */
+  readonly follow: () => void
   readonly engines: readonly Engine[]
 }
 
@@ -43,9 +45,9 @@ export async function composeEntrance(
   const local = services.has('identity')
   const issuer = local ? identityHere : undefined
   const { bearer, revocations } = composeBearer({ settings, issuer, token, clock, log, metrics })
-  if (revocations) {
-    const stopFollowing = revocations.start()
-    held.push(async () => stopFollowing())
+  const follow = () => {
+    const stopFollowing = revocations?.start()
+    held.push(async () => stopFollowing?.())
   }
   if (!local) void bearer.prefetch()
   const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
@@ -74,10 +76,10 @@ export async function composeEntrance(
   held.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
-    return { authenticate: gateway.authenticate, limit, reload, engines }
+    return { authenticate: gateway.authenticate, limit, reload, follow, engines }
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
-  return { authenticate: authenticateWith(bearer, realm), limit, reload, engines }
+  return { authenticate: authenticateWith(bearer, realm), limit, reload, follow, engines }
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {

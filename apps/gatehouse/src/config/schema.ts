@@ -63,7 +63,10 @@ export const FileSchema = Type.Object(
   {
     engines: Type.Optional(Engines),
     tiers: Type.Optional(
-      Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]*$' }), TierDeclaration, { description: 'Limits by plan.' }),
+      Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]*$' }), TierDeclaration, {
+        ...strict,
+        description: 'Limits by plan.',
+      }),
     ),
     policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
     trusted_proxies: Type.Optional(

@@ -37,8 +37,9 @@ export function readSettings(environment: Environment, faults: Faults): Settings
   const read = new Reader(environment, faults)
   const port = read.integer('PORT', 8080, 0, 65_535)
   const local = `http://localhost:${port}`
+  const services = read.services()
   return {
-    services: read.services(),
+    services,
     host: read.text('HOST') ?? '127.0.0.1',
     port,
     baseUrl: read.url('BASE_URL') ?? local,
@@ -52,7 +53,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
     dataDir: absolute(read.text('DATA_DIR') ?? './data'),
-    encryptionKey: read.encryptionKey(),
+    encryptionKey: read.encryptionKey(services),
     configPath: read.text('GATEHOUSE_CONFIG'),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
@@ -140,7 +141,7 @@ class Reader {
     return undefined
   }
 
-  encryptionKey(): Secret | undefined {
+  encryptionKey(services: ReadonlySet<Service>): Secret | undefined {
     const text = this.text('ENCRYPTION_KEY')
     if (text !== undefined && text.length >= shortestKey && new Set(text).size >= 8) return new Secret(text)
     if (text !== undefined) {
@@ -148,7 +149,7 @@ class Reader {
         'ENCRYPTION_KEY',
         `must be at least ${shortestKey} characters that can't be guessed; \`openssl rand -base64 32\` makes one`,
       )
-    } else if (this.text('DATABASE_URL') !== undefined && this.services().has('identity')) {
+    } else if (this.text('DATABASE_URL') !== undefined && services.has('identity')) {
       this.#faults.add(
         'ENCRYPTION_KEY',
         'is required with DATABASE_URL: it encrypts the signing keys; `openssl rand -base64 32` makes one',

@@ -7,11 +7,23 @@ import type { Faults } from './faults.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** A file's value, and where in the file a part of it stands. */
+export interface ReadFile {
+  readonly value: unknown
+  /** Adds a fault at the part under `path`: names of members and indexes in lists. */
+  fault(path: ReadonlyArray<string | number>, expected: string): void
+}
+
 /**
  * Reads a YAML file against `schema`, with `${NAME}` and `${NAME:-fallback}` in its strings replaced from the
  * environment. Every fault is added with its line and what was expected; the answer is undefined when there was one.
  */
-export function readYamlFile(path: string, schema: TSchema, environment: Environment, faults: Faults): unknown {
+export function readYamlFile(
+  path: string,
+  schema: TSchema,
+  environment: Environment,
+  faults: Faults,
+): ReadFile | undefined {
   const text = readText(path, faults)
   if (text === undefined) return undefined
   const lines = new LineCounter()
@@ -23,7 +35,11 @@ export function readYamlFile(path: string, schema: TSchema, environment: Environ
   const value: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
   const valid = formats.default(new Ajv({ allErrors: true, strict: false, verbose: true })).compile(schema)
   if (!valid(value)) for (const error of meaningful(valid.errors ?? [])) faultAt(file, ...describe(file, error))
-  return replaced && (valid.errors ?? []).length === 0 ? value : undefined
+  if (!replaced || (valid.errors ?? []).length > 0) return undefined
+  return {
+    value,
+    fault: (place, expected) => faultAt(file, valueOffset(file, place), `${place.join('.')} ${expected}`),
+  }
 }
 
 interface YamlFile {
@@ -95,7 +111,7 @@ function knownMembers(error: ErrorObject): string {
 
 const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
-function valueOffset(file: YamlFile, path: readonly string[]): number {
+function valueOffset(file: YamlFile, path: ReadonlyArray<string | number>): number {
   const node = file.document.getIn(path, true)
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
 }

@@ -22,6 +22,11 @@ export async function startInstance({ port, env }: InstanceOptions): Promise<Ins
   })
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   process.once('exit', () => child.kill('SIGKILL'))
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)
+    process.once(signal, () => process.exit(code))
   const ready = new Promise<void>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => text.includes('is ready after') && resolve())
   })

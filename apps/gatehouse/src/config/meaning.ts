@@ -1,0 +1,114 @@
+import { existsSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join, resolve } from 'node:path'
+import { defaultTiers } from '@gatehouse/gateway'
+import type { File } from './schema.ts'
+
+type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
+
+const unlimitedPlan = 'unlimited'
+const ownUpstreams = ['identity', 'notify']
+
+/** What a schema can't see: names given twice, names of things that aren't there, zones, ranges and folders that aren't. */
+export function checkMeaning(file: File, folder: string, fault: Fault): void {
+  checkTwice(file, fault)
+  checkPlans(file, fault)
+  checkRoutes(file, fault)
+  checkPlaces(file, fault)
+  checkTemplates(file, folder, fault)
+}
+
+function checkTwice(file: File, fault: Fault): void {
+  const lists = [
+    ['clients', 'client_id', file.clients?.map(({ client_id }) => client_id)],
+    ['users', 'id', file.users?.map(({ id }) => id)],
+    ['resources', 'id', file.resources?.map(({ id }) => id)],
+    ['event_types', 'event', file.event_types?.map(({ event }) => event)],
+    ['recipients', 'user_id', file.recipients?.map(({ user_id }) => user_id)],
+  ] as const
+  for (const [section, member, names = []] of lists) {
+    for (const [index, name] of names.entries()) {
+      if (names.indexOf(name) !== index) fault([section, index, member], `is declared twice: ${name}`)
+    }
+  }
+}
+
+function checkPlans({ tiers = defaultTiers, clients = [], users = [] }: File, fault: Fault): void {
+  const known = [...Object.keys(tiers), unlimitedPlan]
+  const check = (section: string, plans: ReadonlyArray<string | undefined>) => {
+    for (const [index, plan] of plans.entries()) {
+      if (plan !== undefined && !known.includes(plan))
+        fault([section, index, 'plan'], `must be a tier: ${known.join(', ')}`)
+    }
+  }
+  check(
+    'clients',
+    clients.map(({ plan }) => plan),
+  )
+  check(
+    'users',
+    users.map(({ plan }) => plan),
+  )
+}
+
+function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [] }: File, fault: Fault): void {
+  const known = Object.keys(upstreams)
+  for (const name of known)
+    if (ownUpstreams.includes(name)) fault(['upstreams', name], 'is the name of a service of ours; choose another')
+  for (const [index, { upstream }] of routes.entries()) {
+    if (upstream !== undefined && !known.includes(upstream)) {
+      fault(['routes', index, 'upstream'], `must be one of upstreams: ${known.join(', ') || 'there are none'}`)
+    }
+  }
+  for (const [index, range] of proxies.entries()) {
+    if (!isRange(range)) fault(['trusted_proxies', index], 'must be an address or a range such as 10.0.0.0/8')
+  }
+}
+
+function isRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+function checkPlaces({ notify, recipients = [] }: File, fault: Fault): void {
+  const check = (path: ReadonlyArray<string | number>, zone: string | undefined, locale: string | undefined) => {
+    if (zone !== undefined && !isZone(zone))
+      fault([...path, path[0] === 'notify' ? 'zone' : 'zoneinfo'], 'must be an IANA time zone such as Europe/Berlin')
+    if (locale !== undefined && !isLocale(locale))
+      fault([...path, 'locale'], 'must be a language tag such as en or pt-BR')
+  }
+  check(['notify'], notify?.zone, notify?.locale)
+  for (const [index, { zoneinfo, locale }] of recipients.entries()) check(['recipients', index], zoneinfo, locale)
+}
+
+function isZone(zone: string): boolean {
+  try {
+    Temporal.Now.zonedDateTimeISO(zone)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag.replaceAll('_', '-')).length === 1
+  } catch {
+    return false
+  }
+}
+
+function checkTemplates({ templates, event_types: eventTypes = [] }: File, folder: string, fault: Fault): void {
+  if (templates === undefined) return
+  const place = resolve(folder, templates)
+  if (!statSync(place, { throwIfNoEntry: false })?.isDirectory()) {
+    fault(['templates'], `must be a folder; ${place} is none`)
+    return
+  }
+  for (const [index, { template_id: id }] of eventTypes.entries()) {
+    if (id !== undefined && !existsSync(join(place, id)))
+      fault(['event_types', index, 'template_id'], `is not in ${templates}: ${id}`)
+  }
+}

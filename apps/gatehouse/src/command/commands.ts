@@ -1,5 +1,6 @@
-import type { Management } from '@gatehouse/identity'
+import { ClientDeclaration, type Management, UserDeclaration } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
+import { checked } from './checked.ts'
 
 /** What was typed after a command's name: its arguments in order, and its options by name. */
 export interface Typed {
@@ -27,15 +28,17 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: '<id> [--name NAME] [--public] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
     summary: 'register a client; a secret is made and shown once',
     run: (management, { args, options }) =>
-      management.createClient({
-        client_id: first(args, 'the id of the client'),
-        ...text('client_name', options.name),
-        ...(options.public ? { token_endpoint_auth_method: 'none' as const } : {}),
-        ...list('grant_types', options['grant-types']),
-        ...list('redirect_uris', options['redirect-uris']),
-        ...list('scopes', options.scopes),
-        ...text('plan', options.plan),
-      } as Parameters<Management['createClient']>[0]),
+      management.createClient(
+        checked(ClientDeclaration, {
+          client_id: first(args, 'the id of the client'),
+          ...text('client_name', options.name),
+          ...(options.public ? { token_endpoint_auth_method: 'none' as const } : {}),
+          ...list('grant_types', options['grant-types']),
+          ...list('redirect_uris', options['redirect-uris']),
+          ...list('scopes', options.scopes),
+          ...text('plan', options.plan),
+        }),
+      ),
   },
   'client secret': {
     usage: '<id>',
@@ -56,13 +59,15 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
     summary: 'make a user; a password is made and shown once',
     run: (management, { args, options }) =>
-      management.createUser({
-        id: first(args, 'the id of the user'),
-        ...text('username', options.username),
-        ...text('email', options.email),
-        ...text('plan', options.plan),
-        ...list('roles', options.roles),
-      } as Parameters<Management['createUser']>[0]),
+      management.createUser(
+        checked(UserDeclaration, {
+          id: first(args, 'the id of the user'),
+          ...text('username', options.username),
+          ...text('email', options.email),
+          ...text('plan', options.plan),
+          ...list('roles', options.roles),
+        }),
+      ),
   },
   'user lock': {
     usage: '<id>',

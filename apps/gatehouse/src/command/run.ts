@@ -24,7 +24,10 @@ export async function runCommand(typed: readonly string[], open: () => Promise<O
     return
   }
   const command = commands[name]
-  if (!command) throw new StartError(`there is no command ${JSON.stringify(name)}\n${usage()}`)
+  if (!command) throw new StartError(`there is no command ${JSON.stringify(name)}; \`gatehouse --help\` lists them`)
+  const surplus = positionals.slice(2 + (command.usage.startsWith('<') ? 1 : 0))
+  if (surplus.length > 0)
+    throw new StartError(`${name} takes no ${surplus.join(' ')}: gatehouse ${name} ${command.usage}`)
   const { management, close } = await open()
   try {
     const answer = await command.run(management, { args: positionals.slice(2), options })

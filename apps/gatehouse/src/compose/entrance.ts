@@ -52,6 +52,10 @@ export async function composeEntrance(
   if (!local) void bearer.prefetch()
   const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
   const remote = remoteServices(parts)
+  if (!local && !settings.identityUrl)
+    log.warn(`IDENTITY_URL is not set: the issuer's keys are asked for at ${settings.authUrl}`)
+  if (!local && services.has('gateway') && !token)
+    log.warn('SERVICE_CLIENT_ID is not set: plans can not be looked up, everybody has the lowest tier')
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
   await warmUp(limiter, counters)
   const gateway = createGateway({

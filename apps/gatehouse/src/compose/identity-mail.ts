@@ -17,6 +17,8 @@ export const identityEventTypes: EventTypeDeclaration[] = Object.values(identity
 export function identityMail(parts: Parts, notify: Notify | undefined): Outward | undefined {
   const { notifyUrl } = parts.config.settings
   if (notify) return within(notify)
+  if (parts.token && !notifyUrl)
+    parts.log.warn('NOTIFY_URL is not set: identity tells nobody of its users and sends no mail')
   return notifyUrl && parts.token ? overHttp(parts, notifyUrl) : undefined
 }
 

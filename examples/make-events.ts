@@ -1,6 +1,6 @@
 /**
  * Writes examples/events.jsonl anew: what a shop with a photo community might tell Gatehouse in an hour. The same every
- * time, so that the demo can say beforehand what must become of each line: `node examples/make-events.ts`.
+ * time, so that the demo can say beforehand what must become of each line: `npx node examples/make-events.ts`.
  */
 import { writeFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** A limit before every route of an Express app: `node examples/limiter/express.ts`, then `curl -i localhost:3000/hello`. */
+/** A limit before every route of an Express app: `npx node examples/limiter/express.ts`, then `curl -i localhost:3000/hello`. */
 import { createLimiter, tierPolicy } from '@gatehouse/limiter'
 import { limitExpress } from '@gatehouse/limiter/express'
 import express, { type Express, type Request } from 'express'

@@ -1,4 +1,4 @@
-/** A limit before every route of a Fastify app: `node examples/limiter/fastify.ts`, then `curl -i localhost:3000/hello`. */
+/** A limit before every route of a Fastify app: `npx node examples/limiter/fastify.ts`, then `curl -i localhost:3000/hello`. */
 import { createLimiter, tierPolicy } from '@gatehouse/limiter'
 import { limitFastify } from '@gatehouse/limiter/fastify'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'

@@ -156,7 +156,7 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
     repeated += others.length
     assert.ok(
       kills.some((at) => first.at >= at - beforeKillMs && first.at <= at + afterKillMs),
-      `${id} was sent twice without a kill`,
+      `${id} was sent twice without a kill: ${tellTimes(same, kills)}`,
     )
     assert.ok(others.every((other) => other.body === first.body && other.userId === first.userId))
   }
@@ -187,4 +187,10 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
   console.log(
     `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${kills.length} kills; ${told} of ${likes.length} likes told, the others over the cap`,
   )
+}
+
+/** The times of the calls and of the kills, in milliseconds after the first kill. */
+function tellTimes(same: readonly ProviderCall[], kills: readonly number[]): string {
+  const after = (at: number) => at - (kills[0] ?? 0)
+  return `calls at ${same.map(({ at }) => after(at)).join(', ')}, kills at ${kills.map(after).join(', ')}`
 }

@@ -8,6 +8,8 @@ export interface ProviderCall {
   readonly channel: string
   readonly event: string
   readonly body: string
+  /** The process that called. */
+  readonly pid: number
   readonly at: number
 }
 

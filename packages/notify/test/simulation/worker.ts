@@ -16,7 +16,7 @@ function provider(channel: Channel): Provider {
     async send(messages, signal) {
       return Promise.all(
         messages.map(async ({ id, userId, event, content }) => {
-          const body = JSON.stringify({ id, userId, channel, event, body: content.body })
+          const body = JSON.stringify({ id, userId, channel, event, body: content.body, pid: process.pid })
           const answer = await pool.request({ path: '/', method: 'POST', body, signal })
           await answer.body.dump()
           return { kind: 'accepted', providerMessageId: id } as const

@@ -69,7 +69,7 @@ describe('the topic notifications', () => {
   )
 })
 
-test('an event type over its rate answers 429 with Retry-After, and the others pass', async (t) => {
+test('an event type over its rate answers 429 with Retry-After and names its policy, and the others pass', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -81,6 +81,8 @@ test('an event type over its rate answers 429 with Retry-After, and the others p
   s.clock.advance(30_500)
   const refused = await s.call('POST', '/v1/notify', viewed)
   assert.equal(refused.headers['retry-after'], '30')
+  assert.equal(refused.body.type, 'https://iana.org/assignments/http-problem-types#quota-exceeded')
+  assert.deepEqual(refused.body['violated-policies'], ['photo.viewed'])
   assert.equal((await s.call('POST', '/v1/notify', { ...viewed, event: 'order.shipped' })).status, 202)
   s.clock.advance(30_000)
   assert.equal((await s.call('POST', '/v1/notify', viewed)).status, 202)

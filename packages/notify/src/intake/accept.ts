@@ -138,6 +138,9 @@ async function refusals(
 function overRate(event: string, nextAt: number, now: number): Problem {
   const seconds = Math.max(1, Math.ceil((nextAt - now) / 1000))
   return new Problem(429, `The event type ${event} is over its rate; try again in ${seconds} s.`, {
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
     headers: { 'retry-after': String(seconds) },
+    members: { 'violated-policies': [event] },
   })
 }

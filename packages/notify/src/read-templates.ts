@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { StartError } from '@gatehouse/kit'
 import { isChannel } from './channel.ts'
 import { canonicalLocale } from './locale.ts'
-import { compileTemplate, TemplateError, type TemplateText } from './template.ts'
+import { checkTemplate, TemplateError, type TemplateText } from './template.ts'
 
 /** A text as a templates folder declares it. */
 export type TemplateDeclaration = Omit<TemplateText, 'version'>
@@ -45,7 +45,7 @@ function partsOf(written: string): { subject?: string; body: string } {
 
 function checked(text: TemplateDeclaration): TemplateDeclaration {
   try {
-    compileTemplate({ ...text, version: 0 })
+    checkTemplate({ ...text, version: 0 })
     return text
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error

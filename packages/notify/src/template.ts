@@ -48,6 +48,7 @@ class Refused extends Tag {
 function engine(escapes: boolean, locale: string): Liquid {
   const liquid = new Liquid({
     ownPropertyOnly: true,
+    strictFilters: true,
     parseLimit: templateLimits.sourceBytes,
     renderLimit: templateLimits.renderMs,
     memoryLimit: templateLimits.memory,
@@ -93,6 +94,12 @@ export function compileTemplate(text: TemplateText): Compiled {
       return { content, missing: variables.filter((path) => !has(data, path)) }
     },
   }
+}
+
+/** Parses a text that is to be kept. Throws {@link TemplateError} as above, and for an email without a subject. */
+export function checkTemplate(text: TemplateText): Compiled {
+  if (text.channel === 'email' && !text.subject?.trim()) throw new TemplateError('the subject of an email is missing')
+  return compileTemplate(text)
 }
 
 /** A parsed part of a text: its subject, body or HTML. */

@@ -7,7 +7,7 @@ import { canonicalLocale } from '../locale.ts'
 import { smsSegments, textOfHtml } from '../message-text.ts'
 import type { Content, Data } from '../notification.ts'
 import type { Templates } from '../store.ts'
-import { type Compiled, compileTemplate, TemplateError } from '../template.ts'
+import { type Compiled, checkTemplate, TemplateError } from '../template.ts'
 
 export interface TemplateToolRoutes {
   readonly guards: Guards
@@ -95,7 +95,7 @@ export function templateToolEndpoints(
       const text = { templateId: params.template_id, channel, locale: locale ?? 'en', version: 0, body: '', ...draft }
       const isDraft = draft.body !== undefined || draft.html !== undefined
       const compiled = isDraft
-        ? orProblem(() => compileTemplate(text))
+        ? orProblem(() => checkTemplate(text))
         : await published(params.template_id, channel, locale)
       return preview(compiled, channel, data as Data) as never
     },

@@ -4,7 +4,7 @@ import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
 import { canonicalLocale } from '../locale.ts'
 import type { Templates } from '../store.ts'
-import { compileTemplate, TemplateError, type TemplateText } from '../template.ts'
+import { checkTemplate, TemplateError, type TemplateText } from '../template.ts'
 
 const TemplateId = Type.String({ minLength: 1, maxLength: 200 })
 
@@ -111,7 +111,7 @@ function keyOf({ template_id, channel, locale }: { template_id: string; channel:
 /** The variables of a text; 422 that says what is wrong for one that does not parse. */
 function checkedVariables(text: TemplateText): readonly string[] {
   try {
-    return compileTemplate(text).variables
+    return checkTemplate(text).variables
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
     throw new Problem(422, `The template can't be used: ${error.message}.`)

@@ -49,7 +49,7 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   templateEndpoints(http, guards, store.templates, clock)
   templateToolEndpoints(http, { guards, store: store.templates, catalog, clock, testSend: given.testSend })
   recipientEndpoints(http, guards, store.recipients, clock)
-  preferenceEndpoints(http, guards, store.preferences, clock)
+  preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
   deviceEndpoints(http, guards, store.devices, clock)
   inboxEndpoint(http, guards, store.inbox)
   privacyEndpoints(http, guards, store.privacy)

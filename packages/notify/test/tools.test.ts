@@ -146,3 +146,27 @@ test('what the identity service tells of a user is taken field by field; an edit
   await s.notify.putRecipient({ ...told, email: 'alice@new.example', locale: 'fr' })
   assert.equal((await s.call('GET', '/v1/recipients/alice')).body.email, 'alice@new.example')
 })
+
+test('a template with an unknown filter and an email without a subject are refused at save', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  const filter = await s.call('PUT', '/v1/templates/a/sms/en', { body: '{{ name | shout }}' })
+  assert.equal(filter.status, 422)
+  assert.match(filter.body.detail, /undefined filter: shout/)
+  const email = await s.call('PUT', '/v1/templates/a/email/en', { body: 'Hello' })
+  assert.equal(email.status, 422)
+  assert.match(email.body.detail, /the subject of an email is missing/)
+})
+
+test('a preference for an event type that does not exist is refused and the known ones are named', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const byPath = await s.call('PUT', '/v1/users/alice/preferences/order.lost', { channels: [] })
+  const byBody = await s.call('PUT', '/v1/users/alice/preferences', { event_type: 'order.lost', channels: [] })
+  for (const { status, body } of [byPath, byBody]) {
+    assert.equal(status, 422)
+    assert.deepEqual(body.known_event_types, ['order.shipped'])
+  }
+  assert.equal((await s.call('PUT', '/v1/users/alice/preferences/*', { channels: [] })).status, 200)
+})

@@ -1,9 +1,11 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
+import type { CatalogKeeper } from '../catalog.ts'
 import { ChannelList } from '../declaration.ts'
 import { timeOfDayPattern } from '../quiet-hours.ts'
 import type { Preference, Preferences } from '../store.ts'
+import { unknownEvent } from '../unknown-event.ts'
 
 const TimeOfDay = Type.String({ pattern: timeOfDayPattern, examples: ['22:00'] })
 
@@ -39,8 +41,15 @@ const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
 const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 
+export interface PreferenceRoutes {
+  readonly guards: Guards
+  readonly store: Preferences
+  readonly catalog: CatalogKeeper
+  readonly clock: Clock
+}
+
 /** A user's preferences, one record for each event type and one for `*`. */
-export function preferenceEndpoints(http: Http, guards: Guards, store: Preferences, clock: Clock): void {
+export function preferenceEndpoints(http: Http, { guards, store, catalog, clock }: PreferenceRoutes): void {
   const { own, admin } = guards.scopes
   const about = (summary: string) => ({
     tags: ['preferences'],
@@ -48,6 +57,8 @@ export function preferenceEndpoints(http: Http, guards: Guards, store: Preferenc
     security: [{ bearer: [own] }, { bearer: [admin] }],
   })
   const put = async (userId: string, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+    const known = await catalog.current()
+    if (eventType !== '*' && !known.eventTypes.has(eventType)) throw unknownEvent(eventType, known, '/event_type')
     const preference = preferenceOf(eventType, settings)
     await store.put(userId, preference, clock.now())
     return written(userId, preference)

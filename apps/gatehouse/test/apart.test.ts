@@ -115,6 +115,18 @@ testWith(
         (await readDeliveries(producer, [id])).map(({ state }) => state),
         ['sent'],
       )
+      const asked = {
+        event: 'order.shipped',
+        user_id: 'alice',
+        data: { item: 'a tent' },
+        channels: ['email', 'in-app'],
+      }
+      const named = await producer.notify(asked)
+      assert.deepEqual(
+        named.deliveries.map(({ channel, outcome }) => `${channel} ${outcome}`).sort(),
+        ['email undeliverable', 'in-app queued'],
+        'a channel that is off carries nothing',
+      )
       assert.equal((await fetch(`${first.url}/dev/mailbox`)).status, 404, 'production has no dev mailbox')
       const token = await tokenOf(first.url, 'the-secret-of-the-demo-client')
       const elsewhere = await fetch(`${second.url}/users/alice`, { headers: { authorization: `Bearer ${token}` } })

@@ -1,7 +1,7 @@
 import type { Clock, Http, Log, Registry, Worker } from '@gatehouse/kit'
 import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
-import type { Channel } from './channel.ts'
+import { type Channel, channels } from './channel.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
@@ -59,7 +59,7 @@ export interface Notify {
 /** Builds the notification service. What it is given is all it has: no globals, no environment. */
 export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
   const { store, clock, log } = given
-  const options: NotifyOptions = { ...defaultOptions, ...given.options }
+  const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
   await applyDeclarations(store, given.declared ?? {}, options, clock)
   const catalog = createCatalogKeeper(store)
@@ -105,4 +105,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await given.topic?.close()
     },
   }
+}
+
+/** The channels that nobody carries. A process that does not work can't know: there it is the others' to say. */
+function uncarried({ providers, work = true }: CreateNotifyOptions): Channel[] {
+  return work ? channels.filter((channel) => channel !== 'in-app' && !providers[channel]?.length) : []
 }

@@ -41,6 +41,8 @@ export interface BreakerRules {
 }
 
 export interface NotifyOptions {
+  /** Channels that nobody carries: they are left out, and undeliverable where a request names them. */
+  readonly channelsOff: readonly Channel[]
   readonly caps: Caps
   /** How long a cap's window lasts from its first counted notification, in milliseconds. */
   readonly capWindowMs: number
@@ -75,6 +77,7 @@ export interface NotifyOptions {
 
 /** Defaults. Those the specification gives say so; the others are ours. */
 export const defaultOptions: NotifyOptions = {
+  channelsOff: [],
   // specification, part B, Limits: N a day illustrated as 10, 86400-second expiry; any whole number from 0
   caps: { total: 10, channels: {}, priorities: {} },
   capWindowMs: 86_400_000,

@@ -51,7 +51,7 @@ function channelWorkers(
   return channels.flatMap((channel) => {
     const mine = carried[channel] ?? []
     if (mine.length === 0) {
-      log.warn({ channel }, 'no provider carries this channel; its deliveries wait')
+      log.warn({ channel }, 'no provider carries this channel: it is off')
       return []
     }
     const common = { deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }

@@ -116,3 +116,17 @@ test('the notify request is checked member by member, and every fault is named a
   assert.equal((await s.call('POST', '/v1/notify', shipped, 'read:notifications')).status, 403)
   assert.equal((await s.http.inject({ method: 'POST', url: '/v1/notify', payload: shipped })).statusCode, 401)
 })
+
+test('a channel that nobody carries is left out, and undeliverable where a request names it', async (t) => {
+  const s = await setup({ options: { channelsOff: ['sms'] } })
+  t.after(s.close)
+  await furnish(s)
+  const outcomes = async (body: object) => {
+    const { body: answer } = await s.call('POST', '/v1/notify', body)
+    return answer.deliveries.map(
+      ({ channel, outcome }: { channel: string; outcome: string }) => `${channel} ${outcome}`,
+    )
+  }
+  assert.deepEqual(await outcomes(shipped), ['push queued', 'email queued', 'in-app queued'])
+  assert.deepEqual(await outcomes({ ...shipped, channels: ['sms'] }), ['sms undeliverable'])
+})

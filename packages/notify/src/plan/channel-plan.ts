@@ -27,13 +27,16 @@ export function channelPlanner(
   options: NotifyOptions,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
+  const off = (channel: Channel) => options.channelsOff.includes(channel)
+  const undeliverable = { kind: 'drop', outcome: 'undeliverable' } as const
   const quietEnd = deferredUntil(eventType, profile, options.zone, now)
   if (quietEnd !== undefined) {
     const wakeAt = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
-    return () => ({ kind: 'defer', wakeAt })
+    return (channel) => (off(channel) ? undeliverable : { kind: 'defer', wakeAt })
   }
   return (channel) => {
+    if (off(channel)) return undeliverable
     const written = writeMessage(channel, eventType, data, userId, profile, catalog, options.locale)
     if (written.missing.length > 0)
       decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })

@@ -1,5 +1,6 @@
 import type { PlannedDelivery, PlannedNotification } from '../admission.ts'
 import type { Catalog } from '../catalog.ts'
+import type { Channel } from '../channel.ts'
 import { composeDedupKey } from '../dedup-key.ts'
 import type { EventType } from '../event-type.ts'
 import type { NotifyRequest, TimelineEntry } from '../notification.ts'
@@ -24,14 +25,19 @@ export interface PlanInput {
 export function planNotification(input: PlanInput, options: NotifyOptions): PlannedNotification {
   const { id, request, eventType, profile, now } = input
   const chosen = chooseChannels(request.channels, eventType, profile)
+  const off = chosen.channels.filter((channel) => options.channelsOff.includes(channel))
+  const taken =
+    chosen.because === 'request' ? chosen.channels : chosen.channels.filter((channel) => !off.includes(channel))
   const decisions: TimelineEntry[] = [
     { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
     { at: now, what: 'channels', detail: { channels: chosen.channels, because: chosen.because } },
+    ...off.map((channel) => ({ at: now, what: 'excluded', channel, detail: { reason: 'the channel is off' } })),
   ]
   const plan = eventType.aggregation
-    ? () => ({ kind: 'aggregate' }) as const
+    ? (channel: Channel) =>
+        off.includes(channel) ? ({ kind: 'drop', outcome: 'undeliverable' } as const) : ({ kind: 'aggregate' } as const)
     : channelPlanner({ ...input, userId: request.user_id, data: request.data }, options, decisions)
-  const deliveries = chosen.channels.map((channel): PlannedDelivery => {
+  const deliveries = taken.map((channel): PlannedDelivery => {
     const key = request.dedup_key
     const logKey = key === undefined ? undefined : composeDedupKey(request.event, key, request.user_id, channel)
     return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }

@@ -7,6 +7,7 @@ import { Pool } from 'undici'
 /** What a user would write by hand: a BullMQ worker, Redis INCR for the cap, PostgreSQL for preferences, log and state. */
 export async function peer(postgresUrl: string, redisUrl: string, providerUrl: string, users: number) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null })
+  const working = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const counters = new Redis(redisUrl)
   const database = new pg.Pool({ connectionString: postgresUrl, max: 10 })
   const http = new Pool(providerUrl, { connections: 64 })
@@ -19,7 +20,6 @@ export async function peer(postgresUrl: string, redisUrl: string, providerUrl: s
     `INSERT INTO recipient SELECT 'user-' || n, 'user-' || n || '@example.com', '{email}' FROM generate_series(0, ${users - 1}) AS n`,
   )
   const queue = new Queue('notifications', { connection })
-  let done = 0
   const worker = new Worker(
     'notifications',
     async ({ data: event }) => {
@@ -38,22 +38,21 @@ export async function peer(postgresUrl: string, redisUrl: string, providerUrl: s
       const answer = await http.request({ path: '/', method: 'POST', body: message })
       await answer.body.dump()
       await database.query(`UPDATE log SET state = 'sent' WHERE dedup_key = $1`, [key])
-      done++
     },
     {
-      connection: new Redis(redisUrl, { maxRetriesPerRequest: null }),
+      connection: working,
       concurrency: 100,
       removeOnComplete: { count: 0 },
     },
   )
   return {
-    done: () => done,
     accept: (events: ReadonlyArray<{ readonly event: string }>) =>
       queue.addBulk(events.map((data) => ({ name: data.event, data, opts: { removeOnComplete: true } }))),
     async stop() {
       await worker.close()
       await queue.close()
       connection.disconnect()
+      working.disconnect()
       counters.disconnect()
       await database.end()
       await http.close()

@@ -26,8 +26,6 @@ export function plainTemplate(source: string, escapes: boolean): PlainTemplate |
   const words = parts.filter((_, index) => index % 2 === 0)
   const paths = parts.filter((_, index) => index % 2 === 1).map((path) => path.split('.'))
   if (words.some((text) => /\{\{|\{%|%\}|\}\}|\{$|^\}/.test(text))) return undefined
-  if (words.slice(0, -1).some((text) => text.endsWith('{')) || words.slice(1).some((text) => text.startsWith('}')))
-    return undefined
   if (paths.flat().some((member) => special.has(member))) return undefined
   return (data) => {
     let text = words[0] ?? ''

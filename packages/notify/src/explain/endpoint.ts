@@ -1,15 +1,15 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type Counters, decide, type PlannedNotification } from '../admission.ts'
+import { type Counters, decide } from '../admission.ts'
 import type { Guards } from '../caller.ts'
-import type { Catalog, CatalogKeeper } from '../catalog.ts'
+import type { CatalogKeeper } from '../catalog.ts'
 import { problemIfEmpty } from '../empty-channels.ts'
-import type { EventType } from '../event-type.ts'
 import { bucketOfUser, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
 import type { NotifyOptions } from '../options.ts'
-import type { Intake, Profile } from '../store.ts'
+import type { Plan } from '../plan-input.ts'
+import type { Intake } from '../store.ts'
 import { unknownEvent } from '../unknown-event.ts'
 
 export interface ExplainRoutes {
@@ -18,15 +18,7 @@ export interface ExplainRoutes {
   readonly catalog: CatalogKeeper
   readonly options: NotifyOptions
   readonly clock: Clock
-  readonly plan: (input: {
-    readonly id: string
-    readonly request: NotifyRequest
-    readonly eventType: EventType
-    readonly profile: Profile
-    readonly catalog: Catalog
-    readonly now: number
-    readonly source: string
-  }) => PlannedNotification
+  readonly plan: Plan
 }
 
 const Explanation = Type.Object({

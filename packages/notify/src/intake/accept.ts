@@ -1,12 +1,12 @@
 import { type Clock, Problem } from '@gatehouse/kit'
-import { type AdmissionUnit, answerOf, type PlannedNotification, type Settled } from '../admission.ts'
+import { type AdmissionUnit, answerOf, type Settled } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
-import type { EventType } from '../event-type.ts'
 import { createGatherer, type Gatherer } from '../gather.ts'
 import { bucketOfUser, newId } from '../ids.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
+import type { Plan } from '../plan-input.ts'
 import type { Intake, Profile } from '../store.ts'
 import { unknownEvent } from '../unknown-event.ts'
 
@@ -26,15 +26,7 @@ export interface AcceptOptions {
   readonly catalog: CatalogKeeper
   readonly options: NotifyOptions
   readonly clock: Clock
-  readonly plan: (input: {
-    readonly id: string
-    readonly request: NotifyRequest
-    readonly eventType: EventType
-    readonly profile: Profile
-    readonly catalog: Catalog
-    readonly now: number
-    readonly source: string
-  }) => PlannedNotification
+  readonly plan: Plan
   readonly metrics: NotifyMetrics
   /** Told after each commit, so that workers need not wait. */
   readonly onAccepted: () => void

@@ -1,25 +1,12 @@
 import type { PlannedDelivery, PlannedNotification } from '../admission.ts'
-import type { Catalog } from '../catalog.ts'
 import type { Channel } from '../channel.ts'
 import { composeDedupKey } from '../dedup-key.ts'
-import type { EventType } from '../event-type.ts'
-import type { NotifyRequest, TimelineEntry } from '../notification.ts'
+import type { TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
-import type { Profile } from '../store.ts'
+import type { PlanInput } from '../plan-input.ts'
 import { actorOf } from './actor.ts'
 import { channelPlanner } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
-
-export interface PlanInput {
-  readonly id: string
-  readonly request: NotifyRequest
-  readonly eventType: EventType
-  readonly profile: Profile
-  readonly catalog: Catalog
-  readonly now: number
-  /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`. */
-  readonly source: string
-}
 
 /** The steps before admission: preferences, quiet hours, aggregation, and the text of what is to be sent now. */
 export function planNotification(input: PlanInput, options: NotifyOptions): PlannedNotification {

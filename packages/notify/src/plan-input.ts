@@ -1,0 +1,20 @@
+import type { PlannedNotification } from './admission.ts'
+import type { Catalog } from './catalog.ts'
+import type { EventType } from './event-type.ts'
+import type { NotifyRequest } from './notification.ts'
+import type { Profile } from './store.ts'
+
+/** What a notification is planned from. */
+export interface PlanInput {
+  readonly id: string
+  readonly request: NotifyRequest
+  readonly eventType: EventType
+  readonly profile: Profile
+  readonly catalog: Catalog
+  readonly now: number
+  /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`. */
+  readonly source: string
+}
+
+/** The steps before admission, as the entrances are handed them. */
+export type Plan = (input: PlanInput) => PlannedNotification

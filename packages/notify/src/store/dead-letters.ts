@@ -1,0 +1,33 @@
+import type { Channel } from '../channel.ts'
+
+export interface DeadLetter {
+  readonly id: string
+  readonly notificationId?: string
+  readonly userId?: string
+  readonly channel?: Channel
+  readonly event?: string
+  readonly cause: string
+  readonly detail: string
+  readonly diedAt: number
+}
+
+export interface DeadLetterFilter {
+  readonly cause?: string
+  readonly channel?: Channel
+  readonly event?: string
+  readonly userId?: string
+  readonly ids?: readonly string[]
+}
+
+/** Deliveries that were given up, and events that could not be taken. */
+export interface DeadLetters {
+  find(id: string): Promise<DeadLetter | undefined>
+  /** Newest first, those that died before the letter `before`. */
+  list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
+  /** Gives up to `limit` letters back to be delivered at `at`; answers how many. Each goes back once. */
+  replay(filter: DeadLetterFilter, limit: number, at: number): Promise<number>
+  /** Takes letters away for good; answers how many. */
+  discard(filter: DeadLetterFilter, limit: number): Promise<number>
+  /** Keeps an invalid message of the topic. */
+  keepInvalid(id: string, message: string, detail: string, now: number): Promise<void>
+}

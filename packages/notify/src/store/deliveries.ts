@@ -1,0 +1,71 @@
+import type { Channel } from '../channel.ts'
+import type { DeliveryReport } from '../delivery-state.ts'
+import type { Message, Target } from '../notification.ts'
+
+export interface ClaimedDelivery {
+  readonly bucket: number
+  readonly deliveryId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly event: string
+  readonly critical: boolean
+  /** Counts claims; a record made under an older one is refused. */
+  readonly attempt: number
+  /** Failed tries so far; a rate-limited one is none. */
+  readonly failures: number
+  /** Claims that ended with their worker's death. */
+  readonly crashes: number
+  readonly sensitive: boolean
+  readonly message: Message
+}
+
+/** What is left of a message after a try: the targets that have not taken it, and whether any has. */
+interface Left {
+  readonly targets: readonly Target[]
+  readonly taken: boolean
+}
+
+/** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
+export interface TryRecord {
+  readonly claimed: ClaimedDelivery
+  readonly at: number
+  /** Set when at least one target took it. */
+  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string }
+  readonly next:
+    | { readonly kind: 'done' }
+    | { readonly kind: 'again'; readonly dueAt: number; readonly failures: number; readonly left: Left }
+    | { readonly kind: 'dead'; readonly cause: string; readonly detail: string; readonly fallback: boolean }
+  /** What the timeline tells of it. */
+  readonly what: string
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
+}
+
+/** Deliveries on their way. */
+export interface Deliveries {
+  /** Up to `limit` due deliveries of a channel, leased to the caller; critical first, then fair between event types. */
+  claim(
+    bucket: number,
+    channel: Channel,
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly ClaimedDelivery[]>
+  /** Stores what became of claimed deliveries; answers how many records came too late. */
+  record(bucket: number, records: readonly TryRecord[]): Promise<number>
+  /** Gives claimed deliveries back untried. */
+  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
+  /** Applies a provider's later report; each event id counts once. True when it changed the state. */
+  report(report: ProviderReport): Promise<boolean>
+}
+
+/** What a provider tells about a delivery after its ack. */
+export interface ProviderReport {
+  readonly provider: string
+  /** The provider's id of this very report. */
+  readonly eventId: string
+  readonly deliveryId: string
+  readonly report: DeliveryReport
+  readonly at: number
+  readonly reason?: string
+}

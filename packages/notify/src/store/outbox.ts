@@ -1,0 +1,7 @@
+import type { StreamedEvent } from '../topic.ts'
+
+/** State changes on their way to the stream of events. */
+export interface Outbox {
+  claim(bucket: number, limit: number, leaseMs: number): Promise<readonly StreamedEvent[]>
+  remove(bucket: number, ids: readonly string[]): Promise<void>
+}

@@ -1,0 +1,19 @@
+import type { NotifyRequest } from '../notification.ts'
+
+export interface Scheduled {
+  readonly id: string
+  readonly fireAt: number
+  readonly payload: NotifyRequest
+}
+
+/** Notifications for later. */
+export interface Schedule {
+  add(fireAt: number, payload: NotifyRequest): Promise<string>
+  find(id: string): Promise<Scheduled | undefined>
+  list(userId: string): Promise<readonly Scheduled[]>
+  /** True for exactly one: the canceller, or whoever fires it. */
+  cancel(id: string): Promise<boolean>
+  claim(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
+  /** Makes a dead letter of one that can't be fired. */
+  bury(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
+}

@@ -1,0 +1,65 @@
+import type { Channel } from '../channel.ts'
+import type { QuietHours } from '../quiet-hours.ts'
+
+/** Whom we can reach, and where. */
+export interface Recipient {
+  readonly userId: string
+  readonly email?: string
+  readonly phoneNumber?: string
+  readonly locale?: string
+  readonly zoneinfo?: string
+}
+
+/** What a user wants for one event type, or for `*`. What is left out falls through to `*`, then to the event type. */
+export interface Preference {
+  readonly eventType: string
+  /** An empty set means none. */
+  readonly channels?: readonly Channel[]
+  readonly quietHours?: QuietHours
+}
+
+export interface Device {
+  readonly deviceId: string
+  readonly token: string
+  /** The push service it belongs to, such as `fcm`, `apns` or `web`. */
+  readonly service: string
+  readonly registeredAt: number
+  readonly deadAt?: number
+}
+
+export interface Suppression {
+  readonly channel: Channel
+  readonly address: string
+  readonly reason: string
+}
+
+/** Everything planning needs to know about a user. */
+export interface Profile {
+  readonly recipient?: Recipient
+  readonly preferences: readonly Preference[]
+  readonly devices: readonly Device[]
+  readonly suppressions: readonly Suppression[]
+}
+
+export interface Recipients {
+  find(userId: string): Promise<Recipient | undefined>
+  put(recipients: readonly Recipient[], now: number): Promise<void>
+  /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
+  feed(recipient: Recipient, now: number): Promise<void>
+  remove(userId: string): Promise<boolean>
+}
+
+export interface Preferences {
+  list(userId: string): Promise<readonly Preference[]>
+  put(userId: string, preference: Preference, now: number): Promise<void>
+  remove(userId: string, eventType: string): Promise<boolean>
+}
+
+export interface Devices {
+  list(userId: string): Promise<readonly Device[]>
+  /** Registers a device or its new token; a dead one lives again. */
+  put(userId: string, device: Omit<Device, 'registeredAt' | 'deadAt'>, now: number): Promise<void>
+  remove(userId: string, deviceId: string): Promise<boolean>
+  /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
+  bury(userId: string, token: string, at: number, reason: string): Promise<boolean>
+}

@@ -7,6 +7,7 @@ import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
 import { readYamlFile } from './config/yaml-file.ts'
 
+export type { DeclaredProvider } from './config/providers-schema.ts'
 export type { Settings } from './config/settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -39,31 +40,26 @@ export async function readConfig(environment: Environment = process.env): Promis
 }
 
 /** The environment over what the file says of the same things. */
-async function withDefaults(environment: Environment, { engines, providers }: File): Promise<Environment> {
-  const [smtp] = smtpServers(providers)
+async function withDefaults(environment: Environment, { engines }: File): Promise<Environment> {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
   return {
     DATABASE_URL: engines?.database_url,
     REDIS_URL: engines?.redis_url,
     NATS_URL: engines?.nats_url,
     DATA_DIR: engines?.data_dir,
-    SMTP_URL: smtp?.url,
-    MAIL_FROM: smtp?.from,
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }
 }
 
-/** The mail servers that the file names, the preferred first. */
-export function smtpServers(providers: File['providers']) {
-  return [providers?.smtp ?? []].flat()
-}
-
 /** In production nobody should learn from an empty mailbox that mail goes nowhere. */
 function refuseSilence(settings: Settings, file: File, faults: Faults): void {
-  if (!settings.databaseUrl || !settings.services.has('notify') || settings.smtpUrl || isOff(file.channels?.email))
-    return
-  faults.add('SMTP_URL', 'is required with DATABASE_URL, unless the file says `channels: { email: off }`')
+  const carried = settings.smtpUrl || file.providers?.email || isOff(file.channels?.email)
+  if (!settings.databaseUrl || !settings.services.has('notify') || carried) return
+  faults.add(
+    'SMTP_URL',
+    'is required with DATABASE_URL, unless the file names `providers: { email: … }` or says `channels: { email: off }`',
+  )
 }
 
 /** Whether the file switches something off, in either of YAML's words for it. */

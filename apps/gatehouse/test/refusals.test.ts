@@ -71,3 +71,24 @@ test('production without a way to send email is refused, unless email is switche
   assert.match((await refusal({ env })).join(), /SMTP_URL/)
   assert.doesNotMatch((await refusal({ env: { ...env, ...config('channels: { email: off }\n') } })).join(), /SMTP_URL/)
 })
+
+test('a provider of a sort that does not exist is named with the line and the sorts there are', async () => {
+  const lines = await refusal({ env: config('providers:\n  email:\n    - { provider: pigeon }\n') })
+  assert.match(lines.join(), /gatehouse\.yaml:3: providers\.email\.0\.provider must be one of smtp/)
+})
+
+test('a provider with a member that its sort does not have is named with the members it has', async () => {
+  const lines = await refusal({
+    env: config('providers:\n  email:\n    - { provider: smtp, url: "smtp://h", usr: x }\n'),
+  })
+  assert.match(
+    lines.join(),
+    /gatehouse\.yaml:3: providers\.email\.0\.usr is not known here; known are provider, name, url/,
+  )
+})
+
+test('two providers of one name are refused', async () => {
+  const entry = '    - { provider: smtp, url: "smtp://h" }\n'
+  const lines = await refusal({ env: config(`providers:\n  email:\n${entry}${entry}`) })
+  assert.match(lines.join(), /gatehouse\.yaml:4: providers\.email\.1 needs a `name` of its own: smtp is taken/)
+})

@@ -1,25 +1,15 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Database, Secret } from '@gatehouse/kit'
-import {
-  type Channel,
-  createNotify,
-  inboxProvider,
-  mailboxProvider,
-  type Notify,
-  type NotifyStore,
-  type Provider,
-  readTemplates,
-  smtpProvider,
-} from '@gatehouse/notify'
+import type { Database } from '@gatehouse/kit'
+import { createNotify, type Notify, readTemplates } from '@gatehouse/notify'
 import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { isOff, smtpServers } from '../config.ts'
 import type { Engine } from '../health.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
 import { notifyOptions } from './notify-options.ts'
 import type { Parts } from './parts.ts'
+import { composeProviders } from './providers.ts'
 
 export interface ComposedNotify {
   readonly notify: Notify
@@ -40,7 +30,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const notify = await createNotify({
     store,
-    providers: providers(parts, store, mailbox),
+    providers: composeProviders(parts, store, mailbox),
     declared: {
       eventTypes: besides(identityEventTypes, file.event_types ?? [], ({ event }) => event),
       templates: besides(ownTemplates, templates, ({ templateId }) => templateId),
@@ -67,31 +57,4 @@ function besides<Declaration>(
 ): Declaration[] {
   const taken = new Set(declared.map(name))
   return [...own.filter((each) => !taken.has(name(each))), ...declared]
-}
-
-/** Who carries which channel. Embedded, what nobody else carries lies in the dev mailbox. */
-function providers(
-  { config, clock }: Parts,
-  store: NotifyStore,
-  mailbox: boolean,
-): Partial<Record<Channel, Provider[]>> {
-  const { settings, file } = config
-  const inbox = inboxProvider(store.inbox, clock)
-  const dev = (channel: Channel, onward?: Provider) =>
-    mailbox ? [mailboxProvider(channel, store.mailbox, clock, onward)] : []
-  const standIns = smtpServers(file.providers)
-    .slice(1)
-    .map(({ url, from }, index) =>
-      smtpProvider({ name: `smtp-${index + 2}`, url: new Secret(url), from: from ?? settings.mailFrom }),
-    )
-  const email = settings.smtpUrl
-    ? [smtpProvider({ url: settings.smtpUrl, from: settings.mailFrom }), ...standIns]
-    : dev('email')
-  const { channels = {} } = file
-  return {
-    'in-app': mailbox ? dev('in-app', inbox) : [inbox],
-    ...(isOff(channels.email) ? {} : { email }),
-    ...(isOff(channels.push) ? {} : { push: dev('push') }),
-    ...(isOff(channels.sms) ? {} : { sms: dev('sms') }),
-  }
 }

@@ -16,6 +16,7 @@ export function checkMeaning(file: File, folder: string, fault: Fault): void {
   checkRoutes(file, fault)
   checkPlaces(file, fault)
   checkTemplates(file, folder, fault)
+  checkProviders(file, fault)
 }
 
 function checkTwice(file: File, fault: Fault): void {
@@ -110,5 +111,16 @@ function checkTemplates({ templates, event_types: eventTypes = [] }: File, folde
   for (const [index, { template_id: id }] of eventTypes.entries()) {
     if (id !== undefined && !existsSync(join(place, id)))
       fault(['event_types', index, 'template_id'], `is not in ${templates}: ${id}`)
+  }
+}
+
+/** A provider's name is in metrics and in the path of its webhooks: no two have the same. */
+function checkProviders({ providers = {} }: File, fault: Fault): void {
+  const taken = new Set<string>()
+  for (const [channel, declared = []] of Object.entries(providers)) {
+    for (const [index, { provider, name = provider }] of declared.entries()) {
+      if (taken.has(name)) fault(['providers', channel, index], `needs a \`name\` of its own: ${name} is taken`)
+      taken.add(name)
+    }
   }
 }

@@ -10,6 +10,7 @@ import {
 import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
 import { type Static, Type } from 'typebox'
 import { NotifySection } from './notify-schema.ts'
+import { ProvidersSection } from './providers-schema.ts'
 
 const strict = { additionalProperties: false } as const
 
@@ -38,17 +39,6 @@ const Engines = Type.Object(
     data_dir: Type.Optional(Type.String({ description: 'As DATA_DIR, which wins over it.' })),
   },
   { ...strict, description: 'What Gatehouse stands on. Without any of these it is embedded.' },
-)
-
-const SmtpProvider = Type.Object(
-  {
-    url: Type.String({
-      description: 'smtp:// or smtps://, with user and password.',
-      examples: ['smtp://user:password@mail.example.com:587'],
-    }),
-    from: Type.Optional(Type.String({ description: 'The sender.', examples: ['Example <hello@example.com>'] })),
-  },
-  { ...strict, description: 'Mail over SMTP. SMTP_URL and MAIL_FROM win over it.' },
 )
 
 const lifetime = (name: keyof Lifetimes, description: string) => {
@@ -134,18 +124,7 @@ export const FileSchema = Type.Object(
       Type.String({ description: 'The folder of templates, from this file.', examples: ['./templates'] }),
     ),
     notify: Type.Optional(NotifySection),
-    providers: Type.Optional(
-      Type.Object(
-        {
-          smtp: Type.Optional(
-            Type.Union([SmtpProvider, Type.Array(SmtpProvider, { minItems: 1 })], {
-              description: 'One mail server, or several: the next takes over while one is in trouble.',
-            }),
-          ),
-        },
-        strict,
-      ),
-    ),
+    providers: Type.Optional(ProvidersSection),
     channels: Type.Optional(
       Type.Object(
         { email: Type.Optional(onOff), push: Type.Optional(onOff), sms: Type.Optional(onOff) },

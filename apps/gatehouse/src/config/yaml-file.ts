@@ -33,7 +33,9 @@ export function readYamlFile(
   if (document.errors.length > 0) return undefined
   const replaced = replaceVariables(file, environment)
   const value: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
-  const valid = formats.default(new Ajv({ allErrors: true, strict: false, verbose: true })).compile(schema)
+  const valid = formats
+    .default(new Ajv({ allErrors: true, strict: false, verbose: true, discriminator: true }))
+    .compile(schema)
   if (!valid(value)) for (const error of meaningful(valid.errors ?? [])) faultAt(file, ...describe(file, error))
   if (!replaced || (valid.errors ?? []).length > 0) return undefined
   return {
@@ -100,8 +102,16 @@ function describe(file: YamlFile, error: ErrorObject): [offset: number, expected
   if (error.keyword === 'required') return [valueOffset(file, path), `${place} needs ${error.params.missingProperty}`]
   if (error.keyword === 'enum')
     return [valueOffset(file, path), `${place} must be one of ${error.params.allowedValues.join(', ')}`]
+  if (error.keyword === 'discriminator') return [valueOffset(file, path), `${place}.${tagExpected(error)}`]
   if (error.keyword === 'const') return [valueOffset(file, path), `${place} must be ${error.params.allowedValue}`]
   return [valueOffset(file, path), `${place} ${error.message}`]
+}
+
+/** A member that tells kinds apart names none of them. */
+function tagExpected({ params, parentSchema }: ErrorObject): string {
+  const tag = String(params.tag)
+  const kinds = (parentSchema as { oneOf: ReadonlyArray<{ properties: Record<string, { const: string }> }> }).oneOf
+  return `${tag} must be one of ${kinds.map(({ properties }) => properties[tag]?.const).join(', ')}`
 }
 
 function knownMembers(error: ErrorObject): string {

@@ -1,5 +1,6 @@
 import type { Channel } from '../channel.ts'
 import type { Content, Target } from '../notification.ts'
+import type { WebhookReceiver } from './webhook.ts'
 
 /** One message to one target, as a provider is asked to carry it. */
 export interface OutgoingMessage {
@@ -16,6 +17,8 @@ export interface OutgoingMessage {
   readonly critical: boolean
   readonly target: Target
   readonly content: Content
+  /** Header fields that a mail carries beside the provider's own, such as List-Unsubscribe. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What the provider made of one message. */
@@ -42,5 +45,7 @@ export interface Provider {
   carries?(target: Target): boolean
   /** Answers for each message in order. Throwing counts as ambiguous for all of them. */
   send(messages: readonly OutgoingMessage[], signal: AbortSignal): Promise<readonly SendResult[]>
+  /** Who takes the provider's reports at POST /v1/webhooks/{name}; left out where it reports nothing. */
+  readonly webhook?: WebhookReceiver
   close?(): Promise<void>
 }

@@ -1,0 +1,53 @@
+import { StartError } from '@gatehouse/kit'
+import {
+  type Channel,
+  inboxProvider,
+  mailboxProvider,
+  type NotifyStore,
+  type Provider,
+  providerKinds,
+} from '@gatehouse/notify'
+import { type DeclaredProvider, isOff } from '../config.ts'
+import type { Parts } from './parts.ts'
+
+type Providers = Partial<Record<Channel, Provider[]>>
+
+/** Who carries which channel. With `mailbox`, what nobody else carries lies in the dev mailbox. */
+export function composeProviders(parts: Parts, store: NotifyStore, mailbox: boolean): Providers {
+  const { config, clock } = parts
+  const { channels = {} } = config.file
+  const inbox = inboxProvider(store.inbox, clock)
+  const dev = (channel: Channel, onward?: Provider) =>
+    mailbox ? [mailboxProvider(channel, store.mailbox, clock, onward)] : []
+  const carriers = (channel: 'email' | 'push' | 'sms') => {
+    const declared = declaredFor(parts, channel).map((each) => build(parts, channel, each))
+    return isOff(channels[channel]) ? {} : { [channel]: declared.length > 0 ? declared : dev(channel) }
+  }
+  return {
+    'in-app': mailbox ? dev('in-app', inbox) : [inbox],
+    ...carriers('email'),
+    ...carriers('push'),
+    ...carriers('sms'),
+  }
+}
+
+/** The entries of a channel, the preferred first: SMTP_URL, then the file's. */
+function declaredFor({ config: { settings, file } }: Parts, channel: Channel): readonly DeclaredProvider[] {
+  const declared = file.providers?.[channel] ?? []
+  if (channel !== 'email' || !settings.smtpUrl) return declared
+  const smtp: DeclaredProvider & { url: string } = { provider: 'smtp', url: settings.smtpUrl.reveal() }
+  return [smtp, ...declared]
+}
+
+function build({ config, clock, log }: Parts, channel: Channel, declared: DeclaredProvider): Provider {
+  const kind = providerKinds.find((each) => each.kind === declared.provider)
+  const name = declared.name ?? declared.provider
+  const { mailFrom: from, baseUrl: publicUrl } = config.settings
+  try {
+    if (!kind) throw new RangeError(`${declared.provider} is not a provider`)
+    return kind.create(declared, { name, channel, from, publicUrl, clock, log })
+  } catch (error) {
+    if (error instanceof RangeError) throw new StartError(`providers.${channel}, ${name}: ${error.message}`)
+    throw error
+  }
+}

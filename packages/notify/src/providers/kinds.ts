@@ -1,0 +1,5 @@
+import type { ProviderKind } from './kind.ts'
+import { smtp } from './smtp.ts'
+
+/** Every provider that can be declared. */
+export const providerKinds: readonly ProviderKind[] = [smtp]

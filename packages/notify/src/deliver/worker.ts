@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { type Clock, createGatherer, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
-import { createGatherer } from '../gather.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'

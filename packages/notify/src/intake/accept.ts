@@ -1,7 +1,6 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, type Settled } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
-import { createGatherer, type Gatherer } from '../gather.ts'
 import { bucketOfUser, newId } from '../ids.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'

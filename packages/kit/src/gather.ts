@@ -1,4 +1,5 @@
-import { Problem, sqlState } from '@gatehouse/kit'
+import { sqlState } from './database.ts'
+import { Problem } from './problem.ts'
 
 export interface GatherOptions {
   /** Most items taken together. */

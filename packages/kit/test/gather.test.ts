@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createGatherer, Problem } from '../src/index.ts'
+
+const options = { most: 100, lanes: 1, mostWaiting: 100 }
+const dataFault = Object.assign(new Error('value out of range'), { code: '22003' })
+
+test('what is asked for at the same time is done together, and each gets its own answer', async () => {
+  const batches: number[][] = []
+  const gatherer = createGatherer<number, number>(async (items) => {
+    batches.push([...items])
+    return items.map((item) => item * 2)
+  }, options)
+  assert.deepEqual(await Promise.all([1, 2, 3].map((item) => gatherer.do(item))), [2, 4, 6])
+  assert.deepEqual(batches, [[1, 2, 3]])
+})
+
+test('a batch that fails by the fault of what is in it hurts the culprit alone', async () => {
+  const gatherer = createGatherer<number, number>(async (items) => {
+    if (items.includes(5)) throw dataFault
+    return [...items]
+  }, options)
+  const answers = await Promise.allSettled([...Array(9).keys()].map((item) => gatherer.do(item)))
+  assert.deepEqual(
+    answers.flatMap((answer, item) => (answer.status === 'rejected' ? [[item, answer.reason]] : [])),
+    [[5, dataFault]],
+  )
+})
+
+test('a failure that is nobody’s fault is told to all of the batch, after one try', async () => {
+  let tries = 0
+  const gatherer = createGatherer<number, number>(async () => {
+    tries++
+    throw new Error('Connection terminated')
+  }, options)
+  const answers = await Promise.allSettled([1, 2, 3].map((item) => gatherer.do(item)))
+  assert.deepEqual([answers.map(({ status }) => status), tries], [['rejected', 'rejected', 'rejected'], 1])
+})
+
+test('what waits is bounded: one too many is told to come again', async () => {
+  const gatherer = createGatherer<number, number>(async (items) => [...items], { ...options, mostWaiting: 2 })
+  const kept = [gatherer.do(1), gatherer.do(2)]
+  await assert.rejects(gatherer.do(3), (error: unknown) => error instanceof Problem && error.status === 503)
+  assert.deepEqual(await Promise.all(kept), [1, 2])
+})

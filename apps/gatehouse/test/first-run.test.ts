@@ -34,6 +34,7 @@ test('the first run says where everything is and what was seeded, and its lines 
   assert.match(printed, /user +alice +password \S{16,}/)
   assert.match(printed, /client +demo +secret \S{32,}/)
   assert.match(printed, /client +demo-web +\(public/)
+  assert.match(printed, /client +demo-device +\(public; connects by device code\)/)
 
   const [, , timeline, user] = paste(printed)
   assert.equal(JSON.parse(timeline ?? '').event, 'order.shipped')

@@ -19,14 +19,22 @@ export interface Parts {
   readonly held: Held[]
 }
 
+type SeededClient = Extract<Identity['seeded'][number], { kind: 'client' }>['declaration']
+
+function told({
+  token_endpoint_auth_method: method,
+  redirect_uris: callbacks = [],
+  scopes = [],
+}: SeededClient): string {
+  if (method !== 'none') return `confidential; scopes ${scopes.join(' ')}`
+  return callbacks.length > 0 ? `public; callback ${callbacks.join(' ')}` : 'public; connects by device code'
+}
+
 /** What the first run created, in the words of the banner. */
 export function seededLines(seeded: Identity['seeded']): Seeded[] {
   return seeded.map((made) => {
     const secret = made.secret ? { secret: made.secret } : {}
     if (made.kind === 'user') return { kind: 'user', id: made.id, detail: 'signs in with name and password', ...secret }
-    const { token_endpoint_auth_method: method, redirect_uris: callbacks, scopes } = made.declaration
-    const detail =
-      method === 'none' ? `public; callback ${callbacks?.join(' ')}` : `confidential; scopes ${scopes?.join(' ')}`
-    return { kind: 'client', id: made.id, detail, ...secret }
+    return { kind: 'client', id: made.id, detail: told(made.declaration), ...secret }
   })
 }

@@ -1,47 +1,14 @@
 import assert from 'node:assert/strict'
 import { createLimiter, definePolicy, tierPolicy } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
-import { freePort, type Server, startRedis, testWith } from '@gatehouse/testing'
-import { Cluster, Redis } from 'ioredis'
+import { type Server, startRedisCluster, testWith } from '@gatehouse/testing'
+import { Cluster } from 'ioredis'
 
-const slots = [
-  [0, 5_460],
-  [5_461, 10_922],
-  [10_923, 16_383],
-] as const
-
-/** Three primaries without replicas, which serve what they have when one of them is gone. */
-async function startCluster(): Promise<{ servers: Server[]; cluster: Cluster; stop(): Promise<void> }> {
-  const nodes = await Promise.all(
-    slots.map(async (range) => {
-      const busPort = await freePort()
-      const args = [
-        '--cluster-enabled',
-        'yes',
-        '--cluster-require-full-coverage',
-        'no',
-        '--cluster-node-timeout',
-        '500',
-      ]
-      const server = await startRedis({ args: [...args, '--cluster-port', String(busPort)] })
-      return { server, busPort, range, admin: new Redis(server.url) }
-    }),
-  )
-  for (const { admin, range } of nodes) await admin.call('CLUSTER', 'ADDSLOTSRANGE', ...range)
-  const [first] = nodes
-  assert(first)
-  for (const { server, busPort } of nodes.slice(1))
-    await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort)
-  for (const { admin } of nodes)
-    await until(async () => {
-      const info = String(await admin.call('CLUSTER', 'INFO'))
-      return (
-        info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3') && info.includes('slots_ok:16384')
-      )
-    })
-  for (const { admin } of nodes) admin.disconnect()
+/** Three primaries without replicas, and a client that gives up at once where one of them is gone. */
+async function startCluster(): Promise<{ servers: readonly Server[]; cluster: Cluster; stop(): Promise<void> }> {
+  const { servers, stop } = await startRedisCluster()
   const cluster = new Cluster(
-    nodes.map(({ server }) => ({ host: '127.0.0.1', port: server.port })),
+    servers.map(({ port }) => ({ host: '127.0.0.1', port })),
     {
       enableOfflineQueue: false,
       clusterRetryStrategy: () => 50,
@@ -54,11 +21,11 @@ async function startCluster(): Promise<{ servers: Server[]; cluster: Cluster; st
   cluster.on('error', () => {})
   await new Promise((resolve) => cluster.once('ready', resolve))
   return {
-    servers: nodes.map(({ server }) => server),
+    servers,
     cluster,
     async stop() {
       cluster.disconnect()
-      for (const { server } of nodes) await server.stop()
+      await stop()
     },
   }
 }

@@ -3,8 +3,9 @@ import { countEvictions } from '@gatehouse/gateway'
 import type { Log, Registry } from '@gatehouse/kit'
 import { type CounterStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
-import { Cluster, Redis } from 'ioredis'
-import type { Config } from '../config.ts'
+import type { Cluster, Redis } from 'ioredis'
+import { type Config, parseRedisAddress, redisAddressExpected } from '../config.ts'
+import { connectRedis } from './redis.ts'
 
 export interface Counters {
   readonly store: CounterStore
@@ -33,7 +34,8 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
   }
   const client = connect(settings.redisUrl.reveal(), cluster, log)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
-  const store = (redis: Redis | Cluster) => shardedStore(redisStore(redis, { keyTag: cluster ? 'braces' : 'none' }))
+  const store = (redis: Redis | Cluster) =>
+    shardedStore(redisStore(redis, { keyTag: redis.isCluster ? 'braces' : 'none' }))
   const hybrid = hybridStore(store(client), { instances: gateways ?? presumedGateways })
   return {
     store: hybrid,
@@ -52,22 +54,9 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
   }
 }
 
-/** Nothing is queued while the store is away, so that no increment is replayed later. */
+/** `cluster` is the file's word for an address that names a single node. @throws RangeError for one that can't be read */
 function connect(url: string, cluster: boolean, log: Log): Redis | Cluster {
-  const retryStrategy = (attempt: number) => Math.min(1_000, attempt * 50)
-  const unqueued = { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }
-  const single = { ...unqueued, connectTimeout: 2_000 }
-  const client = cluster
-    ? new Cluster([url], { enableOfflineQueue: false, redisOptions: single, clusterRetryStrategy: retryStrategy })
-    : new Redis(url, { ...single, retryStrategy })
-  let away = false
-  client.on('ready', () => {
-    if (away) log.info('the counter store is back')
-    away = false
-  })
-  client.on('error', (error) => {
-    if (!away) log.warn({ err: error }, 'the counter store can not be reached; the limiter goes on without it')
-    away = true
-  })
-  return client
+  const address = parseRedisAddress(url)
+  if (!address) throw new RangeError(`the address of the counter store ${redisAddressExpected}`)
+  return connectRedis(cluster && address.kind === 'server' ? { ...address, kind: 'cluster' } : address, log)
 }

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { defaultTiers } from '@gatehouse/gateway'
+import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 import type { File } from './schema.ts'
 
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
@@ -11,12 +12,19 @@ const ownUpstreams = ['identity', 'notify']
 
 /** What a schema can't see: names given twice, names of things that aren't there, zones, ranges and folders that aren't. */
 export function checkMeaning(file: File, folder: string, fault: Fault): void {
+  checkEngines(file, fault)
   checkTwice(file, fault)
   checkPlans(file, fault)
   checkRoutes(file, fault)
   checkPlaces(file, fault)
   checkTemplates(file, folder, fault)
   checkProviders(file, fault)
+}
+
+/** The other addresses may come from the environment, and are read with it. */
+function checkEngines({ engines = {} }: File, fault: Fault): void {
+  const { redis_regional_url: url } = engines
+  if (url !== undefined && !parseRedisAddress(url)) fault(['engines', 'redis_regional_url'], redisAddressExpected)
 }
 
 function checkTwice(file: File, fault: Fault): void {

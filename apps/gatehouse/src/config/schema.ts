@@ -17,10 +17,19 @@ const strict = { additionalProperties: false } as const
 const Engines = Type.Object(
   {
     database_url: Type.Optional(Type.String({ description: 'As DATABASE_URL, which wins over it.' })),
-    redis_url: Type.Optional(Type.String({ description: 'As REDIS_URL, which wins over it.' })),
+    redis_url: Type.Optional(
+      Type.String({
+        description: 'As REDIS_URL, which wins over it: a server, a group that Sentinels watch, or a Cluster.',
+        examples: [
+          'redis://redis:6379',
+          'redis+sentinel://sentinel-1:26379,sentinel-2:26379/mymaster',
+          'redis+cluster://node-1:6379,node-2:6379',
+        ],
+      }),
+    ),
     redis_cluster: Type.Optional(
       Type.Boolean({
-        description: 'redis_url names a node of a Redis Cluster; keys then have braces round the identifier.',
+        description: 'A redis:// address is that of a node of a Redis Cluster, as with redis+cluster://.',
         default: false,
       }),
     ),

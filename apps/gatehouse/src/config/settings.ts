@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { Secret } from '@gatehouse/kit'
 import type { Faults } from './faults.ts'
+import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
 export const services = ['identity', 'notify', 'gateway'] as const
 export type Service = (typeof services)[number]
@@ -48,7 +49,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     notifyUrl: read.url('NOTIFY_URL'),
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
-    redisUrl: read.secretUrl('REDIS_URL', ['redis:', 'rediss:']),
+    redisUrl: read.redisUrl('REDIS_URL'),
     natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
@@ -118,6 +119,14 @@ class Reader {
     if (text === undefined) return undefined
     if (protocols.includes(URL.parse(text)?.protocol ?? '')) return new Secret(text)
     this.#faults.add(name, `must be a URL with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+    return undefined
+  }
+
+  redisUrl(name: string): Secret | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    if (parseRedisAddress(text)) return new Secret(text)
+    this.#faults.add(name, redisAddressExpected)
     return undefined
   }
 

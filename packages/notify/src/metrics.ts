@@ -5,6 +5,7 @@ import type { Decided } from './admission.ts'
 export interface NotifyMetrics {
   readonly outcomes: Counter<'channel' | 'outcome'>
   readonly attempts: Counter<'channel' | 'result'>
+  readonly misconfigured: Counter<'provider'>
   readonly missingVariables: Counter<'channel'>
   readonly providerSeconds: Histogram<'provider'>
 }
@@ -22,6 +23,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_attempts_total',
       help: 'Tries to deliver, by what they came to',
       labelNames: ['channel', 'result'],
+      registers,
+    }),
+    misconfigured: new Counter({
+      name: 'notify_provider_misconfigured_total',
+      help: 'Calls that a provider refused for our credentials or account, whoever the message was for',
+      labelNames: ['provider'],
       registers,
     }),
     missingVariables: new Counter({

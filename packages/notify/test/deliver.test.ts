@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '../src/index.ts'
 import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
 
@@ -191,4 +192,40 @@ test('sensitive events leave no data behind once they are sent', async (t) => {
   const { rows } = await s.database.query<{ data: unknown }>('SELECT data FROM notify.notification')
   assert.deepEqual(rows, [{ data: null }])
   assert.equal((await s.database.query('SELECT FROM notify.work')).rowCount, 0)
+})
+
+test('a refused credential opens the breaker at once, burns no try, is counted, and is told in one line; the next provider carries on', async (t) => {
+  const metrics = createMetrics()
+  const lines: unknown[] = []
+  const log = { ...silentLog, error: (line: unknown) => lines.push(line) } as unknown as Log
+  const first = scripted(() => ({ kind: 'misconfigured', reason: '535 authentication failed' }), { name: 'first' })
+  const second = scripted(() => accepted, { name: 'second' })
+  const s = await setup({ providers: { email: [first.provider, second.provider] }, metrics, log })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  const after = await eventually(async () => {
+    s.clock.advance(2_000)
+    return s.call('GET', `/v1/notifications/${body.id}`)
+  }, isSent)
+  assert.equal(first.seen.length, 1)
+  assert.deepEqual(
+    after.body.timeline.slice(-2).map((e: { what: string }) => e.what),
+    ['postponed', 'sent'],
+  )
+  assert.match(await metrics.metrics(), /notify_provider_misconfigured_total\{provider="first"\} 1\b/)
+  assert.deepEqual(lines, [{ provider: 'first', channel: 'email', reason: '535 authentication failed' }])
+})
+
+test('with a refused credential and no other provider, nothing becomes a dead letter, and all is sent once it is mended', async (t) => {
+  let mended = false
+  const only = scripted(() => (mended ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }))
+  const s = await setup({ providers: { email: [only.provider] } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  await told(s, body.id, () => only.seen.length >= 8)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+  mended = true
+  await told(s, body.id, isSent)
 })

@@ -16,11 +16,14 @@ export interface Carriers {
   refresh(): Promise<number>
   /** The first provider that carries to the target and whose breaker lets a call through. */
   choose(target: Target): Promise<Carrier>
-  /** Counts the answers of a call. */
-  seen(provider: Provider, results: readonly SendResult[]): Promise<void>
+  /** Counts the answers of a call. True when they opened the provider's breaker. */
+  seen(provider: Provider, results: readonly SendResult[]): Promise<boolean>
 }
 
 const refreshEveryMs = 1_000
+const failing: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
+/** A refused credential is no matter of statistics. */
+const atOnce = { leastCalls: 1, failureRate: 0 } as const
 
 export function createCarriers(
   providers: readonly Provider[],
@@ -57,17 +60,20 @@ export function createCarriers(
       return { kind: 'later', at: Math.max(at, now + refreshEveryMs), reason: `the breaker of ${names} is open` }
     },
     async seen(provider, results) {
-      const failures = results.filter(({ kind }) => kind === 'transient' || kind === 'ambiguous').length
+      const failures = results.filter(({ kind }) => failing.has(kind)).length
       const kept = counts.get(provider.name) ?? { calls: 0, failures: 0, since: performance.now() }
       const sum = { ...kept, calls: kept.calls + results.length, failures: kept.failures + failures }
       const isQuiet = failures === 0 && !open.has(provider.name) && performance.now() - kept.since < refreshEveryMs
       if (isQuiet) {
         counts.set(provider.name, sum)
-        return
+        return false
       }
       counts.delete(provider.name)
-      await health.report(provider.name, sum.calls, sum.failures, rules, clock.now())
+      const refused = results.some(({ kind }) => kind === 'misconfigured')
+      const applied = refused ? { ...rules, ...atOnce } : rules
+      const opened = await health.report(provider.name, sum.calls, sum.failures, applied, clock.now())
       if (failures > 0 || open.has(provider.name)) await read()
+      return opened
     },
   }
 }

@@ -19,11 +19,12 @@ export interface RetryPolicy {
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
 export const mostCrashes = 3
 
-const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous'])
+const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous', 'misconfigured'])
+const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'misconfigured'])
 
 /**
  * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
- * burns no try; a permanent answer spares the others; a push that no device took falls back to email.
+ * or a refused credential burns no try; a permanent answer spares the others; a push that no device took falls back to email.
  */
 export function judge(
   claimed: ClaimedDelivery,
@@ -48,7 +49,7 @@ export function judge(
     if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
     return { ...record, what: 'dead_letter', next: { kind: 'dead', ...permanent(results), fallback: isPush(claimed) } }
   }
-  const burns = left.some(({ result }) => result.kind !== 'rate_limited')
+  const burns = left.some(({ result }) => !spares.has(result.kind))
   const failures = claimed.failures + (burns ? 1 : 0)
   if (burns && failures >= policy.attempts) {
     if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
@@ -83,9 +84,12 @@ export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
 }
 
 const unhurriedMs = 60_000
+/** Until every process has seen the breaker open, and the next provider is chosen. */
+const misconfiguredPauseMs = 2_000
 
 function retryAfter({ result }: TargetResult): number {
   if (result.kind === 'rate_limited') return result.retryAfterMs ?? unhurriedMs
+  if (result.kind === 'misconfigured') return misconfiguredPauseMs
   return result.kind === 'transient' ? (result.retryAfterMs ?? 0) : 0
 }
 

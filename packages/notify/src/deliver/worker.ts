@@ -51,6 +51,18 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       ? deliveries.release(claimed.bucket, [claimed], clock.now())
       : keep(judge(claimed, results, policy, clock.now(), Math.random()))
 
+  const count = async (provider: Provider, answers: readonly SendResult[]) => {
+    const refused = answers.filter(({ kind }) => kind === 'misconfigured')
+    metrics.misconfigured.inc({ provider: provider.name }, refused.length)
+    const opened = await carriers.seen(provider, answers)
+    const [first] = refused
+    if (opened && first && 'reason' in first)
+      log.error(
+        { provider: provider.name, channel, reason: first.reason },
+        'a provider refuses our credentials or account',
+      )
+  }
+
   const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
     const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
     const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
@@ -60,7 +72,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     const finished = calls.flatMap((call, index) => call.of.answered(call.target, provider.name, answers[index]))
     await Promise.all(finished.map(finish))
     if (inTime)
-      await carriers.seen(
+      await count(
         provider,
         answers.filter((answer) => answer !== undefined),
       )

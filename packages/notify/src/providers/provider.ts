@@ -27,7 +27,18 @@ export type SendResult =
   /** Not now: no try is burnt. */
   | { readonly kind: 'rate_limited'; readonly retryAfterMs?: number; readonly reason: string }
   | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly reason: string }
-  | { readonly kind: 'permanent'; readonly code: string; readonly reason: string }
+  /** Never. With `undeliverable` it is the address that is at fault, and nothing more is sent to it. */
+  | {
+      readonly kind: 'permanent'
+      readonly code: string
+      readonly reason: string
+      readonly undeliverable?: 'bounced' | 'unsubscribed'
+    }
+  /**
+   * The provider refuses us, whoever the message is for: a wrong credential, a closed account, an unverified sender. No
+   * try is burnt, and its breaker opens at once. Not for a fault that one recipient could bring about.
+   */
+  | { readonly kind: 'misconfigured'; readonly reason: string }
   /** The device is gone since `at` (Unix milliseconds; now when the provider doesn't say). */
   | { readonly kind: 'dead_token'; readonly at?: number; readonly reason: string }
   /** Nobody knows whether it was taken: the answer never came. */

@@ -1,0 +1,73 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** A webhook of the Standard Webhooks specification is older or newer than this at most, in seconds. */
+const toleranceSeconds = 300
+
+const prefix = 'whsec_'
+const fewestKeyBytes = 24
+const mostKeyBytes = 64
+
+/**
+ * The key behind a secret as Standard Webhooks writes it: `whsec_` and base64 of 24 to 64 bytes.
+ * @throws RangeError when it is none
+ */
+export function webhookKey(secret: string): Buffer {
+  const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret
+  const key = Buffer.from(text, 'base64')
+  const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')
+  if (!isBase64 || key.length < fewestKeyBytes || key.length > mostKeyBytes)
+    throw new RangeError(`must be ${prefix} and base64 of ${fewestKeyBytes} to ${mostKeyBytes} bytes`)
+  return key
+}
+
+/** The fields `webhook-id`, `webhook-timestamp` and `webhook-signature` of a body; one signature for each key. */
+export function signWebhook(
+  keys: readonly Buffer[],
+  id: string,
+  atMs: number,
+  body: string | Buffer,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const timestamp = String(Math.floor(atMs / 1_000))
+  const signatures = keys.map((key) => `v1,${mac(key, id, timestamp, body).toString('base64')}`)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
+
+/** What became of checking a webhook: its id and time, or why it is not believed. */
+export type CheckedWebhook =
+  | { readonly kind: 'genuine'; readonly id: string; readonly at: number }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/**
+ * Checks a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
+ * one of the keys, so that keys can be rotated, and the time within five minutes of `now`.
+ */
+export function checkWebhook(
+  keys: readonly Buffer[],
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  body: Buffer,
+  now: number,
+): CheckedWebhook {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
+    return refused('webhook-id, webhook-timestamp and webhook-signature are needed')
+  if (id.length === 0 || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_048)
+    return refused('webhook-id, webhook-timestamp or webhook-signature is not as it must be')
+  const at = Number(timestamp) * 1_000
+  if (Math.abs(now - at) > toleranceSeconds * 1_000) return refused('webhook-timestamp is not of the last five minutes')
+  const given = signature
+    .split(' ')
+    .flatMap((part) => (part.startsWith('v1,') ? [Buffer.from(part.slice('v1,'.length), 'base64')] : []))
+  const isGenuine = keys.some((key) => {
+    const expected = mac(key, id, timestamp, body)
+    return given.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
+  })
+  return isGenuine ? { kind: 'genuine', id, at } : refused('webhook-signature is not ours')
+}
+
+function mac(key: Buffer, id: string, timestamp: string, body: string | Buffer): Buffer {
+  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+}
+
+function refused(reason: string): CheckedWebhook {
+  return { kind: 'refused', reason }
+}

@@ -14,7 +14,7 @@ const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('-
 const files = (
   asked.length > 0
     ? asked.map((path) => resolve(path))
-    : ['packages', 'apps', 'scripts', 'examples'].map((name) => join(root, name))
+    : ['packages', 'apps', 'fakes', 'scripts', 'examples'].map((name) => join(root, name))
 )
   .flatMap(testFiles)
   .filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)

@@ -11,6 +11,7 @@ COPY packages/kit/package.json packages/kit/
 COPY packages/limiter/package.json packages/limiter/
 COPY packages/notify/package.json packages/notify/
 COPY testing/package.json testing/
+COPY fakes/package.json fakes/
 COPY bench/package.json bench/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 

@@ -35,3 +35,14 @@ test('compose.yaml sets only variables that the operations guide knows', () => {
     [],
   )
 })
+
+test('the Dockerfile knows every workspace of the lock file', () => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: object }
+  const workspaces = Object.keys(lock.packages).filter((path) => path !== '' && !path.includes('node_modules/'))
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+  assert.ok(workspaces.includes('apps/gatehouse'))
+  assert.deepEqual(
+    workspaces.filter((path) => !dockerfile.includes(`COPY ${path}/package.json ${path}/\n`)),
+    [],
+  )
+})

@@ -1,1 +1,10 @@
 export { type Behaviour, createScript, type Fake, type FakeReport, type Script } from './fake.ts'
+export { type HttpMessage, startHttp } from './http.ts'
+export {
+  answerTo,
+  type FakeAnswer,
+  type FakeRequest,
+  type HttpFakeOptions,
+  type Seen,
+  startHttpFake,
+} from './http-server.ts'

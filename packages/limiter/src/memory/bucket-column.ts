@@ -42,15 +42,10 @@ export class BucketColumn implements CounterColumn {
     this.#cells[slot * 2 + 1] = b + 1
   }
 
-  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
-    const most = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs)
-    if (most < this.#refilled(slot, rule, now)) this.write(slot, rule, most, now)
-  }
+  raise(): void {}
 
-  /** Gateways' clocks differ by a trifle: less than a whole token means nothing. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
-    const theirs = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs) + took
-    return theirs - this.#refilled(slot, rule, now) >= 1
+  holdsMore(): boolean {
+    return false
   }
 
   grow(capacity: number): void {

@@ -14,6 +14,7 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
     channel: claimed.channel,
     event: claimed.event,
     critical: claimed.critical,
+    retried: claimed.attempt > 1,
     target,
     content,
   }

@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Deliveries, Devices, Mailbox, MailboxEntry } from '../store.ts'
-import { type SuppressionDays, suppressingOf } from '../suppression.ts'
 import { type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
 
 export interface MailboxRoutes {
   readonly mailbox: Mailbox
   readonly deliveries: Deliveries
   readonly devices: Devices
-  readonly suppressionDays: SuppressionDays
   readonly clock: Clock
 }
 
@@ -21,7 +19,7 @@ const mostShown = 1_000
  */
 export async function mailboxEndpoints(
   http: Http,
-  { mailbox, deliveries, devices, suppressionDays, clock }: MailboxRoutes,
+  { mailbox, deliveries, devices, clock }: MailboxRoutes,
 ): Promise<void> {
   http.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
     done(null, undefined),
@@ -70,15 +68,7 @@ export async function mailboxEndpoints(
     const at = clock.now()
     if (action === 'unregistered') return devices.bury(entry.userId, entry.address, at, 'Unregistered')
     const { deliveryId } = entry
-    const suppressing = suppressingOf(action, false, suppressionDays, at)
-    return deliveries.report({
-      provider: 'mailbox',
-      eventId: randomUUID(),
-      deliveryId,
-      report: action,
-      at,
-      ...(suppressing ? { suppressing } : {}),
-    })
+    return deliveries.report({ provider: 'mailbox', eventId: randomUUID(), deliveryId, report: action, at })
   }
 }
 

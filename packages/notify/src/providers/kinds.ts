@@ -1,5 +1,6 @@
+import { http } from './http.ts'
 import type { ProviderKind } from './kind.ts'
 import { smtp } from './smtp.ts'
 
 /** Every provider that can be declared. */
-export const providerKinds: readonly ProviderKind[] = [smtp]
+export const providerKinds: readonly ProviderKind[] = [smtp, http]

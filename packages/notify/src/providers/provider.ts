@@ -15,6 +15,8 @@ export interface OutgoingMessage {
   readonly channel: Channel
   readonly event: string
   readonly critical: boolean
+  /** It was tried before, and that try may have been taken: its answer was lost, or its worker died. */
+  readonly retried?: boolean
   readonly target: Target
   readonly content: Content
   /** Header fields that a mail carries beside the provider's own, such as List-Unsubscribe. */

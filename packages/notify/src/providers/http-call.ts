@@ -1,0 +1,126 @@
+import { Pool } from 'undici'
+import type { SendResult } from './provider.ts'
+
+/** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  /** From the base address, with the query. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
+
+/** Calls one provider over connections that are kept open; HTTP/2 where it offers that. */
+export interface HttpCaller {
+  /** Rejects when there is no answer in time; {@link unanswered} tells what that means for a message. */
+  call(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+  close(): Promise<void>
+}
+
+export interface HttpCallerOptions {
+  /** Connections kept open. Default 8. */
+  readonly connections?: number
+  /** The longest a call may take, in milliseconds. */
+  readonly callMs: number
+}
+
+const mostBodyBytes = 64 * 1024
+const longestPauseMs = 86_400_000
+
+/** A caller of what is at `base`. No redirect is followed. */
+export function createHttpCaller(base: URL, { connections = 8, callMs }: HttpCallerOptions): HttpCaller {
+  const pool = new Pool(base.origin, {
+    connections,
+    headersTimeout: callMs,
+    bodyTimeout: callMs,
+    connectTimeout: callMs,
+  })
+  const folder = base.pathname.replace(/\/$/, '')
+  return {
+    async call({ method, path, headers = {}, body }, signal) {
+      const ending = AbortSignal.any([signal, AbortSignal.timeout(callMs)])
+      const answer = await pool.request({
+        method,
+        path: `${folder}${path}` || '/',
+        headers: { 'user-agent': 'gatehouse', ...headers },
+        body: body ?? null,
+        signal: ending,
+      })
+      return { status: answer.statusCode, headers: answer.headers, body: await bounded(answer.body) }
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+async function bounded(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > mostBodyBytes) break
+  }
+  return Buffer.concat(chunks).subarray(0, mostBodyBytes).toString('utf8')
+}
+
+/** Errors before the first byte of a request went out. */
+const neverSent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])
+
+/** What a call without an answer means: transient when it never got out, else nobody knows. */
+export function unanswered(error: unknown): SendResult {
+  const { code, message } = error as { code?: string; message?: string }
+  const reason = `no answer: ${message || code || 'the call failed'}`.slice(0, 500)
+  return { kind: neverSent.has(code ?? '') ? 'transient' : 'ambiguous', reason }
+}
+
+/** How long an answer asks to wait (RFC 9110 §10.2.3, seconds or a date), a day at most; undefined when it doesn't say. */
+export function retryAfterMs({ headers }: HttpAnswer, now: number): number | undefined {
+  const field = [headers['retry-after']].flat()[0]?.trim()
+  if (!field) return undefined
+  const pause = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now
+  return Number.isNaN(pause) ? undefined : Math.min(longestPauseMs, Math.max(0, pause))
+}
+
+/** An answer's body, when it is a JSON object. */
+export function jsonObject({ body }: HttpAnswer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(body)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as never) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What an answer says, short enough for a timeline. */
+export function told({ status, body }: HttpAnswer): string {
+  const text = body.replace(/\s+/g, ' ').trim().slice(0, 300)
+  return text ? `answered ${status}: ${text}` : `answered ${status}`
+}
+
+/** The address of a member such as `url`. Throws RangeError naming it when it can't be one. */
+export function baseUrl(member: string, text: string): URL {
+  const url = URL.parse(text)
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username
+  if (!isPlain)
+    throw new RangeError(`${member} must be an http:// or https:// address without user, query and fragment`)
+  return url
+}

@@ -1,0 +1,86 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
+import {
+  type OutgoingMessage,
+  type Provider,
+  type ProviderContext,
+  providerKinds,
+  type SendResult,
+  type WebhookRequest,
+} from '../../src/index.ts'
+
+/** A provider as the configuration builds it from an entry, on the machine's time unless a clock is handed in. */
+export function build(
+  entry: { readonly provider: string } & Record<string, unknown>,
+  context: Partial<ProviderContext> = {},
+): Provider {
+  const kind = providerKinds.find(({ kind }) => kind === entry.provider)
+  if (!kind) throw new Error(`${entry.provider} is not a provider`)
+  const [channel] = kind.channels
+  if (!channel) throw new Error(`${entry.provider} carries nothing`)
+  return kind.create(entry, {
+    name: entry.provider,
+    channel,
+    from: 'Example <hello@example.com>',
+    publicUrl: 'https://gatehouse.example.com',
+    clock: present(),
+    log: silentLog,
+    ...context,
+  })
+}
+
+/** A clock that starts now, for fakes that go by the machine's. */
+export const present = (): ManualClock => manualClock(Date.now())
+
+/** A message made a moment ago. */
+export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
+  const deliveryId = idAt(Date.now())
+  return {
+    id: deliveryId,
+    deliveryId,
+    notificationId: deliveryId,
+    userId: 'alice',
+    channel: 'sms',
+    event: 'order.shipped',
+    critical: false,
+    target: { id: 'sms', address: '+14155550100' },
+    content: { subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
+    ...given,
+  }
+}
+
+let made = 0
+
+/** An id as of a delivery made at a time: a UUIDv7. */
+function idAt(at: number): string {
+  const hex = at.toString(16).padStart(12, '0')
+  made += 1
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${made.toString(16).padStart(12, '0')}`
+}
+
+/** What the provider makes of one message. */
+export async function sendOne(provider: Provider, given: OutgoingMessage = message()): Promise<SendResult> {
+  const [result] = await provider.send([given], new AbortController().signal)
+  if (!result) throw new Error('the provider answered nothing')
+  return result
+}
+
+/** The webhooks that `send` posts to the address it is given, as a provider's receiver would get them. */
+export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<WebhookRequest[]> {
+  const requests: WebhookRequest[] = []
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    requests.push({ headers: incoming.headers, body: Buffer.concat(chunks), url: `${publicUrl}${incoming.url}` })
+    outgoing.writeHead(204).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+  return requests
+}

@@ -8,3 +8,4 @@ export {
   type Seen,
   startHttpFake,
 } from './http-server.ts'
+export { startTwilio, type TwilioMessage } from './twilio.ts'

@@ -1,6 +1,7 @@
 import { http } from './http.ts'
 import type { ProviderKind } from './kind.ts'
 import { smtp } from './smtp.ts'
+import { twilio } from './twilio.ts'
 
 /** Every provider that can be declared. */
-export const providerKinds: readonly ProviderKind[] = [smtp, http]
+export const providerKinds: readonly ProviderKind[] = [smtp, twilio, http]

@@ -12,7 +12,10 @@ testWith(
   async () => {
     const [shared, region] = await Promise.all([startRedis(), startRedis()])
     const engines = { redis_regional_url: region.url, gateways: 1 }
-    const config = { settings: { redisUrl: new Secret(shared.url) }, file: { engines } } as Config
+    const config = {
+      settings: { redisUrl: new Secret(shared.url), services: new Set(['gateway']) },
+      file: { engines },
+    } as unknown as Config
     const counters = openCounters(config, silentLog, createMetrics())
     try {
       while (!(await counters.ping?.().catch(() => undefined))) await new Promise((resolve) => setImmediate(resolve))

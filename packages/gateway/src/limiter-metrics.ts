@@ -37,6 +37,18 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
   }
 }
 
+/** Shows how many gateways share the counters at this moment. */
+export function showGateways(registry: Registry, living: () => number): void {
+  new Gauge({
+    name: 'rate_limit_gateways',
+    help: 'Gateways that share the counters; each spends its share of what is counted locally',
+    registers: [registry],
+    collect() {
+      this.set(living())
+    },
+  })
+}
+
 /** Counts the identifiers that a memory store had to forget while they still mattered: its `onUnexpiredEviction`. */
 export function countEvictions(registry: Registry): () => void {
   const evictions = new Counter({

@@ -1,4 +1,4 @@
-import type { ClientMetadata, GrantType } from './client.ts'
+import { type ClientMetadata, type GrantType, isPublic } from './client.ts'
 import type { ClientPatch } from './declarations.ts'
 import { faultOfRedirectUri } from './redirect-uri.ts'
 import { userScopes } from './scope.ts'
@@ -81,43 +81,53 @@ function present<Members extends object>(members: Members): Present<Members> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>
 }
 
+export interface ClientFault {
+  /** The member it is about. */
+  readonly pointer: string
+  readonly detail: string
+}
+
 /** Everything that is wrong about a registration, each with the member it is about. */
-export function faultsOfClient(client: ClientMetadata): { pointer: string; detail: string }[] {
-  const faults: { pointer: string; detail: string }[] = []
-  const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
-  const isPublic = client.authMethods.includes('none')
-  for (const [member, uris] of [
-    ['redirect_uris', client.redirectUris],
-    ['post_logout_redirect_uris', client.postLogoutRedirectUris],
-  ] as const) {
-    uris.forEach((uri, index) => {
-      const fault = faultOfRedirectUri(uri)
-      if (fault) refuse(`/${member}/${index}`, fault)
+export function faultsOfClient(client: ClientMetadata): ClientFault[] {
+  return [...faultsOfAddresses(client), ...faultsTogether(client)]
+}
+
+function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
+  const each = <Value>(member: string, values: readonly Value[], faultOf: (value: Value) => string | undefined) =>
+    values.flatMap((value, index): ClientFault[] => {
+      const detail = faultOf(value)
+      return detail === undefined ? [] : [{ pointer: `/${member}/${index}`, detail }]
     })
+  const webAddresses: Record<string, string | undefined> = {
+    jwks_uri: client.jwksUri,
+    backchannel_logout_uri: client.backchannelLogoutUri,
+    client_uri: client.clientUri,
+    logo_uri: client.logoUri,
+    policy_uri: client.policyUri,
+    tos_uri: client.tosUri,
   }
-  for (const [member, uri] of [
-    ['jwks_uri', client.jwksUri],
-    ['backchannel_logout_uri', client.backchannelLogoutUri],
-    ['client_uri', client.clientUri],
-    ['logo_uri', client.logoUri],
-    ['policy_uri', client.policyUri],
-    ['tos_uri', client.tosUri],
-  ] as const) {
-    if (uri !== undefined && !isWebAddress(uri)) refuse(`/${member}`, 'must be an https:// URL (http:// on localhost)')
+  return [
+    ...each('redirect_uris', client.redirectUris, faultOfRedirectUri),
+    ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirectUri),
+    ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
+    ...each('resources', client.resources, faultOfResource),
+    ...Object.entries(webAddresses)
+      .filter(([, uri]) => uri !== undefined && !isWebAddress(uri))
+      .map(([member]) => ({ pointer: `/${member}`, detail: 'must be an https:// URL (http:// on localhost)' })),
+  ]
+}
+
+/** What does not go together. */
+function faultsTogether(client: ClientMetadata): ClientFault[] {
+  const faults: ClientFault[] = []
+  const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
+  if (isPublic(client)) {
+    if (client.grantTypes.includes('client_credentials'))
+      refuse('/grant_types', 'client_credentials needs a client that can keep a secret')
+    if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
+    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can say its name')
+    if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
   }
-  client.allowedOrigins.forEach((origin, index) => {
-    if (URL.parse(origin)?.origin !== origin)
-      refuse(`/allowed_origins/${index}`, 'must be an origin: scheme, host, port')
-  })
-  client.resources.forEach((resource, index) => {
-    if (faultOfResource(resource)) refuse(`/resources/${index}`, 'must be an absolute URI without fragment')
-  })
-  if (isPublic && client.grantTypes.includes('client_credentials'))
-    refuse('/grant_types', 'client_credentials needs a client that can keep a secret')
-  if (isPublic && !client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
-  if (isPublic && client.skipConsent)
-    refuse('/skip_consent', 'must be false for a public client: anyone can say its name')
-  if (isPublic && client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
   if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0)
     refuse('/redirect_uris', 'must name at least one for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
@@ -125,10 +135,14 @@ export function faultsOfClient(client: ClientMetadata): { pointer: string; detai
   return faults
 }
 
-/** Whether `resource` can't be the identifier of a resource (RFC 8707 §2). */
-function faultOfResource(resource: string): boolean {
-  const url = URL.parse(resource)
-  return url === null || resource.includes('#') || /\s/.test(resource)
+function faultOfOrigin(origin: string): string | undefined {
+  return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
+}
+
+/** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */
+function faultOfResource(resource: string): string | undefined {
+  const isUri = URL.parse(resource) !== null && !resource.includes('#') && !/\s/.test(resource)
+  return isUri ? undefined : 'must be an absolute URI without fragment'
 }
 
 function isWebAddress(uri: string): boolean {

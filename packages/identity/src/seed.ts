@@ -7,7 +7,14 @@ import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Passwords } from './passwords.ts'
 import { serviceScopes } from './service-scopes.ts'
-import { type DeclaredEntry, type IdentityStore, NameTaken, type NewClient, type NewUser } from './store.ts'
+import {
+  type DeclaredEntry,
+  type IdentityStore,
+  NameTaken,
+  type NewClient,
+  type NewUser,
+  type Written,
+} from './store.ts'
 import { normalName } from './user.ts'
 
 /** Something the declarations made at this start. The secret is there when it was generated, this once. */
@@ -46,29 +53,23 @@ export async function seed(
       (userId) => recipientMessage(parts, userId),
       now,
     )
-    const own = (id: string) => serviceClient?.id === id
+    const made = (written: Map<string, Written>, id: string) => written.get(id) === 'created'
     return [
-      ...clients
-        .filter((client) => writtenClients.get(client.client_id) === 'created' && !own(client.client_id))
-        .map((client) => ({
-          kind: 'client' as const,
-          id: client.client_id,
-          declaration: client,
-          ...shown(secrets, client.client_id),
-        })),
-      ...users
-        .filter((user) => writtenUsers.get(user.id) === 'created')
-        .map((user) => ({
-          kind: 'user' as const,
-          id: user.id,
-          username: user.username ?? user.id,
-          ...shown(secrets, user.id),
-        })),
-    ]
+      ...clients.filter(({ client_id: id }) => made(writtenClients, id) && id !== serviceClient?.id).map(seededClient),
+      ...users.filter(({ id }) => made(writtenUsers, id)).map(seededUser),
+    ].map((one) => ({ ...one, ...shown(secrets, one.id) }))
   } catch (error) {
     if (error instanceof NameTaken) throw new StartError(`a declared client or user can't be: ${error.message}`)
     throw error
   }
+}
+
+function seededClient(declaration: ClientDeclaration): Seeded {
+  return { kind: 'client', id: declaration.client_id, declaration }
+}
+
+function seededUser({ id, username = id }: UserDeclaration): Seeded {
+  return { kind: 'user', id, username }
 }
 
 function shown(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {

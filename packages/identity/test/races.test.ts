@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, describe } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { clients, getCode, getTokens, TestBrowser, users, webSecret } from './journey.ts'
@@ -27,6 +28,11 @@ describe('on PostgreSQL', () => {
 
   const refresh = (refresh_token: string, at: Running = running) =>
     at.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
+  /** Resolves once so many of the database's statements wait for a lock. */
+  const waiting = async (count: number): Promise<void> => {
+    const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    while ((await database.query<{ n: number }>(text)).rows[0]?.n !== count) await nextTurn()
+  }
   const succeeded = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
 
   testWith('postgresql', 'of 20 simultaneous exchanges of one code exactly one succeeds', async () => {
@@ -80,6 +86,64 @@ describe('on PostgreSQL', () => {
       const last = String(answer.body.refresh_token ?? refresh_token)
       assert.equal((await refresh(last)).body.error, 'invalid_grant')
     }
+  })
+
+  testWith('postgresql', 'a repeat within the grace waits for a revocation under way, and is refused', async () => {
+    const { refresh_token = '' } = await getTokens(running)
+    const successor = String((await refresh(refresh_token)).body.refresh_token)
+    const held = Promise.withResolvers<void>()
+    const holding = database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE identity.revocation')
+      await held.promise
+    })
+    const revoking = running.post('/revoke', { token: successor, ...webSecret })
+    await waiting(1)
+    const repeating = refresh(refresh_token)
+    await Promise.race([waiting(2), repeating])
+    held.resolve()
+    await holding
+    assert.equal((await revoking).status, 200)
+    assert.equal((await repeating).body.error, 'invalid_grant')
+  })
+
+  testWith(
+    'postgresql',
+    'refreshes that arrive together are answered apart: what one lacks hurts no other',
+    async () => {
+      const families = await Promise.all(twenty.map(() => getTokens(running)))
+      const tokens = families.map(({ refresh_token = '' }) => refresh_token)
+      const [older = '', revoked = '', ...good] = tokens
+      for (let current = older, turn = 0; turn < 2; turn++)
+        current = String((await refresh(current)).body.refresh_token)
+      await running.post('/revoke', { token: revoked, ...webSecret })
+      const [wide, foreign, reused, ended, ...answers] = await Promise.all([
+        running.post('/token', {
+          grant_type: 'refresh_token',
+          refresh_token: good[0] ?? '',
+          scope: 'x:y',
+          ...webSecret,
+        }),
+        running.post('/token', { grant_type: 'refresh_token', refresh_token: good[1] ?? '', client_id: 'spa' }),
+        ...[older, revoked, ...good].map((token) => refresh(token)),
+      ])
+      const errors = [wide, foreign, reused, ended].map((answer) => answer?.body.error)
+      assert.deepEqual(errors, ['invalid_scope', 'invalid_grant', 'invalid_grant', 'invalid_grant'])
+      assert.equal(succeeded(answers).length, good.length)
+    },
+  )
+
+  testWith('postgresql', 'two processes that refresh the same families together keep one lineage each', async () => {
+    const families = await Promise.all(twenty.map(() => getTokens(running)))
+    const other = await setup({ declared }, database)
+    const tokens = families.map(({ refresh_token = '' }) => refresh_token)
+    const [mine, theirs] = await Promise.all([
+      Promise.all(tokens.map((token) => refresh(token))),
+      Promise.all(tokens.toReversed().map((token) => refresh(token, other))),
+    ])
+    const successors = (answers: Answer[]) => answers.map(({ body }) => body.refresh_token)
+    assert.ok(successors(mine).every((token) => typeof token === 'string'))
+    assert.deepEqual(successors(mine), successors(theirs.toReversed()))
+    await other.close()
   })
 
   testWith('postgresql', 'of 20 simultaneous polls of an approved device one gets tokens', async () => {

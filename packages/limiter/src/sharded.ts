@@ -56,14 +56,14 @@ class ShardedStore implements CounterStore {
     )
   }
 
-  /** What was remembered is the sum; no more than an equal part of it can be asked back of each sub-counter. */
+  /** What was remembered is the sum; an equal part of it is asked back of each sub-counter. A bucket's time is no sum. */
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
     if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)
     return this.#all(policy, identifier, (shard) =>
       this.#store.raise(
         shard.policy,
         shard.identifier,
-        counters.map((count) => Math.floor(count / policy.shards)),
+        counters.map((count, at) => (isTime(policy, at) ? count : Math.floor(count / policy.shards))),
         now,
       ),
     )
@@ -130,6 +130,11 @@ function shardPolicy(policy: Policy): Policy {
     refillPerMs: rule.refillPerMs / policy.shards,
   }))
   return Object.freeze({ ...policy, rules, shards: 1 })
+}
+
+/** Whether a store's answer tells a time at that place: the second number of a bucket. */
+function isTime(policy: Policy, at: number): boolean {
+  return at % 2 === 1 && policy.rules[(at - 1) / 2]?.algorithm === 'token-bucket'
 }
 
 /** An amount in whole parts. */

@@ -27,7 +27,10 @@ export interface CounterStore {
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
   /** Adds `amounts[i]` to the current count of rule i; below zero gives back (to a bucket: tokens, up to its capacity). */
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken>
-  /** Raises every window's counts to at least `counters`, so that any number of tellers may repeat it. Buckets stay. */
+  /**
+   * Raises every window's counts to at least `counters`, and leaves a bucket no fuller than they say, so that any number
+   * of tellers may repeat it.
+   */
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
   /** Forgets the identifier's counters of these rules. */
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>

@@ -117,6 +117,22 @@ chaos('a server killed and started empty is given back the counts', async ({ ser
   await until(async () => (await limiter.peek(local, who('alice'))).remaining === 0)
 })
 
+chaos(
+  'a bucket on a server killed and started empty is no fuller than before',
+  async ({ server, limiter, restart }) => {
+    const bucket = definePolicy('bucket', [
+      { name: 'bucket', algorithm: 'token-bucket', limit: 20, refillPerSecond: 0.0001 },
+    ])
+    assert.equal(await admittedOf(limiter, bucket, 'alice', 15), 15)
+    server.process.kill('SIGKILL')
+    await until(async () => (await limiter.check(local, who('bob'))).source === 'local')
+    await restart()
+    await backAtTheStore(limiter)
+    assert.equal(await admittedOf(limiter, bucket, 'alice', 20), 5)
+    await until(async () => (await limiter.peek(bucket, who('alice'))).remaining === 0)
+  },
+)
+
 chaos('a flushed script cache costs one repeat and no wrong answer', async ({ limiter, client }) => {
   await limiter.check(local, who('alice'))
   await client.script('FLUSH')

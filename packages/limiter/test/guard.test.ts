@@ -156,6 +156,23 @@ test('counts that the store has lost are raised again to what this process remem
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
+test('a bucket that the store has lost is as empty again as this process remembers, refilled since', async () => {
+  const { limiter, loseMemory, wait } = setup()
+  const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1 }])
+  const burst = async (tries: number) => {
+    const decisions = []
+    for (let i = 0; i < tries; i++) decisions.push((await limiter.check(bucket, alice)).allowed)
+    return decisions.filter(Boolean).length
+  }
+  assert.equal(await burst(5), 5)
+  loseMemory()
+  await limiter.check(local, bob)
+  wait(2_000)
+  assert.equal(await burst(5), 2)
+  wait(1_000)
+  assert.equal(await burst(5), 1)
+})
+
 test('what was counted locally while the store was away is told to it once when it is back', async () => {
   const { limiter, state, taken, wait } = setup()
   await limiter.check(local, alice)

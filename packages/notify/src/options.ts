@@ -1,5 +1,6 @@
 import type { Backoff } from './backoff.ts'
 import type { Channel } from './channel.ts'
+import type { SuppressionDays } from './suppression.ts'
 
 export const priorities = ['critical', 'normal', 'low'] as const
 
@@ -73,6 +74,7 @@ export interface NotifyOptions {
   /** The pause of a worker that found nothing, in milliseconds. */
   readonly idleMs: number
   readonly retention: Retention
+  readonly suppressionDays: SuppressionDays
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -100,4 +102,6 @@ export const defaultOptions: NotifyOptions = {
   schedulePassSize: 1_000,
   idleMs: 1_000,
   retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365 },
+  // ours: until the management lifts it, or the user has another address
+  suppressionDays: {},
 }

@@ -15,6 +15,7 @@ import { deviceEndpoints } from './settings/devices.ts'
 import { eventTypeEndpoints } from './settings/event-types.ts'
 import { preferenceEndpoints } from './settings/preferences.ts'
 import { recipientEndpoints } from './settings/recipients.ts'
+import { suppressionEndpoints } from './settings/suppressions.ts'
 import { type TemplateToolRoutes, templateToolEndpoints } from './settings/template-tools.ts'
 import { templateEndpoints } from './settings/templates.ts'
 import type { NotifyStore } from './store.ts'
@@ -51,10 +52,13 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   recipientEndpoints(http, guards, store.recipients, clock)
   preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
   deviceEndpoints(http, guards, store.devices, clock)
+  suppressionEndpoints(http, { guards, store: store.suppressions, clock })
   inboxEndpoint(http, guards, store.inbox)
   privacyEndpoints(http, guards, store.privacy)
   if (devMailbox) {
     const { mailbox, deliveries, devices } = store
-    await http.register((scope) => mailboxEndpoints(scope as Http, { mailbox, deliveries, devices, clock }))
+    const { suppressionDays } = options
+    const dev = { mailbox, deliveries, devices, suppressionDays, clock }
+    await http.register((scope) => mailboxEndpoints(scope as Http, dev))
   }
 }

@@ -10,6 +10,7 @@ import type { Outbox } from './store/outbox.ts'
 import type { Privacy } from './store/privacy.ts'
 import type { ProviderHealth } from './store/provider-health.ts'
 import type { Schedule } from './store/schedule.ts'
+import type { Suppressions } from './store/suppressions.ts'
 import type { Templates } from './store/templates.ts'
 import type { Devices, Preferences, Recipients } from './store/users.ts'
 import type { Waiting } from './store/waiting.ts'
@@ -26,6 +27,7 @@ export type * from './store/outbox.ts'
 export type * from './store/privacy.ts'
 export type * from './store/provider-health.ts'
 export type * from './store/schedule.ts'
+export type * from './store/suppressions.ts'
 export type * from './store/templates.ts'
 export type * from './store/users.ts'
 export type * from './store/waiting.ts'
@@ -43,6 +45,7 @@ export interface NotifyStore {
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices
+  readonly suppressions: Suppressions
   readonly eventTypes: EventTypes
   readonly templates: Templates
   readonly inbox: Inbox

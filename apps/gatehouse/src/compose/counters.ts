@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { countEvictions } from '@gatehouse/gateway'
+import { countEvictions, showGateways } from '@gatehouse/gateway'
 import type { Log, Registry } from '@gatehouse/kit'
 import { type CounterStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
-import { redisStore } from '@gatehouse/limiter/redis'
+import { type Presence, redisPresence, redisStore } from '@gatehouse/limiter/redis'
 import type { Cluster, Redis } from 'ioredis'
 import { type Config, parseRedisAddress, redisAddressExpected } from '../config.ts'
 import { connectRedis } from './redis.ts'
@@ -18,7 +18,7 @@ export interface Counters {
   close(): Promise<void>
 }
 
-/** How many gateways share the counters when the file doesn't say: those that count locally spend a share of it each. */
+/** How many gateways share the counters until they are counted: those that count locally spend a share of it each. */
 const presumedGateways = 4
 const lastReconcileMs = 1_000
 const longestConnectMs = 1_000
@@ -34,25 +34,40 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
   }
   const client = connect(settings.redisUrl.reveal(), cluster, log)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
-  const store = (redis: Redis | Cluster) =>
-    shardedStore(redisStore(redis, { keyTag: redis.isCluster ? 'braces' : 'none' }))
-  const hybrid = hybridStore(store(client), { instances: gateways ?? presumedGateways })
+  const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
+  const { store, presence } = storeIn(client, key)
+  const region = regional && storeIn(regional, key)
+  const living = () => Math.max(gateways ?? 1, presence.instances ?? presumedGateways)
+  const hybrid = hybridStore(store, { instances: living })
+  if (settings.services.has('gateway')) showGateways(metrics, living)
   return {
     store: hybrid,
-    ...(regional ? { regionalStore: store(regional) } : {}),
+    ...(region ? { regionalStore: region.store } : {}),
     ping: () => client.ping(),
     async connected() {
       const ready = new Promise<void>((resolve) => client.once('ready', resolve))
       if (client.status !== 'ready') await Promise.race([ready, pause(longestConnectMs, undefined, { ref: false })])
+      if (client.status === 'ready') await atMost(longestConnectMs, presence.beat())
     },
     async close() {
       // A store that is silent must not hold the stop up.
-      await Promise.race([hybrid.close().catch(() => {}), pause(lastReconcileMs, undefined, { ref: false })])
+      const told = hybrid.close().catch(() => {})
+      await atMost(lastReconcileMs, Promise.all([told, presence.close(), region?.presence.close()]))
       client.disconnect()
       regional?.disconnect()
     },
   }
 }
+
+/** The counters in a Redis, and who counts there. One that forgot its gateways has lost the counters too. */
+function storeIn(redis: Redis | Cluster, key: string): { readonly store: CounterStore; readonly presence: Presence } {
+  const counters = redisStore(redis, { keyTag: redis.isCluster ? 'braces' : 'none' })
+  const presence = redisPresence(redis, { key, onLoss: () => counters.suspectLoss() })
+  return { store: shardedStore(counters), presence }
+}
+
+const atMost = (milliseconds: number, done: Promise<unknown>) =>
+  Promise.race([done, pause(milliseconds, undefined, { ref: false })])
 
 /** `cluster` is the file's word for an address that names a single node. @throws RangeError for one that can't be read */
 function connect(url: string, cluster: boolean, log: Log): Redis | Cluster {

@@ -19,6 +19,10 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     aggregationThreshold: declared.aggregation_threshold,
     zone: declared.zone,
     locale: declared.locale,
+    suppressionDays: given({
+      bounced: declared.suppression_days?.bounced,
+      complained: declared.suppression_days?.complained,
+    }),
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
       logDays: declared.retention?.log_days ?? retention.logDays,

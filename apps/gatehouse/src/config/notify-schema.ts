@@ -44,6 +44,19 @@ export const NotifySection = Type.Object(
       Type.String({ description: 'Time zone of users whose own is not known.', examples: ['Europe/Berlin'] }),
     ),
     locale: Type.Optional(Type.String({ description: 'Language of users whose own is not known.', examples: ['en'] })),
+    suppression_days: Type.Optional(
+      Type.Object(
+        {
+          bounced: whole(1, 3_650, 'After a hard bounce.'),
+          complained: whole(1, 3_650, 'After a complaint.'),
+        },
+        {
+          ...strict,
+          description:
+            'How long an address is not used. Left out: until it is lifted, or the user has another address.',
+        },
+      ),
+    ),
     retention: Type.Optional(
       Type.Object(
         {

@@ -40,8 +40,9 @@ const Engines = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1000,
-        description: 'How many gateways share the counters, for policies with `mode: hybrid`.',
-        default: 4,
+        description:
+          'The least number of gateways to reckon with, for policies with `mode: hybrid`. Those that live are counted in the store by themselves.',
+        default: 1,
       }),
     ),
     nats_url: Type.Optional(Type.String({ description: 'As NATS_URL, which wins over it.' })),

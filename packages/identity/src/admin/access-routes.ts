@@ -5,10 +5,16 @@ import { revocationTimes } from '../revocation-times.ts'
 import { byId, doc, type Gate } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 
+const scope = adminScopes.users
+const path = '/admin/v1/users/:id'
+
 /** What a user let in, and where they are signed in. */
-export function accessRoutes(http: Http, { parts, check, changed }: Gate): void {
-  const scope = adminScopes.users
-  const path = '/admin/v1/users/:id'
+export function accessRoutes(http: Http, gate: Gate): void {
+  consentRoutes(http, gate)
+  sessionRoutes(http, gate)
+}
+
+function consentRoutes(http: Http, { parts, check, changed }: Gate): void {
   http.get(`${path}/consents`, { schema: { ...doc("A user's consents", scope), params: byId } }, async (request) => {
     await check(request, scope)
     const consents = await parts.store.consents.ofUser(request.params.id)
@@ -27,6 +33,9 @@ export function accessRoutes(http: Http, { parts, check, changed }: Gate): void 
     await changed(request, caller, 'consent withdrawn', { subject: id, clientId })
     return reply.code(204).send()
   })
+}
+
+function sessionRoutes(http: Http, { parts, check, changed }: Gate): void {
   http.get(`${path}/sessions`, { schema: { ...doc("A user's sessions", scope), params: byId } }, async (request) => {
     await check(request, scope)
     const sessions = await parts.store.sessions.ofUser(request.params.id, parts.clock.now())

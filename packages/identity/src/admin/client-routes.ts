@@ -12,15 +12,33 @@ import {
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 
+const scope = adminScopes.clients
+const path = '/admin/v1/clients'
+
 /** Clients: register, read, change, delete; a new secret. */
-export function clientRoutes(http: Http, { parts, check, changed }: Gate): void {
-  const scope = adminScopes.clients
-  const path = '/admin/v1/clients'
+export function clientRoutes(http: Http, gate: Gate): void {
+  readingRoutes(http, gate)
+  changingRoutes(http, gate)
+}
+
+function readingRoutes(http: Http, { parts, check }: Gate): void {
   http.get(path, { schema: { ...doc('List clients', scope), querystring: pageQuery } }, async (request) => {
     await check(request, scope)
     const { after = '', limit = 50 } = request.query
     return pageOf(await listClients(parts, after, limit), limit, (client) => client.client_id)
   })
+  http.get(`${path}/:id`, { schema: { ...doc('Read a client', scope), params: byId } }, async (request) => {
+    await check(request, scope)
+    return readClient(parts, request.params.id)
+  })
+  const plan = { ...doc('Read the plan of a client', 'read:users'), params: byId }
+  http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
+    await check(request, 'read:users')
+    return readClientPlan(parts, request.params.id)
+  })
+}
+
+function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
   http.post(
     path,
     { schema: { ...doc('Register a client', scope), body: ClientDeclaration } },
@@ -31,15 +49,6 @@ export function clientRoutes(http: Http, { parts, check, changed }: Gate): void 
       return reply.code(201).send(made)
     },
   )
-  http.get(`${path}/:id`, { schema: { ...doc('Read a client', scope), params: byId } }, async (request) => {
-    await check(request, scope)
-    return readClient(parts, request.params.id)
-  })
-  const plan = { ...doc('Read the plan of a client', 'read:users'), params: byId }
-  http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
-    await check(request, 'read:users')
-    return readClientPlan(parts, request.params.id)
-  })
   const change = { ...doc('Change a client', scope), params: byId, body: ClientPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const caller = await check(request, scope)

@@ -6,24 +6,34 @@ import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 import { changeUser, createUser, listUsers, readUserRecord, removeUser, setPassword } from './users.ts'
 
+const scope = adminScopes.users
+const path = '/admin/v1/users'
+
 /** Users: make, read, change, lock, delete; a password. */
-export function userRoutes(http: Http, { parts, check, changed }: Gate): void {
-  const scope = adminScopes.users
-  const path = '/admin/v1/users'
+export function userRoutes(http: Http, gate: Gate): void {
+  readingRoutes(http, gate)
+  changingRoutes(http, gate)
+  passwordRoute(http, gate)
+}
+
+function readingRoutes(http: Http, { parts, check }: Gate): void {
   http.get(path, { schema: { ...doc('List users', scope), querystring: pageQuery } }, async (request) => {
     await check(request, scope)
     const { after = '', limit = 50 } = request.query
     return pageOf(await listUsers(parts, after, limit), limit, (user) => user.id)
   })
+  http.get(`${path}/:id`, { schema: { ...doc('Read a user', scope), params: byId } }, async (request) => {
+    await check(request, scope)
+    return readUserRecord(parts, request.params.id)
+  })
+}
+
+function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
   http.post(path, { schema: { ...doc('Make a user', scope), body: UserDeclaration } }, async (request, reply) => {
     const caller = await check(request, scope)
     const made = await createUser(parts, request.body)
     await changed(request, caller, 'user created', { subject: made.id })
     return reply.code(201).send(made)
-  })
-  http.get(`${path}/:id`, { schema: { ...doc('Read a user', scope), params: byId } }, async (request) => {
-    await check(request, scope)
-    return readUserRecord(parts, request.params.id)
   })
   const change = { ...doc('Change, lock or unlock a user', scope), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
@@ -40,6 +50,9 @@ export function userRoutes(http: Http, { parts, check, changed }: Gate): void {
     await changed(request, caller, 'user deleted', { subject: request.params.id })
     return reply.code(204).send()
   })
+}
+
+function passwordRoute(http: Http, { parts, check, changed }: Gate): void {
   const body = Type.Object(
     { password: Type.String({ minLength: shortestPassword, maxLength: longestPassword }) },
     { additionalProperties: false },

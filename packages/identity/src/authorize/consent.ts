@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
-import { checkForm, formToken, readBrowser } from '../browser.ts'
-import { openContinuation, sealContinuation } from '../continuation.ts'
+import { type Browser, checkForm, formToken, readBrowser } from '../browser.ts'
+import { type Continuation, openContinuation, sealContinuation } from '../continuation.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
@@ -12,7 +12,7 @@ import type { Parts } from '../parts.ts'
 import { originOf } from '../redirect-uri.ts'
 import { issueCode } from './code.ts'
 import { clientOf } from './endpoint.ts'
-import { destinationOf, readRequest } from './request.ts'
+import { type AuthorizationRequest, destinationOf, readRequest } from './request.ts'
 import { respond, respondError } from './respond.ts'
 
 /** POST /consent: what the user decided about exactly the request that the page showed. */
@@ -42,21 +42,32 @@ export function consentEndpoint(parts: Parts): (request: FastifyRequest, reply: 
       await audit(parts, request, 'consent_given', facts)
       return respond(parts, request, reply, destination, { code: await issueCode(parts, request, asked, signedIn) })
     }
-    if (decision === 'switch') {
-      const texts = textsFor(parts, request, asked.uiLocales)
-      const begun = { ...continuation, startedAt: parts.clock.now() }
-      const page = loginPage(texts, {
-        formToken: formToken(parts, browser),
-        continuation: sealContinuation(parts, browser, begun),
-        client: client.name,
-        mayReset: parts.features.passwordReset,
-        mayRegister: parts.features.registration,
-        formTargets: [originOf(asked.redirectUri)],
-      })
-      return sendPage(parts, reply, texts, page)
-    }
+    if (decision === 'switch') return askWhoAgain(parts, { request, reply, browser, continuation, asked })
     await audit(parts, request, 'consent_denied', facts)
     const error = new OAuthError('access_denied', 'the user said no')
     return respondError(parts, request, reply, destination, error)
   }
+}
+
+interface Asking {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly browser: Browser
+  readonly continuation: Continuation
+  readonly asked: AuthorizationRequest
+}
+
+/** Another user wants to answer: the login page, for the same request. */
+function askWhoAgain(parts: Parts, { request, reply, browser, continuation, asked }: Asking): FastifyReply {
+  const texts = textsFor(parts, request, asked.uiLocales)
+  const begun = { ...continuation, startedAt: parts.clock.now() }
+  const page = loginPage(texts, {
+    formToken: formToken(parts, browser),
+    continuation: sealContinuation(parts, browser, begun),
+    client: asked.client.name,
+    mayReset: parts.features.passwordReset,
+    mayRegister: parts.features.registration,
+    formTargets: [originOf(asked.redirectUri)],
+  })
+  return sendPage(parts, reply, texts, page)
 }

@@ -1,7 +1,7 @@
-import type { Database } from '@gatehouse/kit'
-import type { RefreshFamily } from '../grant.ts'
-import type { FoundFamily, RefreshFamilies } from '../store.ts'
+import { createGatherer, type Database, type Gatherer } from '@gatehouse/kit'
+import type { FoundFamily, RefreshFamilies, Rotated, Rotation } from '../store.ts'
 import { type GrantRow, heldGrantColumns, heldGrantOf, heldGrantTables } from './grants.ts'
+import { rotateTogether } from './rotate.ts'
 import { orUndefined } from './rows.ts'
 
 interface FamilyRow extends GrantRow {
@@ -15,48 +15,49 @@ interface FamilyRow extends GrantRow {
 
 const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at,
     f.expires_at AS family_expires_at, ${heldGrantColumns}
-  FROM ${heldGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = $1`
+  FROM ${heldGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
 
-const rotate = `UPDATE identity.refresh_family
-  SET generation = $3, current_hash = $4, previous_hash = $2, successor_sealed = $5, rotated_at = $6, expires_at = $7
-  WHERE grant_id = $1 AND current_hash = $2`
+const together = { most: 200, lanes: 2, mostWaiting: 10_000 }
 
+/** Families of refresh tokens; requests that arrive together are looked up, and rotated, together. */
 export class PostgresRefreshFamilies implements RefreshFamilies {
-  readonly #database: Database
+  readonly #finding: Gatherer<string, { readonly found: FoundFamily | undefined }>
+  readonly #rotating: Gatherer<Rotation, Rotated>
 
   constructor(database: Database) {
-    this.#database = database
+    this.#finding = createGatherer(async (grantIds) => {
+      const found = await findTogether(database, grantIds)
+      return grantIds.map((grantId) => ({ found: found.get(grantId) }))
+    }, together)
+    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), together)
   }
 
   async find(grantId: string): Promise<FoundFamily | undefined> {
-    const { rows } = await this.#database.query<FamilyRow>({ name: 'identity family', text: find, values: [grantId] })
-    const row = rows[0]
-    return (
-      row && {
-        ...heldGrantOf(row),
-        family: {
-          grantId,
-          generation: row.generation,
-          currentHash: row.current_hash,
-          previousHash: orUndefined(row.previous_hash),
-          successorSealed: orUndefined(row.successor_sealed),
-          rotatedAt: row.rotated_at,
-          expiresAt: row.family_expires_at,
-        },
-      }
-    )
+    return (await this.#finding.do(grantId)).found
   }
 
-  async rotate(hash: string, next: RefreshFamily): Promise<boolean> {
-    const values = [
-      next.grantId,
-      hash,
-      next.generation,
-      next.currentHash,
-      next.successorSealed ?? null,
-      next.rotatedAt,
-      next.expiresAt,
-    ]
-    return (await this.#database.query({ name: 'identity rotate', text: rotate, values })).rowCount === 1
+  rotate(rotation: Rotation): Promise<Rotated> {
+    return this.#rotating.do(rotation)
+  }
+}
+
+async function findTogether(database: Database, grantIds: readonly string[]): Promise<Map<string, FoundFamily>> {
+  const values = [[...new Set(grantIds)]]
+  const { rows } = await database.query<FamilyRow>({ name: 'identity families', text: find, values })
+  return new Map(rows.map((row) => [row.grant_id, familyOf(row)]))
+}
+
+function familyOf(row: FamilyRow): FoundFamily {
+  return {
+    ...heldGrantOf(row),
+    family: {
+      grantId: row.grant_id,
+      generation: row.generation,
+      currentHash: row.current_hash,
+      previousHash: orUndefined(row.previous_hash),
+      successorSealed: orUndefined(row.successor_sealed),
+      rotatedAt: row.rotated_at,
+      expiresAt: row.family_expires_at,
+    },
   }
 }

@@ -1,5 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit.ts'
+import type { Client } from '../client.ts'
 import type { RefreshFamily } from '../grant.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Parts } from '../parts.ts'
@@ -27,11 +28,12 @@ export function refresh(parts: Parts): Grant {
   return {
     refuseHopeless: (asked) => find(parts, asked),
     async issue(asked) {
-      const { token, given, found } = await find(parts, asked)
+      const held = await find(parts, asked)
+      const { found } = held
       const scope = asked.parameters.get('scope')
       const scopes = scope === undefined ? found.grant.scopes : allowedScopes(parseScope(scope), found.grant.scopes)
       const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
-      const refreshToken = await successorOf(parts, asked, token, given, found)
+      const refreshToken = await successorOf(parts, asked, held)
       return issueForGrant(parts, { client: asked.client, held: found, refreshToken, scopes, resources })
     },
   }
@@ -57,45 +59,35 @@ function isAlive({ clock }: Parts, { grant, user, family }: FoundFamily): boolea
   return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
 }
 
-/** The token that takes the place of `given`; rotates when it is the current one. */
-async function successorOf(
-  parts: Parts,
-  asked: TokenRequest,
-  token: RefreshToken,
-  given: string,
-  found: FoundFamily,
-): Promise<string> {
-  if (token.hash === found.family.currentHash) {
-    const successor = makeRefreshToken(parts.refreshMac, token.grantId, found.family.generation + 1)
-    if (await parts.store.refreshFamilies.rotate(token.hash, rotated(parts, asked, found.family, given, successor))) {
-      return successor
-    }
+/** The token that takes the place of the one presented. Ends the grant when that is an older one. */
+async function successorOf(parts: Parts, asked: TokenRequest, { token, given, found }: Given): Promise<string> {
+  const successor = makeRefreshToken(parts.refreshMac, token.grantId, token.generation + 1)
+  const rotated = await parts.store.refreshFamilies.rotate({
+    hash: token.hash,
+    next: familyAfter(parts, asked.client, { token, given, successor }),
+    graceSince: parts.clock.now() - parts.lifetimes.refreshGrace * 1000,
+  })
+  if (rotated.outcome === 'rotated') return successor
+  if (rotated.outcome === 'repeated') return unsealSuccessor(rotated.successorSealed, given)
+  if (rotated.outcome === 'reused') {
+    await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
+    const details = { grant_id: token.grantId, generation: token.generation, current: rotated.generation }
+    await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
   }
-  const family = (await parts.store.refreshFamilies.find(token.grantId))?.family
-  if (family === undefined) throw refused()
-  const inGrace = parts.clock.now() < family.rotatedAt + parts.lifetimes.refreshGrace * 1000
-  if (token.hash === family.previousHash && inGrace && family.successorSealed !== undefined) {
-    return unsealSuccessor(family.successorSealed, given)
-  }
-  await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
-  const details = { grant_id: token.grantId, generation: token.generation, current: family.generation }
-  await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
   throw refused()
 }
 
-function rotated(
+function familyAfter(
   parts: Parts,
-  { client }: TokenRequest,
-  family: RefreshFamily,
-  given: string,
-  successor: string,
+  client: Client,
+  { token, given, successor }: { token: RefreshToken; given: string; successor: string },
 ): RefreshFamily {
   const now = parts.clock.now()
   return {
-    grantId: family.grantId,
-    generation: family.generation + 1,
+    grantId: token.grantId,
+    generation: token.generation + 1,
     currentHash: tokenHash(successor),
-    previousHash: family.currentHash,
+    previousHash: token.hash,
     successorSealed: parts.lifetimes.refreshGrace > 0 ? sealSuccessor(successor, given) : undefined,
     rotatedAt: now,
     expiresAt: now + refreshSeconds(parts, client) * 1000,

@@ -60,6 +60,7 @@ export function storeConformance(options: ConformanceOptions): void {
   shows('peek takes nothing, and tells whether the next request would be admitted', peeks)
   shows('what is given back can be used again', givesBack)
   shows('raising counts to what they are changes nothing, and lowers nothing', raises)
+  shows('a bucket is lowered to what is remembered of it, refilled since, and never filled', raisesBuckets)
   shows('a reset forgets one identifier and no other', resets)
   shows('identifiers that look like parts of keys stay apart', staysApart)
   shows('tiers share their counters', sharesTiers)
@@ -129,6 +130,18 @@ async function raises({ store }: Bench): Promise<void> {
   await store.raise(twoWindows, user, [0, 1, 0, 3], start)
   const { counters } = await store.peek(twoWindows, user, start)
   assert.deepEqual(counters, [0, 2, 0, 3])
+}
+
+const bucket: Policy = definePolicy('bucket', [
+  { name: 'bucket', algorithm: 'token-bucket', limit: 5, refillPerSecond: 0.1 },
+])
+
+async function raisesBuckets({ store }: Bench): Promise<void> {
+  await store.raise(bucket, user, [1, start], start)
+  await store.raise(bucket, user, [4, start], start)
+  assert.deepEqual((await store.peek(bucket, user, start)).counters, [1, start])
+  await store.raise(bucket, user, [1, start], start + 10_000)
+  assert.deepEqual((await store.peek(bucket, user, start + 10_000)).counters, [2, start + 10_000])
 }
 
 async function resets({ limiter, at }: Bench): Promise<void> {

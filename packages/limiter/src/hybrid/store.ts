@@ -9,7 +9,10 @@ import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
 
 export interface HybridOptions {
-  /** How many processes share the limits at this moment. More than there are costs speed, fewer cost accuracy. */
+  /**
+   * How many processes share the limits, by number or as counted at this moment (`redisPresence`). More than there are
+   * costs speed, fewer cost accuracy.
+   */
   readonly instances: number | (() => number)
   /** How often to reconcile, in milliseconds. Default 100; 0 leaves it to calls of `reconcile`. */
   readonly intervalMs?: number
@@ -43,7 +46,9 @@ class LedgerStore implements HybridStore {
   readonly #intervalMs: number
   readonly #maxKeys: number
   readonly #ledgers = new Map<string, Ledger>()
-  readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
+  #plans = new WeakMap<Policy, Map<string, Plan>>()
+  /** The number of processes that the plans were made for. */
+  #planned = 0
   #lastPlan: Plan | undefined
   #lastNow = 0
   #timer: NodeJS.Timeout | undefined
@@ -68,7 +73,10 @@ class LedgerStore implements HybridStore {
   take(policy: Policy, identifier: Identifier, cost: number, callerNow: number): Taken | Promise<Taken> {
     const plan = this.#planOf(policy, identifier.kind)
     const { ledger } = plan
-    if (ledger === undefined) return this.#shared.take(policy, identifier, cost, callerNow)
+    if (ledger === undefined) {
+      this.#countInstances()
+      return this.#shared.take(policy, identifier, cost, callerNow)
+    }
     const now = this.#shared.time?.(callerNow) ?? callerNow
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return this.#shared.take(policy, identifier, cost, now)
@@ -111,6 +119,7 @@ class LedgerStore implements HybridStore {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#round++
+    this.#countInstances()
     for (const ledger of this.#ledgers.values())
       await tellDirty(ledger, this.#round, (slot) => this.#tell(ledger, slot))
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
@@ -231,6 +240,15 @@ class LedgerStore implements HybridStore {
     return plan
   }
 
+  /** Whether a limit is large enough to be shared out depends on how many share it. */
+  #countInstances(): void {
+    const instances = this.#instances()
+    if (instances === this.#planned) return
+    this.#planned = instances
+    this.#plans = new WeakMap()
+    this.#lastPlan = undefined
+  }
+
   /** Policies of the same windows share a ledger, so that a change of tier resets nothing. */
   #newPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
@@ -238,7 +256,9 @@ class LedgerStore implements HybridStore {
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
-    return { policy, kind, ledger, number: ledger.policies.push(policy) - 1, staleMs: staleMs(policy) }
+    const known = ledger.policies.indexOf(policy)
+    const number = known < 0 ? ledger.policies.push(policy) - 1 : known
+    return { policy, kind, ledger, number, staleMs: staleMs(policy) }
   }
 }
 

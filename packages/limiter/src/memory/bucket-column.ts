@@ -42,10 +42,15 @@ export class BucketColumn implements CounterColumn {
     this.#cells[slot * 2 + 1] = b + 1
   }
 
-  raise(): void {}
+  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
+    const most = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs)
+    if (most < this.#refilled(slot, rule, now)) this.write(slot, rule, most, now)
+  }
 
-  holdsMore(): boolean {
-    return false
+  /** Gateways' clocks differ by a trifle: less than a whole token means nothing. */
+  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
+    const theirs = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs) + took
+    return theirs - this.#refilled(slot, rule, now) >= 1
   }
 
   grow(capacity: number): void {

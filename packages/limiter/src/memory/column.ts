@@ -24,8 +24,8 @@ export interface CounterColumn extends Column {
   read(slot: number, rule: CountedRule, into: number[], place: number): void
   /** Replaces a slot's two numbers. */
   write(slot: number, rule: CountedRule, a: number, b: number, now: number): void
-  /** Raises a window's counts to at least these. A bucket stays. */
+  /** Raises a window's counts to at least these; leaves a bucket no fuller than this one. */
   raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void
-  /** Whether a window holds more than these counts. A bucket never does. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, now: number): boolean
+  /** Whether more was used up here than these two numbers say, of which `took` was taken just now. */
+  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean
 }

@@ -23,8 +23,8 @@ export interface MemoryStore extends CounterStore {
   reset(policy: Policy, identifier: Identifier, now: number): void
   /**
    * Makes the counters those of another store's answer, which has just `took` from them. When `generation` is new since
-   * the last copy and windows here hold more than there were, that store has lost counts: nothing is copied and the
-   * answer is false.
+   * the last copy and more was used up here than there, that store has lost counts: nothing is copied and the answer is
+   * false.
    */
   copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean
   /** Identifiers kept at this moment. */
@@ -173,10 +173,10 @@ class ColumnStore implements MemoryStore {
   }
 }
 
-/** Whether any window holds more than an answer did before it took. */
+/** Whether more was used up here than an answer says there was before it took. */
 function holdsMore({ policy, columns }: Plan, slot: number, { counters, now }: Taken, took: number): boolean {
   return policy.rules.some((rule, i) =>
-    columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, (counters[2 * i + 1] ?? 0) - took, now),
+    columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, took, now),
   )
 }
 

@@ -72,11 +72,11 @@ export class WindowColumn implements CounterColumn {
     )
   }
 
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, now: number): boolean {
+  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
     this.#turnTo(now)
     const at = this.#roll(slot)
     return (
-      (this.#block.cells[at + 2] ?? 0) > b ||
+      (this.#block.cells[at + 2] ?? 0) > b - took ||
       (rule.algorithm !== 'fixed-window' && (this.#block.cells[at + 1] ?? 0) > a)
     )
   }

@@ -1,5 +1,5 @@
--- Raises windows to at least the given counts, so that many may tell the same; buckets stay.
--- runs    plan, how many, then per rule the least a and b
+-- Raises windows to at least the given counts and leaves buckets no fuller than given, so that many may tell the same.
+-- runs    plan, how many, then per rule the least a and b; for a bucket the most tokens, and their time
 -- answer  per call: 0, and per rule a and b after it
 local key, c = 1, at
 while c <= #ARGV do
@@ -9,12 +9,17 @@ while c <= #ARGV do
     answer[told] = 0
     for r = 1, #rules do
       local rule, a, b, next = rules[r], look(rules[r], key)
-      local leastA, leastB = tonumber(ARGV[c + 2 * r]), tonumber(ARGV[c + 2 * r + 1])
-      if rule[1] == 1 and leastA > a then
-        call('SET', KEYS[key], leastA, 'PX', rule[5])
-        a, written[KEYS[key]] = leastA, leastA
+      local givenA, givenB = tonumber(ARGV[c + 2 * r]), tonumber(ARGV[c + 2 * r + 1])
+      if rule[1] == 3 then
+        local most = givenA + math.max(0, rule[4] - givenB) * rule[3]
+        if most < a then a, b = change(rule, KEYS[key], a, b, a - most) end
+      else
+        if rule[1] == 1 and givenA > a then
+          call('SET', KEYS[key], givenA, 'PX', rule[5])
+          a, written[KEYS[key]] = givenA, givenA
+        end
+        if givenB > b then a, b = change(rule, KEYS[next - 1], a, b, givenB - b) end
       end
-      if rule[1] ~= 3 and leastB > b then a, b = change(rule, KEYS[next - 1], a, b, leastB - b) end
       tell(rule, a, b)
       key = next
     end

@@ -8,6 +8,7 @@ import { loadScript, runScript } from './script.ts'
 import { ServerClock } from './server-clock.ts'
 
 export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
+export { type Presence, type PresenceOptions, redisPresence } from './presence.ts'
 
 export interface RedisStoreOptions {
   /** `braces` for Redis Cluster: all counters of one identifier lie in one slot. Default `none`: keys as specified. */
@@ -19,6 +20,12 @@ export interface RedisStoreOptions {
   readonly clock?: 'server' | 'limiter'
 }
 
+/** Counters that lie in Redis. */
+export interface RedisStore extends CounterStore {
+  /** Has every identifier's next answer compared with what its process remembers: for a server that was emptied. */
+  suspectLoss(): void
+}
+
 const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
@@ -28,11 +35,11 @@ const resetScript = loadScript('reset.lua')
  * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what
  * was unanswered (README), or an outage would be replayed when it ends.
  */
-export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): CounterStore {
-  return new RedisStore(client, options)
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
+  return new RedisCounters(client, options)
 }
 
-class RedisStore implements CounterStore {
+class RedisCounters implements RedisStore {
   /** Grows when the server may have lost counters. */
   generation = 0
   readonly #client: RedisClient
@@ -43,9 +50,7 @@ class RedisStore implements CounterStore {
   readonly #raises: Batch
   #scheduled = false
   #lastKind = ''
-  readonly #onForgotten = (): void => {
-    this.generation++
-  }
+  readonly #onForgotten = (): void => this.suspectLoss()
   /** What was spent elsewhere is told before anything is taken. */
   readonly #schedule = (): void => {
     if (this.#scheduled) return
@@ -64,6 +69,10 @@ class RedisStore implements CounterStore {
     this.#takes = new Batch({ ...batch, script: takeScript })
     this.#adds = new Batch({ ...batch, script: addScript })
     this.#raises = new Batch({ ...batch, script: raiseScript })
+  }
+
+  suspectLoss(): void {
+    this.generation++
   }
 
   /** The time this store counts by. */

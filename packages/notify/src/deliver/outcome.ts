@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from '../backoff.ts'
 import type { Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
+import { type SuppressionDays, suppressing } from '../suppression.ts'
 
 /** What came back for one target of a delivery. */
 export interface TargetResult {
@@ -14,6 +15,7 @@ export interface RetryPolicy {
   /** Tries before a delivery is given up. */
   readonly attempts: number
   readonly backoff: Backoff
+  readonly suppressionDays: SuppressionDays
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
@@ -39,6 +41,7 @@ export function judge(
     at: now,
     ...(accepted ? { acknowledged: acknowledgement(accepted) } : {}),
     detail: { results: results.map(told) },
+    ...suppressedBy(results, policy.suppressionDays, now),
     deadTokens: results.flatMap(({ target, result }) =>
       result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
     ),
@@ -100,6 +103,19 @@ function isPush({ channel }: ClaimedDelivery): boolean {
 function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRecord['acknowledged']> {
   const providerMessageId = result.kind === 'accepted' ? result.providerMessageId : undefined
   return { provider, ...(providerMessageId === undefined ? {} : { providerMessageId }) }
+}
+
+function suppressedBy(
+  results: readonly TargetResult[],
+  days: SuppressionDays,
+  now: number,
+): Pick<TryRecord, 'suppressed'> {
+  for (const { target, result } of results)
+    if (result.kind === 'permanent' && result.undeliverable)
+      return {
+        suppressed: { address: target.address, detail: result.reason, ...suppressing(result.undeliverable, days, now) },
+      }
+  return {}
 }
 
 function permanent(results: readonly TargetResult[]): { cause: string; detail: string } {

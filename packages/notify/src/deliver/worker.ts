@@ -32,7 +32,8 @@ export interface ChannelWorkerOptions {
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, deliveries, options, clock, metrics, log } = settings
   const carriers = createCarriers(settings.providers, settings.health, options.breaker, clock)
-  const policy = { attempts: channel === 'push' ? options.pushAttempts : options.attempts, backoff: options.backoff }
+  const { backoff, suppressionDays } = options
+  const policy = { attempts: channel === 'push' ? options.pushAttempts : options.attempts, backoff, suppressionDays }
   const slots = createSlots(options.concurrency[channel], (error) =>
     log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
   )

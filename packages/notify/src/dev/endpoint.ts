@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Deliveries, Devices, Mailbox, MailboxEntry } from '../store.ts'
+import { type SuppressionDays, suppressingOf } from '../suppression.ts'
 import { type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
 
 export interface MailboxRoutes {
   readonly mailbox: Mailbox
   readonly deliveries: Deliveries
   readonly devices: Devices
+  readonly suppressionDays: SuppressionDays
   readonly clock: Clock
 }
 
@@ -19,7 +21,7 @@ const mostShown = 1_000
  */
 export async function mailboxEndpoints(
   http: Http,
-  { mailbox, deliveries, devices, clock }: MailboxRoutes,
+  { mailbox, deliveries, devices, suppressionDays, clock }: MailboxRoutes,
 ): Promise<void> {
   http.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
     done(null, undefined),
@@ -68,7 +70,15 @@ export async function mailboxEndpoints(
     const at = clock.now()
     if (action === 'unregistered') return devices.bury(entry.userId, entry.address, at, 'Unregistered')
     const { deliveryId } = entry
-    return deliveries.report({ provider: 'mailbox', eventId: randomUUID(), deliveryId, report: action, at })
+    const suppressing = suppressingOf(action, false, suppressionDays, at)
+    return deliveries.report({
+      provider: 'mailbox',
+      eventId: randomUUID(),
+      deliveryId,
+      report: action,
+      at,
+      ...(suppressing ? { suppressing } : {}),
+    })
   }
 }
 

@@ -37,7 +37,7 @@ export function channelPlanner(
   }
   return (channel) => {
     if (off(channel)) return undeliverable
-    const written = writeMessage(channel, eventType, data, userId, profile, catalog, options.locale)
+    const written = writeMessage(channel, eventType, data, userId, profile, catalog, options.locale, now)
     if (written.missing.length > 0)
       decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })
     return written.plan

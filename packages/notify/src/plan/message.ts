@@ -5,6 +5,7 @@ import type { EventType } from '../event-type.ts'
 import { textOfHtml } from '../message-text.ts'
 import type { Content, Data, Target } from '../notification.ts'
 import type { Profile } from '../store.ts'
+import { suppresses } from '../suppression.ts'
 import { TemplateError } from '../template.ts'
 
 /** What a user would get on a channel, and the variables its template missed. */
@@ -22,10 +23,14 @@ export function writeMessage(
   profile: Profile,
   catalog: Catalog,
   defaultLocale: string,
+  now: number,
 ): WrittenMessage {
   const targets = targetsOf(channel, userId, profile)
   if (targets.length === 0) return { plan: { kind: 'drop', outcome: 'no_recipient' }, missing: [] }
-  const reachable = targets.filter(({ address }) => !isSuppressed(channel, address, profile))
+  const about = { channel, event: eventType.event, critical: eventType.priority === 'critical', now }
+  const reachable = targets.filter(
+    ({ address }) => !profile.suppressions.some((entry) => suppresses(entry, { ...about, address })),
+  )
   if (reachable.length === 0) return { plan: { kind: 'drop', outcome: 'undeliverable' }, missing: [] }
   const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
   try {
@@ -50,8 +55,4 @@ export function targetsOf(channel: Channel, userId: string, profile: Profile): T
       .map(({ deviceId, token, service }) => ({ id: deviceId, address: token, service }))
   const address = channel === 'email' ? profile.recipient?.email : profile.recipient?.phoneNumber
   return address === undefined ? [] : [{ id: channel, address }]
-}
-
-function isSuppressed(channel: Channel, address: string, profile: Profile): boolean {
-  return profile.suppressions.some((entry) => entry.channel === channel && entry.address === address)
 }

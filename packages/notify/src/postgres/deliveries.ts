@@ -1,9 +1,12 @@
 import type { Database, Transaction } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
 import { type DeliveryState, nextState } from '../delivery-state.ts'
 import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
 import type { ClaimedDelivery, Deliveries, ProviderReport } from '../store.ts'
+import { all } from '../suppression.ts'
 import { claim } from './claim.ts'
 import { type RecordOptions, record, streamedChange } from './record.ts'
+import { addSuppressions } from './suppressions.ts'
 import { columns, timestamp } from './words.ts'
 
 export function postgresDeliveries(database: Database, options: RecordOptions): Deliveries {
@@ -100,18 +103,15 @@ async function applyReport(tx: Transaction, report: ProviderReport, options: Rec
   return true
 }
 
-/** A bounced or complained address gets nothing more on that channel until it changes. */
+/** What is sent to an address that bounced or complained is left out from now on, as far as the report says. */
 async function suppress(
   tx: Transaction,
   bucket: number,
-  channel: string,
-  { user_id, address }: ReportedRow,
-  report: ProviderReport,
+  channel: Channel,
+  { user_id: userId, address }: ReportedRow,
+  { suppressing, at, reason: detail }: ProviderReport,
 ): Promise<void> {
-  if (address === null || channel === 'in-app') return
-  await tx.query(
-    `INSERT INTO notify.suppression (bucket, user_id, channel, address, reason, since) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (bucket, user_id, channel, address) DO NOTHING`,
-    [bucket, user_id, channel, address, report.report, timestamp(report.at)],
-  )
+  if (address === null || channel === 'in-app' || !suppressing) return
+  const about = { userId, channel, address, scope: all, ...(detail === undefined ? {} : { detail }) }
+  await addSuppressions(tx, bucket, [{ ...about, ...suppressing }], at)
 }

@@ -15,6 +15,7 @@ import { postgresProviderHealth } from './provider-health.ts'
 import { takeRates } from './rates.ts'
 import { postgresPreferences, postgresRecipients } from './recipients.ts'
 import { postgresSchedule } from './schedule.ts'
+import { postgresSuppressions } from './suppressions.ts'
 import { postgresTemplates } from './templates.ts'
 import { postgresWaiting } from './waiting.ts'
 
@@ -68,6 +69,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),
+    suppressions: postgresSuppressions(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
     inbox: postgresInbox(database, buckets),

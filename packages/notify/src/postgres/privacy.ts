@@ -90,6 +90,7 @@ function purges(retention: Retention, now: number): Purge[] {
     ['dead_letter', 'id', byTime('died_at', deadLetterDays)],
     ['inbox', 'user_id, id', byTime('created_at', inboxDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
+    ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
   ]
 }
 

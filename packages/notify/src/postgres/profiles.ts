@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
-import type { Device, Preference, Profile, Profiles, Recipient, Suppression } from '../store.ts'
+import type { Device, Preference, Profile, Profiles, Recipient } from '../store.ts'
+import type { Suppression } from '../suppression.ts'
 import { present } from './words.ts'
 
 const profilesSql = `
@@ -14,7 +15,8 @@ SELECT u.user_id,
                                           'registered_at', round(extract(epoch FROM d.registered_at) * 1000))
                         ORDER BY d.device_id)
           FROM notify.device d WHERE d.bucket = $1 AND d.user_id = u.user_id AND d.dead_at IS NULL) AS devices,
-       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'reason', s.reason))
+       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
+                                          'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
           FROM notify.suppression s WHERE s.bucket = $1 AND s.user_id = u.user_id) AS suppressions
   FROM unnest($2::text[]) AS u (user_id)
   LEFT JOIN notify.recipient r ON r.bucket = $1 AND r.user_id = u.user_id`
@@ -24,7 +26,7 @@ interface ProfileRow extends RecipientRow {
   readonly known: boolean
   readonly preferences: PreferenceRow[] | null
   readonly devices: DeviceRow[] | null
-  readonly suppressions: Suppression[] | null
+  readonly suppressions: SuppressionRow[] | null
 }
 
 export interface RecipientRow {
@@ -50,6 +52,10 @@ export interface DeviceRow {
   readonly dead_at?: number | null
 }
 
+interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
+  readonly expires_at: number | null
+}
+
 export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
   const { rows } = await database.query<ProfileRow>({
     name: 'notify_profiles',
@@ -67,7 +73,7 @@ function profileOf(row: ProfileRow): Profile {
     ...(row.known ? { recipient: recipientOf(row) } : {}),
     preferences: row.preferences?.map(preferenceOf) ?? [],
     devices: row.devices?.map(deviceOf) ?? [],
-    suppressions: row.suppressions ?? [],
+    suppressions: row.suppressions?.map(suppressionOf) ?? [],
   }
 }
 
@@ -82,6 +88,10 @@ export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: P
     ...(channels ? { channels } : {}),
     ...(quiet_start !== null && quiet_end !== null ? { quietHours: { start: quiet_start, end: quiet_end } } : {}),
   }
+}
+
+function suppressionOf({ expires_at, ...row }: SuppressionRow): Suppression {
+  return { ...row, ...present({ expiresAt: expires_at }) }
 }
 
 export function deviceOf(row: DeviceRow): Device {

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
+import { suppressAddresses } from './suppressions.ts'
 import { columns, planAfresh, timestamp } from './words.ts'
 
 export interface RecordOptions {
@@ -29,6 +30,7 @@ export async function record(
       tell(tx, bucket, held, sent),
       buryDeliveries(tx, bucket, held),
       buryTokens(tx, bucket, held),
+      suppressAddresses(tx, bucket, held),
       options.streaming ? stream(tx, bucket, held, sent) : undefined,
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))

@@ -1,6 +1,7 @@
 import type { Channel } from '../channel.ts'
 import type { DeliveryReport } from '../delivery-state.ts'
 import type { Message, Target } from '../notification.ts'
+import type { Suppressing } from '../suppression.ts'
 
 export interface ClaimedDelivery {
   readonly bucket: number
@@ -38,6 +39,8 @@ export interface TryRecord {
   /** What the timeline tells of it. */
   readonly what: string
   readonly detail: Readonly<Record<string, unknown>>
+  /** Set when the provider says that it is the address that is at fault. */
+  readonly suppressed?: Suppressing & { readonly address: string; readonly detail: string }
   readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
 }
 
@@ -68,4 +71,6 @@ export interface ProviderReport {
   readonly report: DeliveryReport
   readonly at: number
   readonly reason?: string
+  /** What it makes of the address, where it makes the state `bounced`. */
+  readonly suppressing?: Suppressing
 }

@@ -1,5 +1,6 @@
 import type { Channel } from '../channel.ts'
 import type { QuietHours } from '../quiet-hours.ts'
+import type { Suppression } from '../suppression.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -25,12 +26,6 @@ export interface Device {
   readonly service: string
   readonly registeredAt: number
   readonly deadAt?: number
-}
-
-export interface Suppression {
-  readonly channel: Channel
-  readonly address: string
-  readonly reason: string
 }
 
 /** Everything planning needs to know about a user. */

@@ -1,0 +1,16 @@
+export interface ApiKey {
+  readonly id: string
+  readonly owner: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly plan: string | undefined
+  readonly createdAt: number
+  readonly expiresAt: number | undefined
+}
+
+export interface ApiKeys {
+  create(key: ApiKey, hash: string): Promise<void>
+  findByHash(hash: string, now: number): Promise<ApiKey | undefined>
+  list(after: string, most: number): Promise<ApiKey[]>
+  remove(id: string): Promise<boolean>
+}

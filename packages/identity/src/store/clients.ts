@@ -1,0 +1,23 @@
+import type { Client, ClientMetadata } from '../client.ts'
+import type { RevocationTimes } from './revocations.ts'
+
+export interface NewClient {
+  readonly id: string
+  readonly plan: string | undefined
+  readonly metadata: ClientMetadata
+  /** Undefined leaves the secrets of a client that exists as they are … */
+  readonly secretHashes: readonly string[] | undefined
+  /** … and one that doesn't exist yet begins with this. */
+  readonly firstSecretHash?: string
+}
+
+export interface Clients {
+  find(id: string): Promise<Client | undefined>
+  list(after: string, most: number): Promise<Client[]>
+  /** @throws NameTaken */
+  create(client: NewClient, now: number): Promise<void>
+  /** False when there is no such client. */
+  update(client: NewClient, now: number): Promise<boolean>
+  /** Ends the client and everything under it, and tells the revocation feed. */
+  remove(id: string, end: RevocationTimes): Promise<boolean>
+}

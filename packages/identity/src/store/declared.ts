@@ -1,0 +1,25 @@
+import type { NewClient } from './clients.ts'
+import type { OutboxMessage } from './outbox.ts'
+import type { NewUser } from './users.ts'
+
+/** Who was written: made afresh, or changed. */
+export type Written = 'created' | 'updated'
+
+/** What the configuration file declares; last edit wins. Each answers what it wrote, and how. */
+export interface Declared {
+  clients(entries: readonly DeclaredEntry<NewClient>[], now: number): Promise<Map<string, Written>>
+  /** With each user that it writes, what `tell` makes goes into the outbox. */
+  users(
+    entries: readonly DeclaredEntry<NewUser>[],
+    tell: (userId: string) => OutboxMessage,
+    now: number,
+  ): Promise<Map<string, Written>>
+}
+
+export interface DeclaredEntry<Record> {
+  readonly id: string
+  /** What was declared: compared with what was declared last time. */
+  readonly entry: unknown
+  /** Called only when the entry is to be written. */
+  readonly record: () => Promise<Record>
+}

@@ -1,0 +1,46 @@
+import type { User } from '../user.ts'
+import type { OutboxMessage } from './outbox.ts'
+import type { RevocationTimes } from './revocations.ts'
+
+export interface NewUser {
+  readonly id: string
+  readonly username: string
+  readonly plan: string | undefined
+  readonly email: string | undefined
+  readonly emailVerified: boolean
+  readonly roles: readonly string[]
+  readonly claims: Readonly<Record<string, unknown>>
+  /** Undefined leaves the password of a user who exists as it is … */
+  readonly passwordHash: string | undefined
+  /** … and one who doesn't exist yet begins with this. */
+  readonly firstPasswordHash?: string
+}
+
+export interface Users {
+  find(id: string): Promise<User | undefined>
+  /** By username or address, in normal form. */
+  findByLogin(login: string): Promise<User | undefined>
+  list(after: string, most: number): Promise<User[]>
+  /** @throws NameTaken */
+  create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void>
+  /** Changes what is known of the user, with messages for the outbox. False when there is no such user. @throws NameTaken */
+  update(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<boolean>
+  /** Deletes the user and everything of theirs, and tells the revocation feed. */
+  remove(id: string, end: RevocationTimes): Promise<boolean>
+}
+
+/** A unique name (an id, a username, an address) belongs to somebody else. */
+export class NameTaken extends Error {
+  override readonly name = 'NameTaken'
+  readonly member: 'id' | 'username' | 'email'
+
+  constructor(member: NameTaken['member'], message: string) {
+    super(message)
+    this.member = member
+  }
+}
+
+/** Users and clients share one space of names; each has a plan. */
+export interface Subjects {
+  planOf(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
+}

@@ -1,0 +1,221 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import { channels } from '../channel.ts'
+import { idPattern } from '../ids.ts'
+import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store.ts'
+import { all, suppressionReasons } from '../suppression.ts'
+
+const Id = Type.String({ pattern: idPattern })
+const UserId = Type.String({ minLength: 1, maxLength: 256 })
+const Address = Type.String({ minLength: 1, maxLength: 4_096, description: "The address, or * for any of the user's" })
+const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all' })
+const ChannelName = Type.Enum([...channels])
+const Reason = Type.Enum([...suppressionReasons])
+
+const SuppressionBody = Type.Object({
+  id: Type.String(),
+  user_id: Type.String(),
+  channel: Type.String(),
+  address: Type.String(),
+  scope: Type.String(),
+  reason: Type.String(),
+  detail: Type.Optional(Type.String()),
+  since: Type.String({ format: 'date-time' }),
+  expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+})
+
+const filters = {
+  channel: Type.Optional(ChannelName),
+  address: Type.Optional(Address),
+  scope: Type.Optional(Scope),
+  reason: Type.Optional(Reason),
+}
+
+const List = Type.Object({ suppressions: Type.Array(SuppressionBody), next: Type.Optional(Type.String()) })
+const page = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
+  before: Type.Optional(Id),
+}
+
+interface SuppressionRoutes {
+  readonly guards: Guards
+  readonly store: Suppressions
+  readonly clock: Clock
+}
+
+/** /v1/suppressions and those of one user: what is not sent where, and why; adding and lifting. */
+export function suppressionEndpoints(http: Http, given: SuppressionRoutes): void {
+  managementEndpoints(http, given)
+  ownEndpoints(http, given)
+}
+
+function managementEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): void {
+  const about = (summary: string) => ({
+    tags: ['suppressions'],
+    summary,
+    security: [{ bearer: [guards.scopes.admin] }],
+  })
+  const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
+
+  http.get(
+    '/v1/suppressions',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Addresses that nothing, or not everything, is sent to; newest first'),
+        querystring: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
+        response: { 200: List },
+      },
+    },
+    async ({ query }) => listed(store, filterOf(query), query, clock.now()),
+  )
+  http.post(
+    '/v1/suppressions',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Adds one by hand'),
+        body: Type.Object(
+          {
+            user_id: UserId,
+            channel: ChannelName,
+            address: Type.Optional(Address),
+            scope: Type.Optional(Scope),
+            reason: Type.Optional(Reason),
+            detail: Type.Optional(Type.String({ maxLength: 500 })),
+            expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+          },
+          { additionalProperties: false },
+        ),
+        response: { 201: SuppressionBody },
+      },
+    },
+    async ({ body }, reply) => {
+      const { user_id: userId, channel, address = all, scope = all, reason = 'manual', detail, expires_at } = body
+      const expiresAt = expires_at === undefined ? undefined : Date.parse(expires_at)
+      if (expiresAt !== undefined && expiresAt <= clock.now())
+        throw new Problem(400, 'The body is not valid: /expires_at must be in the future.', {
+          errors: [{ pointer: '/expires_at', detail: 'must be in the future' }],
+        })
+      const rest = { ...(detail === undefined ? {} : { detail }), ...(expiresAt === undefined ? {} : { expiresAt }) }
+      const [added] = await store.add([{ userId, channel, address, scope, reason, ...rest }], clock.now())
+      if (!added) throw new Error('a suppression was neither added nor there')
+      return reply.code(201).send(written(added))
+    },
+  )
+  http.delete(
+    '/v1/suppressions',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Lifts all that the filters name'),
+        querystring: Filter,
+        response: { 200: Type.Object({ lifted: Type.Integer() }) },
+      },
+    },
+    async ({ query }) => {
+      const filter = filterOf(query)
+      if (Object.keys(filter).length === 0)
+        throw new Problem(400, `Say which: at least one of user_id, ${Object.keys(filters).join(', ')} is needed.`)
+      return { lifted: await store.lift(filter) }
+    },
+  )
+  http.delete(
+    '/v1/suppressions/:suppression_id',
+    {
+      onRequest: guards.admin,
+      schema: {
+        ...about('Lifts one'),
+        params: Type.Object({ suppression_id: Id }),
+        response: { 204: Type.Null() },
+      },
+    },
+    async ({ params }, reply) => {
+      if ((await store.lift({ ids: [params.suppression_id] })) === 0) throw missing(params.suppression_id)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+function ownEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): void {
+  const { own, admin } = guards.scopes
+  const about = (summary: string) => ({
+    tags: ['suppressions'],
+    summary,
+    security: [{ bearer: [own] }, { bearer: [admin] }],
+  })
+
+  http.get(
+    '/v1/users/:id/suppressions',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about("A user's, newest first"),
+        params: Type.Object({ id: UserId }),
+        querystring: Type.Object({ ...filters, ...page }, { additionalProperties: false }),
+        response: { 200: List },
+      },
+    },
+    async ({ params, query }) => listed(store, { ...filterOf(query), userId: params.id }, query, clock.now()),
+  )
+  http.delete(
+    '/v1/users/:id/suppressions/:suppression_id',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Takes back an unsubscription'),
+        params: Type.Object({ id: UserId, suppression_id: Id }),
+        response: { 204: Type.Null() },
+      },
+    },
+    async ({ params }, reply) => {
+      const { id: userId, suppression_id: id } = params
+      const [found] = await store.list({ userId, ids: [id] }, 1, undefined, clock.now())
+      if (!found) throw missing(id)
+      if (found.reason !== 'unsubscribed')
+        throw new Problem(
+          403,
+          `It is there because of: ${found.reason}. The management lifts it, at /v1/suppressions/${id}.`,
+        )
+      await store.lift({ userId, ids: [id] })
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+type Query = Static<ReturnType<typeof Type.Object<typeof filters>>> & { readonly user_id?: string }
+
+function filterOf({ user_id: userId, channel, address, scope, reason }: Query): SuppressionFilter {
+  return {
+    ...(userId === undefined ? {} : { userId }),
+    ...(channel === undefined ? {} : { channel }),
+    ...(address === undefined ? {} : { address }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
+
+async function listed(
+  store: Suppressions,
+  filter: SuppressionFilter,
+  { limit = 100, before }: { readonly limit?: number; readonly before?: string },
+  now: number,
+) {
+  const found = await store.list(filter, limit, before, now)
+  const last = found.at(-1)
+  return { suppressions: found.map(written), ...(found.length === limit && last ? { next: last.id } : {}) }
+}
+
+function written({ userId, since, expiresAt, ...record }: SuppressionRecord) {
+  return {
+    ...record,
+    user_id: userId,
+    since: new Date(since).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+  }
+}
+
+function missing(id: string): Problem {
+  return new Problem(404, `There is no suppression ${id}.`)
+}

@@ -1,4 +1,5 @@
 export { type Behaviour, createScript, type Fake, type FakeReport, type Script } from './fake.ts'
+export { type FcmFake, type FcmMessage, startFcm } from './fcm.ts'
 export { type HttpMessage, startHttp } from './http.ts'
 export {
   answerTo,

@@ -45,7 +45,7 @@ function build({ config, clock, log }: Parts, channel: Channel, declared: Declar
   const { mailFrom: from, baseUrl: publicUrl } = config.settings
   try {
     if (!kind) throw new RangeError(`${declared.provider} is not a provider`)
-    return kind.create(declared, { name, channel, from, publicUrl, clock, log })
+    return kind.create(declared, { name, channel, from, publicUrl, folder: config.folder, clock, log })
   } catch (error) {
     if (error instanceof RangeError) throw new StartError(`providers.${channel}, ${name}: ${error.message}`)
     throw error

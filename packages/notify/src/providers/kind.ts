@@ -12,6 +12,8 @@ export interface ProviderContext {
   readonly from: string
   /** Where the world reaches us, without a slash at the end. */
   readonly publicUrl: string
+  /** Where relative paths of files start. */
+  readonly folder: string
   readonly clock: Clock
   readonly log: Log
 }

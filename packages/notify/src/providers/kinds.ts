@@ -1,7 +1,8 @@
+import { fcm } from './fcm.ts'
 import { http } from './http.ts'
 import type { ProviderKind } from './kind.ts'
 import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
 
 /** Every provider that can be declared. */
-export const providerKinds: readonly ProviderKind[] = [smtp, twilio, http]
+export const providerKinds: readonly ProviderKind[] = [smtp, fcm, twilio, http]

@@ -24,6 +24,7 @@ export function build(
     channel,
     from: 'Example <hello@example.com>',
     publicUrl: 'https://gatehouse.example.com',
+    folder: process.cwd(),
     clock: present(),
     log: silentLog,
     ...context,

@@ -1,0 +1,120 @@
+import { Type } from 'typebox'
+import { type AccessTokens, createAccessTokens, readServiceAccount, type ServiceAccount } from './access-token.ts'
+import { collapseId } from './collapse-id.ts'
+import { fcmResult } from './fcm-result.ts'
+import { baseUrl, createHttpCaller, type HttpAnswer, type HttpCaller, unanswered } from './http-call.ts'
+import { defineProvider } from './kind.ts'
+import { timeoutSeconds } from './members.ts'
+import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
+import { textOrFile } from './secret-file.ts'
+
+const mostPayloadBytes = 4_096
+
+interface Fcm {
+  readonly caller: HttpCaller
+  readonly path: string
+  readonly tokens: AccessTokens
+  now(): number
+}
+
+/** Carries push over Firebase Cloud Messaging, HTTP v1 (firebase.google.com/docs/reference/fcm/rest/v1/projects.messages). */
+export const fcm = defineProvider({
+  kind: 'fcm',
+  channels: ['push'],
+  description: 'Push over Firebase Cloud Messaging, to devices whose service is fcm.',
+  members: {
+    service_account: Type.String({
+      minLength: 1,
+      description: "The service account's JSON, or the path of its file from the configuration file.",
+      examples: ['./firebase.json', '${FIREBASE_SERVICE_ACCOUNT}'],
+    }),
+    url: Type.Optional(Type.String({ description: "FCM's address.", default: 'https://fcm.googleapis.com' })),
+    timeout_seconds: timeoutSeconds,
+  },
+  create({ service_account: given, url, timeout_seconds: seconds = 10 }, context): Provider {
+    const account = accountOf(given, context.folder)
+    const callMs = seconds * 1_000
+    const caller = createHttpCaller(baseUrl('url', url ?? 'https://fcm.googleapis.com'), { callMs })
+    const tokenCaller = createHttpCaller(account.tokenUri, { callMs, connections: 1 })
+    const settings: Fcm = {
+      caller,
+      path: `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
+      tokens: createAccessTokens(account, tokenCaller, context.clock),
+      now: () => context.clock.now(),
+    }
+    return {
+      name: context.name,
+      channel: 'push',
+      timeoutMs: 2 * callMs,
+      batchSize: 10,
+      carries: ({ service }) => service === 'fcm',
+      send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
+      async close() {
+        await Promise.all([caller.close(), tokenCaller.close()])
+      },
+    }
+  },
+})
+
+function accountOf(given: string, folder: string): ServiceAccount {
+  try {
+    return readServiceAccount(textOrFile(given, /^\s*\{/, folder))
+  } catch (error) {
+    throw new RangeError(`service_account ${(error as Error).message}`)
+  }
+}
+
+/** A token that is refused is replaced once: it may have been revoked before its time. */
+async function sendPush(fcm: Fcm, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
+  const body = JSON.stringify({ message: messageOf(message) })
+  if (payloadBytes(message) > mostPayloadBytes)
+    return { kind: 'permanent', code: 'PAYLOAD_TOO_LARGE', reason: `FCM takes ${mostPayloadBytes} bytes at most` }
+  const calledAt = fcm.now()
+  const first = await call(fcm, body, signal)
+  if (first.kind === 'result') return first.result
+  if (first.answer.status !== 401) return fcmResult(first.answer, calledAt)
+  fcm.tokens.drop(first.token)
+  const second = await call(fcm, body, signal)
+  return second.kind === 'result' ? second.result : fcmResult(second.answer, calledAt)
+}
+
+type Called =
+  | { readonly kind: 'answer'; readonly answer: HttpAnswer; readonly token: string }
+  | { readonly kind: 'result'; readonly result: SendResult }
+
+async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSignal): Promise<Called> {
+  const access = await tokens.get(signal)
+  if (access.kind === 'none') return { kind: 'result', result: access.result }
+  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' }
+  try {
+    const answer = await caller.call({ method: 'POST', path, headers, body }, signal)
+    return { kind: 'answer', answer, token: access.token }
+  } catch (error) {
+    return { kind: 'result', result: unanswered(error) }
+  }
+}
+
+/**
+ * The message. A second one with the same id takes the first one's place on the device: Android shows one notification
+ * per tag, Apple's one per collapse id, the web's one per tag. Android's collapse_key is left out: FCM keeps four of
+ * them for a device that is offline, and would lose the rest.
+ */
+function messageOf(message: OutgoingMessage): object {
+  const { id, deliveryId, notificationId, event, target, content } = message
+  const notification = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
+  const tag = collapseId(id, 64)
+  return {
+    token: target.address,
+    notification,
+    data: { delivery_id: deliveryId, notification_id: notificationId, event },
+    android: { priority: 'HIGH', notification: { tag } },
+    apns: { headers: { 'apns-collapse-id': tag, 'apns-priority': '10' } },
+    webpush: { headers: { Urgency: message.critical ? 'high' : 'normal' }, notification: { tag } },
+  }
+}
+
+/** What counts against FCM's limit: the notification and the data. */
+function payloadBytes({ deliveryId, notificationId, event, content }: OutgoingMessage): number {
+  const data = ['delivery_id', deliveryId, 'notification_id', notificationId, 'event', event]
+  return Buffer.byteLength([content.subject ?? '', content.body, ...data].join(''))
+}

@@ -7,7 +7,7 @@ export { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclarati
 export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
 export type { Limit } from './guard.ts'
 export { type IdentityOverHttp, identityOverHttp } from './identity-over-http.ts'
-export { countEvictions, observeLimiter, showGateways } from './limiter-metrics.ts'
+export { countEvictions, observeLimiter, showGateways, showHotKeys } from './limiter-metrics.ts'
 export { defaultPolicies, defaultTiers, type GuardDeclaration } from './limits.ts'
 export { type RouteRule, unlimited } from './route-rule.ts'
 export type { PlanOf } from './tier.ts'

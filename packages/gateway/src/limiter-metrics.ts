@@ -49,6 +49,18 @@ export function showGateways(registry: Registry, living: () => number): void {
   })
 }
 
+/** Shows how many identifiers are asked for so often that they are counted in portions. */
+export function showHotKeys(registry: Registry, hotKeys: () => number): void {
+  new Gauge({
+    name: 'rate_limit_hot_keys',
+    help: 'Identifiers that this process counts in portions, because they are asked for so often',
+    registers: [registry],
+    collect() {
+      this.set(hotKeys())
+    },
+  })
+}
+
 /** Counts the identifiers that a memory store had to forget while they still mattered: its `onUnexpiredEviction`. */
 export function countEvictions(registry: Registry): () => void {
   const evictions = new Counter({

@@ -1,10 +1,13 @@
-import { type HybridStore, hybridStore } from './hybrid/store.ts'
+import { hotKeyStore } from './hot/store.ts'
+import { hybridStore } from './hybrid/store.ts'
 import { type MemoryStore, memoryStore } from './memory/store.ts'
 import type { Policy } from './policy.ts'
 import type { CounterStore, Taken } from './store.ts'
 
 export interface FleetOptions {
   readonly policy: Policy
+  /** How it is counted: `hybrid` (default), or exactly, in portions once it is `hot`. */
+  readonly counting?: 'hybrid' | 'hot'
   /** Processes that share the limit. */
   readonly instances: number
   /** Requests of the whole fleet, for one identifier. */
@@ -28,6 +31,15 @@ export interface FleetOutcome {
   readonly overall: number
   /** Share of requests that had to ask the store. */
   readonly asked: number
+  /** Calls of the store for each request. */
+  readonly calls: number
+}
+
+interface Member {
+  readonly store: CounterStore
+  readonly skewMs: number
+  /** What it does every 100 ms. */
+  reconcile(): void
 }
 
 /** When the last call on a connection arrived, and when its answer. */
@@ -40,7 +52,7 @@ const reconcileEveryMs = 100
 const replicaLagMs = 500
 const giveUpMs = 50
 
-/** Plays a fleet of processes that count one identifier in hybrid mode, in time of its own. */
+/** Plays a fleet of processes that count one identifier, in time of its own. */
 export async function simulateFleet(options: FleetOptions): Promise<FleetOutcome> {
   const fleet = new Fleet(options)
   return fleet.play()
@@ -50,22 +62,20 @@ class Fleet {
   readonly #options: FleetOptions
   readonly #random: () => number
   readonly #due = new Map<number, (() => void)[]>()
-  readonly #members: readonly { readonly store: HybridStore; readonly skewMs: number }[]
+  readonly #members: readonly Member[]
   readonly #start = Date.UTC(2026, 0, 1)
   #primary: MemoryStore = memoryStore()
   #replica: MemoryStore = memoryStore()
   #now = this.#start
   #offered = 0
   #asked = 0
+  #calls = 0
   readonly #admitted: number[] = []
 
   constructor(options: FleetOptions) {
     this.#options = options
     this.#random = mulberry32(options.seed ?? 1)
-    this.#members = Array.from({ length: options.instances }, () => ({
-      store: hybridStore(this.#wire(), { instances: options.instances, intervalMs: 0 }),
-      skewMs: Math.round((this.#random() * 2 - 1) * (options.skewMs ?? 0)),
-    }))
+    this.#members = Array.from({ length: options.instances }, () => this.#member())
   }
 
   async play(): Promise<FleetOutcome> {
@@ -76,9 +86,9 @@ class Fleet {
       this.#now = this.#start + ms
       for (const run of this.#due.get(this.#now) ?? []) run()
       this.#due.delete(this.#now)
-      this.#members.forEach(({ store, skewMs }, i) => {
+      this.#members.forEach(({ store, skewMs, reconcile }, i) => {
         for (let n = poisson(perMs, this.#random); n > 0; n--) this.#request(store, skewMs)
-        if ((ms + i * 7) % reconcileEveryMs === 0) void store.reconcile()
+        if ((ms + i * 7) % reconcileEveryMs === 0) reconcile()
       })
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -90,10 +100,22 @@ class Fleet {
       worstWindow: Math.max(...this.#admitted.filter((count) => count !== undefined)) / rule.limit,
       overall: total / (rule.limit * windows),
       asked: this.#asked / this.#offered,
+      calls: this.#calls / this.#offered,
     }
   }
 
-  #request(store: HybridStore, skewMs: number): void {
+  #member(): Member {
+    const { counting = 'hybrid', instances, skewMs: most = 0 } = this.#options
+    const skewMs = Math.round((this.#random() * 2 - 1) * most)
+    if (counting === 'hot') {
+      const store = hotKeyStore(this.#wire(), { instances, intervalMs: 0 })
+      return { store, skewMs, reconcile: () => store.look() }
+    }
+    const store = hybridStore(this.#wire(), { instances, intervalMs: 0 })
+    return { store, skewMs, reconcile: () => void store.reconcile() }
+  }
+
+  #request(store: CounterStore, skewMs: number): void {
     const window = Math.floor((this.#now - this.#start) / (this.#options.policy.rules[0]?.windowMs ?? 1))
     const count = ({ allowed }: Taken): void => {
       if (allowed) this.#admitted[window] = (this.#admitted[window] ?? 0) + 1
@@ -122,6 +144,7 @@ class Fleet {
   #call<T>(line: Line, act: (store: MemoryStore, now: number) => T): Promise<T> {
     const { roundTripMs = 2, lost = 0 } = this.#options
     const delayMs = (): number => 1 + Math.floor((this.#random() * roundTripMs) / 2)
+    this.#calls++
     const there = Math.max(line.there, this.#now + delayMs())
     const back = Math.max(line.back, there + delayMs())
     line.there = there

@@ -47,3 +47,25 @@ test('slow, lossy ways, clocks 5 s apart and a store that fails over to older co
     assert(minutes.worstWindow <= 1.05, `${minutes.worstWindow} of 1,000 a minute`)
   }
 })
+
+const portions = { ...fleet, counting: 'hot', seconds: 6 } as const
+
+test('20 processes that take portions of a hot key never pass its limit, and ask once for ten requests', async () => {
+  for (const algorithm of ['sliding-window', 'fixed-window'] as const) {
+    const policy = definePolicy('hot', [{ name: 'hot', limit: 50_000, windowMs: 1_000, algorithm }])
+    const calm = await simulateFleet({ ...portions, policy, offeredPerSecond: 30_000, seconds: 16 })
+    assert(calm.calls <= 0.1, `${calm.calls} calls a request`)
+    assert(calm.overall >= 0.58, `${calm.overall} of the limit were admitted, 0.6 were asked for`)
+    const flood = await simulateFleet({ ...portions, policy, offeredPerSecond: 100_000 })
+    assert(flood.worstWindow <= 1.01, `${flood.worstWindow} of the limit in a flood`)
+    assert(flood.overall >= 0.98, `${flood.overall} of the limit were admitted in a flood`)
+  }
+})
+
+test('portions keep the limit with slow and lossy ways and clocks that differ', async () => {
+  const policy = definePolicy('hot', [{ name: 'hot', limit: 20_000, windowMs: 1_000 }])
+  for (const seed of [1, 2, 3]) {
+    const { worstWindow } = await simulateFleet({ ...portions, ...trouble, seed, policy, offeredPerSecond: 40_000 })
+    assert(worstWindow <= 1.02, `${worstWindow} of the limit`)
+  }
+})

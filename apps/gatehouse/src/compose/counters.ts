@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { countEvictions, showGateways } from '@gatehouse/gateway'
+import { countEvictions, showGateways, showHotKeys } from '@gatehouse/gateway'
 import type { Log, Registry } from '@gatehouse/kit'
-import { type CounterStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
+import { type CounterStore, hotKeyStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
 import { type Presence, redisPresence, redisStore } from '@gatehouse/limiter/redis'
 import type { Cluster, Redis } from 'ioredis'
 import { type Config, parseRedisAddress, redisAddressExpected } from '../config.ts'
@@ -28,18 +28,25 @@ const longestConnectMs = 1_000
  * hybrid mode are counted here and reconciled, those with shards split, all others pass straight through.
  */
 export function openCounters({ settings, file }: Config, log: Log, metrics: Registry): Counters {
-  const { redis_cluster: cluster = false, redis_regional_url: regionalUrl, gateways } = file.engines ?? {}
+  const {
+    redis_cluster: cluster = false,
+    redis_regional_url: regionalUrl,
+    gateways,
+    hot_key_rate: perSecond = 500,
+  } = file.engines ?? {}
   if (!settings.redisUrl) {
     return { store: memoryStore({ onUnexpiredEviction: countEvictions(metrics) }), close: async () => {} }
   }
   const client = connect(settings.redisUrl.reveal(), cluster, log)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
   const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
-  const { store, presence } = storeIn(client, key)
+  const { store: counters, presence } = storeIn(client, key)
   const region = regional && storeIn(regional, key)
   const living = () => Math.max(gateways ?? 1, presence.instances ?? presumedGateways)
-  const hybrid = hybridStore(store, { instances: living })
+  const hot = hotKeyStore(counters, { perSecond, instances: living })
+  const hybrid = hybridStore(hot, { instances: living })
   if (settings.services.has('gateway')) showGateways(metrics, living)
+  showHotKeys(metrics, () => hot.hotKeys)
   return {
     store: hybrid,
     ...(region ? { regionalStore: region.store } : {}),
@@ -52,7 +59,7 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
     async close() {
       // A store that is silent must not hold the stop up.
       const told = hybrid.close().catch(() => {})
-      await atMost(lastReconcileMs, Promise.all([told, presence.close(), region?.presence.close()]))
+      await atMost(lastReconcileMs, Promise.all([told, hot.close(), presence.close(), region?.presence.close()]))
       client.disconnect()
       regional?.disconnect()
     },

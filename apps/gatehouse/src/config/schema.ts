@@ -45,6 +45,15 @@ const Engines = Type.Object(
         default: 1,
       }),
     ),
+    hot_key_rate: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description:
+          'Checks of one identifier in a second, in one process, from which on its counter is split by itself: asked in portions, never over the limit.',
+        default: 500,
+      }),
+    ),
     nats_url: Type.Optional(Type.String({ description: 'As NATS_URL, which wins over it.' })),
     data_dir: Type.Optional(Type.String({ description: 'As DATA_DIR, which wins over it.' })),
   },

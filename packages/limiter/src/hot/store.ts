@@ -1,0 +1,144 @@
+import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { CounterStore, Taken } from '../store.ts'
+import { Heat } from './heat.ts'
+import { Portion } from './portion.ts'
+
+export interface HotKeysOptions {
+  /** Checks of one identifier in a second, in this process, from which on it is hot; below half of it it is not any more. Default 500. */
+  readonly perSecond?: number
+  /** How many processes share the limits, by number or as counted at this moment. Default 4. */
+  readonly instances?: number | (() => number)
+  /** How often portions are looked at, in milliseconds. Default 100; 0 leaves it to calls of `look`. */
+  readonly intervalMs?: number
+}
+
+/** A store that finds hot keys by itself, and asks the shared store about them once for many checks. */
+export interface HotKeyStore extends CounterStore {
+  /** Keys that are hot at this moment. */
+  readonly hotKeys: number
+  /** Gives back what is not used; every tenth call decides anew what is hot. */
+  look(): void
+  /** Gives back what is left; resolves when the shared store has heard it. */
+  close(): Promise<void>
+}
+
+const looksAPeriod = 10
+const lookMs = 100
+const mostHot = 64
+
+/**
+ * Splits the counter of a hot key by itself: each process takes a portion from the shared counter and counts it out, so
+ * that one identifier asked for from everywhere does not wear out one server, and goes back to single checks when it cools
+ * down. The limit is never exceeded. Policies that are split by setting, advisory, or on trial are passed on.
+ */
+export function hotKeyStore(shared: CounterStore, options: HotKeysOptions = {}): HotKeyStore {
+  return new PortionStore(shared, options)
+}
+
+class PortionStore implements HotKeyStore {
+  readonly #shared: CounterStore
+  readonly #perSecond: number
+  readonly #instances: () => number
+  readonly #intervalMs: number
+  readonly #heat: Heat
+  readonly #portions = new Map<string, Portion>()
+  #looks = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(shared: CounterStore, { perSecond = 500, instances = 4, intervalMs = lookMs }: HotKeysOptions) {
+    if (!(perSecond >= 1)) throw new RangeError(`perSecond is a number from 1, not ${perSecond}`)
+    this.#shared = shared
+    this.#perSecond = perSecond
+    this.#instances = typeof instances === 'number' ? () => instances : instances
+    this.#intervalMs = intervalMs
+    this.#heat = new Heat(perSecond)
+  }
+
+  get hotKeys(): number {
+    return this.#portions.size
+  }
+
+  get generation(): number | undefined {
+    return this.#shared.generation
+  }
+
+  time(now: number): number {
+    return this.#shared.time?.(now) ?? now
+  }
+
+  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken> {
+    if (this.#portions.size > 0) {
+      const portion = this.#portionOf(policy, identifier)
+      if (portion !== undefined) return portion.take(cost, this.time(now))
+    }
+    if (canBeSplit(policy)) {
+      this.#heat.note(policy, identifier)
+      if (this.#timer === undefined && this.#intervalMs > 0)
+        this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
+    }
+    return this.#shared.take(policy, identifier, cost, now)
+  }
+
+  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
+    return this.#shared.peek(policy, identifier, now)
+  }
+
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken> {
+    this.#portionOf(policy, identifier)?.forget()
+    return this.#shared.add(policy, identifier, amounts, now)
+  }
+
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+    return this.#shared.raise(policy, identifier, counters, now)
+  }
+
+  reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void> {
+    this.#portionOf(policy, identifier)?.forget()
+    return this.#shared.reset(policy, identifier, now)
+  }
+
+  look(): void {
+    for (const portion of this.#portions.values()) portion.rest()
+    if (++this.#looks % looksAPeriod > 0) return
+    for (const [id, portion] of this.#portions) {
+      portion.rate = portion.seen
+      portion.seen = 0
+      if (portion.rate >= this.#perSecond / 2) continue
+      this.#portions.delete(id)
+      void portion.close()
+    }
+    if (this.#heat.isEmpty && this.#portions.size === 0) this.#rest()
+    for (const { policy, identifier, seen } of this.#heat.take(this.#perSecond)) {
+      if (this.#portions.size >= mostHot || this.#portions.has(identifier.id)) continue
+      const rate = Math.max(seen, this.#perSecond)
+      this.#portions.set(
+        identifier.id,
+        new Portion(this.#shared, policy, identifier, { rate, instances: this.#instances }),
+      )
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#rest()
+    const portions = [...this.#portions.values()]
+    this.#portions.clear()
+    await Promise.all(portions.map((portion) => portion.close()))
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** By its id, the kind and policy being those of the first that was hot under it. */
+  #portionOf(policy: Policy, { kind, id }: Identifier): Portion | undefined {
+    const portion = this.#portions.get(id)
+    return portion?.policy === policy && portion.identifier.kind === kind ? portion : undefined
+  }
+}
+
+/** What portions suit: one counter for each rule, which counts exactly and rejects. */
+function canBeSplit({ shards, advisory, rules }: Policy): boolean {
+  return shards === 1 && !advisory && rules.every(({ shadow }) => !shadow)
+}

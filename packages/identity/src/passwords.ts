@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
+import { Problem } from '@gatehouse/kit'
 
 export interface PasswordOptions {
   /** Most hashes at work at once; they share the thread pool with signing. */
@@ -28,9 +29,11 @@ const hashBytes = 32
 const hash = promisify(argon2)
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** The queue of password hashes is full. */
-export class Busy extends Error {
-  override readonly name = 'Busy'
+/** The queue of password hashes is full: 503. */
+export class Busy extends Problem {
+  constructor() {
+    super(503, 'Too many passwords are being checked; try again in a few seconds.', { headers: { 'retry-after': '5' } })
+  }
 }
 
 /** Hashes and checks passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
@@ -39,19 +42,23 @@ export class Passwords {
   readonly #mostWaiting: number
   #working = 0
   readonly #waiting: (() => void)[] = []
-  #dummy: Promise<string> | undefined
+  /** What no password is behind. */
+  readonly #nobody = phcOf(randomBytes(saltBytes), randomBytes(hashBytes))
 
   constructor(options: PasswordOptions = {}) {
     this.#atOnce = options.atOnce ?? defaultHashesAtOnce
     this.#mostWaiting = options.mostWaiting ?? defaultHashesWaiting
   }
 
+  /** Hashes at work and waiting. */
+  get depth(): number {
+    return this.#working + this.#waiting.length
+  }
+
   /** The PHC string of a new password. @throws Busy when the queue is full */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes)
-    const digest = await this.#derive(password, salt, passwordCost)
-    const { memoryKiB, passes, lanes } = passwordCost
-    return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(digest)}`
+    return phcOf(salt, await this.#derive(password, salt, passwordCost))
   }
 
   /**
@@ -59,8 +66,7 @@ export class Passwords {
    * unknown user looks like a wrong password. @throws Busy when the queue is full
    */
   async matches(password: string, stored: string | undefined): Promise<boolean> {
-    this.#dummy ??= this.hash(randomBytes(saltBytes).toString('hex'))
-    const [, memory, passes, lanes, salt, digest] = phc.exec(stored ?? (await this.#dummy)) ?? []
+    const [, memory, passes, lanes, salt, digest] = phc.exec(stored ?? this.#nobody) ?? []
     if (salt === undefined || digest === undefined) return false
     const cost = { memoryKiB: Number(memory), passes: Number(passes), lanes: Number(lanes) }
     const expected = Buffer.from(digest, 'base64')
@@ -86,9 +92,14 @@ export class Passwords {
       this.#working++
       return
     }
-    if (this.#waiting.length >= this.#mostWaiting) throw new Busy('too many passwords are being checked')
+    if (this.#waiting.length >= this.#mostWaiting) throw new Busy()
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
+}
+
+function phcOf(salt: Buffer, digest: Buffer): string {
+  const { memoryKiB, passes, lanes } = passwordCost
+  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(digest)}`
 }
 
 function unpadded(bytes: Buffer): string {

@@ -9,6 +9,7 @@ import { loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
+import { Busy } from '../passwords.ts'
 import { normalName, type User } from '../user.ts'
 
 const longestPassword = 256
@@ -54,7 +55,14 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
   }
 }
 
-type Checked = { readonly user: User } | { status: number; wrong: string; headers: Readonly<Record<string, string>> }
+interface Refused {
+  readonly status: number
+  /** The key of the words. */
+  readonly wrong: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type Checked = { readonly user: User } | Refused
 
 /** An unknown user, a locked one and a wrong password cost and look the same. */
 async function check(parts: Parts, request: FastifyRequest, name: string, parameters: Parameters): Promise<Checked> {
@@ -71,8 +79,14 @@ async function check(parts: Parts, request: FastifyRequest, name: string, parame
     if (error instanceof PageError) return { status: error.status, wrong: 'login.limited', headers: error.headers }
     throw error
   }
-  const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash)
+  const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash).catch(busy)
+  if (typeof matches === 'object') return matches
   if (user !== undefined && matches && user.lockedAt === undefined) return { user }
   await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
   return { status: 401, wrong: 'login.wrong', headers: {} }
+}
+
+function busy(error: unknown): Refused {
+  if (error instanceof Busy) return { status: error.status, wrong: 'login.busy', headers: error.headers }
+  throw error
 }

@@ -18,12 +18,16 @@ describe('a running program', () => {
     assert.deepEqual(await ready.json(), { status: 'ready', engines: { database: 'ok' } })
   })
 
-  test('shows metrics in the Prometheus format, the limiter’s among them', async () => {
+  test('shows metrics in the Prometheus format, the limiter’s and identity’s among them', async () => {
     await get('/v1/nothing')
+    const token = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'nobody', client_secret: 'x' })
+    await fetch(`${program.url}/token`, { method: 'POST', body: token })
     const metrics = await get('/metrics')
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
     const text = await metrics.text()
     assert.match(text, /^rate_limit_allowed_total\{[^}]*\} [1-9]/m)
+    assert.match(text, /^identity_token_errors_total\{error="invalid_client"\} 1$/m)
+    assert.match(text, /^identity_signing_key_age_seconds\{alg="ES256"\} \d/m)
     assert.match(text, /^process_resident_memory_bytes \d/m)
   })
 

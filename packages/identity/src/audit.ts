@@ -1,27 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import type { AuditType } from './audit-type.ts'
 import type { Parts } from './parts.ts'
-
-/** The security events that are written down. */
-export type AuditType =
-  | 'login'
-  | 'login_failed'
-  | 'logout'
-  | 'consent_given'
-  | 'consent_denied'
-  | 'consent_withdrawn'
-  | 'code_replayed'
-  | 'refresh_reused'
-  | 'grant_revoked'
-  | 'session_ended'
-  | 'device_approved'
-  | 'device_denied'
-  | 'user_registered'
-  | 'email_verified'
-  | 'password_reset_asked'
-  | 'password_changed'
-  | 'key_rotated'
-  | 'management'
 
 export interface AuditFacts {
   readonly actor?: string | undefined
@@ -32,11 +12,12 @@ export interface AuditFacts {
 
 /** Writes a security event to the audit trail, with where the request came from. */
 export async function audit(
-  { store, clock }: Pick<Parts, 'store' | 'clock'>,
+  { store, clock, metrics }: Pick<Parts, 'store' | 'clock' | 'metrics'>,
   request: Pick<FastifyRequest, 'ip' | 'id'> | undefined,
   type: AuditType,
   { details = {}, ...facts }: AuditFacts,
 ): Promise<void> {
+  metrics.securityEvent(type)
   await store.audit.record({
     id: randomUUIDv7(),
     at: clock.now(),

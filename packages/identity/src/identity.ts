@@ -8,6 +8,7 @@ import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
 import { lifetimesFrom } from './lifetimes.ts'
 import { MacKey } from './mac-key.ts'
 import { type Management, managementOf } from './management.ts'
+import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
 import { brandingFrom } from './pages/branding.ts'
 import { Languages } from './pages/texts.ts'
@@ -77,6 +78,14 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
   const mail = options.notify !== undefined
   const features = featuresFrom(options.features, mail)
   const longestTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
+  const passwords = new Passwords(options.passwords)
+  const keys = new SigningKeys({
+    rows: store.signingKeys,
+    encryptionKey,
+    clock,
+    ageMs: lifetimes.signingKey * 1000,
+    longestTokenMs,
+  })
   return {
     issuer: options.issuer,
     baseUrl: options.baseUrl,
@@ -87,14 +96,9 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     defaultPlan: options.defaultPlan ?? defaultPlan,
     store,
     clients: new ClientDirectory(store.clients, clock),
-    keys: new SigningKeys({
-      rows: store.signingKeys,
-      encryptionKey,
-      clock,
-      ageMs: lifetimes.signingKey * 1000,
-      longestTokenMs,
-    }),
-    passwords: new Passwords(options.passwords),
+    keys,
+    passwords,
+    metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
     refreshMac: new MacKey(encryptionKey, 'refresh token'),
     formMac: new MacKey(encryptionKey, 'form token'),
     encryptionKey,

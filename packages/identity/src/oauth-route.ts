@@ -32,7 +32,7 @@ export const oauthRoute = {
 } as const
 
 function writeOAuthError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const known = error instanceof OAuthError ? error : translated(error)
+  const known = oauthErrorOf(error)
   if (known.status >= 500) request.log.error({ err: error }, 'request failed')
   for (const [name, value] of Object.entries(known.headers)) reply.header(name, value)
   reply
@@ -42,6 +42,11 @@ function writeOAuthError(error: FastifyError, request: FastifyRequest, reply: Fa
     .type('application/json')
     .serializer(JSON.stringify)
     .send(known.body())
+}
+
+/** What is told of an error, whatever it is. */
+export function oauthErrorOf(error: unknown): OAuthError {
+  return error instanceof OAuthError ? error : translated(error as FastifyError)
 }
 
 function translated(error: FastifyError): OAuthError {

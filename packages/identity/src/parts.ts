@@ -8,6 +8,7 @@ import type { Limit } from './guards.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
+import type { IdentityMetrics } from './metrics.ts'
 import type { PageParts } from './pages/answer.ts'
 import type { Passwords } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
@@ -41,6 +42,7 @@ export interface Parts extends PageParts {
   readonly wakeOutbox: () => void
   /** Whether mail can be sent at all. */
   readonly mail: boolean
+  readonly metrics: IdentityMetrics
   readonly clock: Clock
   readonly log: Log
 }

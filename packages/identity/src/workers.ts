@@ -1,9 +1,11 @@
 import { startWorker, type Worker } from '@gatehouse/kit'
+import { audit } from './audit.ts'
 import type { IdentityOptions } from './options.ts'
 import { deliverOutbox } from './outbox-worker.ts'
 import type { Parts } from './parts.ts'
 
-const keysReadEveryMs = 60_000
+/** So soon a key that another process made is published by this one too. */
+const keysReadEveryMs = 5_000
 const outboxReadEveryMs = 2_000
 const purgeEveryMs = 60_000
 /** Rows of each kind that one pass of the purge removes. */
@@ -22,7 +24,10 @@ export function startWorkers(
       idleMs: keysReadEveryMs,
       async pass() {
         const made = await parts.keys.refresh()
-        if (made.length > 0) log.info({ algorithms: made }, 'signing keys were made')
+        for (const { alg, kid } of made) {
+          log.info({ alg, kid }, 'a signing key was made')
+          await audit(parts, undefined, 'key_rotated', { actor: 'schedule', details: { alg, kid } })
+        }
         return false
       },
     }),
@@ -37,9 +42,9 @@ export function startWorkers(
 }
 
 /** One pass of the purge; true when more is likely left. */
-async function purge({ store, clock, lifetimes }: Pick<Parts, 'store' | 'clock' | 'lifetimes'>): Promise<boolean> {
+async function purge({ store, clock, lifetimes, metrics }: Parts): Promise<boolean> {
   const now = clock.now()
-  await store.signingKeys.purge(now)
   const gone = await store.purge.purge(now, now - lifetimes.auditEvent * 1000, purgedAtOnce)
-  return gone >= purgedAtOnce
+  metrics.purged({ ...gone, signing_key: await store.signingKeys.purge(now) })
+  return Object.values(gone).some((count) => count >= purgedAtOnce)
 }

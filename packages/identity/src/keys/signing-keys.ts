@@ -32,6 +32,8 @@ const algorithms: readonly SigningAlgorithm[] = ['ES256', 'RS256']
 const generate = promisify(generateKeyPair)
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
 const publishedAheadMs = 10 * 60_000
+/** By command it signs after this: processes read the keys every few seconds, callers ask again after half a minute. */
+const announcedAheadMs = 60_000
 const overlapMs = 5 * 60_000
 
 /**
@@ -47,20 +49,27 @@ export class SigningKeys {
     this.#options = options
   }
 
-  /** Reads the keys, and makes those that are missing or due. Safe to call in many processes at once. */
-  async refresh(): Promise<SigningAlgorithm[]> {
+  /**
+   * Reads the keys, and makes those that are missing or due; answers those that this call made. Safe to call in many
+   * processes at once.
+   */
+  async refresh(): Promise<Pick<StoredKey, 'alg' | 'kid'>[]> {
     await this.#read()
-    const made: SigningAlgorithm[] = []
-    for (const alg of algorithms) if (await this.#makeIfDue(alg)) made.push(alg)
+    const made: StoredKey[] = []
+    for (const alg of algorithms) made.push(...(await this.#makeIfDue(alg)))
     if (made.length > 0) await this.#read()
     return made
   }
 
-  /** Makes a new key of `alg` that signs at once; the old one stays published, or not when it is `compromised`. */
+  /**
+   * Makes a new key of `alg`. It signs in a minute, when every process and its callers can know it, and the old one stays
+   * published; when that is `compromised` it is forgotten, and the new one signs, at once.
+   */
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
     const now = this.#options.clock.now()
-    const key = await this.#generate(alg, now)
-    await this.#options.rows.add(key, compromised ? now : this.#endOfOld(now), Number.MAX_SAFE_INTEGER)
+    const activatesAt = compromised ? now : now + announcedAheadMs
+    const key = await this.#generate(alg, activatesAt)
+    await this.#options.rows.add(key, compromised ? now : this.#endOfOld(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
     return key.kid
   }
@@ -95,14 +104,15 @@ export class SigningKeys {
     for (const key of this.#stored) this.#privateKey(key)
   }
 
-  async #makeIfDue(alg: SigningAlgorithm): Promise<boolean> {
+  async #makeIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
     const { clock, rows, ageMs } = this.#options
     const now = clock.now()
     const youngest = this.#live(now).find((key) => key.alg === alg)
     const dueSince = now - ageMs + publishedAheadMs
-    if (youngest !== undefined && youngest.activatesAt > dueSince) return false
+    if (youngest !== undefined && youngest.activatesAt > dueSince) return []
     const activatesAt = youngest === undefined ? now : now + publishedAheadMs
-    return rows.add(await this.#generate(alg, activatesAt), this.#endOfOld(activatesAt), dueSince)
+    const key = await this.#generate(alg, activatesAt)
+    return (await rows.add(key, this.#endOfOld(activatesAt), dueSince)) ? [key] : []
   }
 
   #endOfOld(activatesAt: number): number {

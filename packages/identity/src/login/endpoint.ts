@@ -3,6 +3,7 @@ import { audit } from '../audit.ts'
 import { checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
 import { pass } from '../guards.ts'
+import type { LoginOutcome } from '../metrics.ts'
 import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
 import { loginPage } from '../pages/login-page.ts'
@@ -24,6 +25,7 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     const continuation = openContinuation(parts, browser, sealed)
     const name = parameters.get('username') ?? ''
     const checked = await check(parts, request, normalName(name), parameters)
+    parts.metrics.login('user' in checked ? 'success' : checked.outcome)
     if ('user' in checked) {
       if (browser.signedIn !== undefined) {
         await parts.store.sessions.end(browser.signedIn.session.id, browser.signedIn.user.id, () => [])
@@ -56,6 +58,7 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
 }
 
 interface Refused {
+  readonly outcome: LoginOutcome
   readonly status: number
   /** The key of the words. */
   readonly wrong: string
@@ -76,17 +79,21 @@ async function check(parts: Parts, request: FastifyRequest, name: string, parame
       ...(known ? [] : [['login-account', { account }] as const]),
     ])
   } catch (error) {
-    if (error instanceof PageError) return { status: error.status, wrong: 'login.limited', headers: error.headers }
+    if (error instanceof PageError) {
+      return { outcome: 'limited', status: error.status, wrong: 'login.limited', headers: error.headers }
+    }
     throw error
   }
   const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash).catch(busy)
   if (typeof matches === 'object') return matches
   if (user !== undefined && matches && user.lockedAt === undefined) return { user }
   await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
-  return { status: 401, wrong: 'login.wrong', headers: {} }
+  return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
 }
 
 function busy(error: unknown): Refused {
-  if (error instanceof Busy) return { status: error.status, wrong: 'login.busy', headers: error.headers }
+  if (error instanceof Busy) {
+    return { outcome: 'busy', status: error.status, wrong: 'login.busy', headers: error.headers }
+  }
   throw error
 }

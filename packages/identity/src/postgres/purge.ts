@@ -31,18 +31,19 @@ export class PostgresPurge implements Purge {
     this.#database = database
   }
 
-  async purge(now: number, auditBefore: number, most: number): Promise<number> {
-    let gone = 0
+  async purge(now: number, auditBefore: number, most: number): Promise<Record<string, number>> {
+    const gone: Record<string, number> = {}
     for (const [table, key, condition] of ended) {
-      gone += await this.#delete(`identity.${table}`, key, condition, now, most)
+      gone[table] = await this.#delete(`identity.${table}`, key, condition, now, most)
     }
-    gone += await this.#delete('identity.audit_event', 'id', 'at < $1', auditBefore, most)
+    gone.audit_event = await this.#delete('identity.audit_event', 'id', 'at < $1', auditBefore, most)
     const used = await this.#database.query(
       `DELETE FROM identity.used_once WHERE (purpose, hash) IN
          (SELECT purpose, hash FROM identity.used_once WHERE expires_at < $1 LIMIT $2)`,
       [now, most],
     )
-    return gone + used.rowCount
+    gone.used_once = used.rowCount
+    return gone
   }
 
   async #delete(table: string, key: string, condition: string, at: number, most: number): Promise<number> {

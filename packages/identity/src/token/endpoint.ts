@@ -3,7 +3,7 @@ import { authenticateClient } from '../authenticate-client.ts'
 import { deviceGrant, type GrantType, grantTypes, isPublic } from '../client.ts'
 import { allowOrigin } from '../cors.ts'
 import { OAuthError } from '../oauth-error.ts'
-import { formParameters } from '../oauth-route.ts'
+import { formParameters, oauthErrorOf } from '../oauth-route.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
 import { authorizationCode } from './authorization-code.ts'
@@ -21,8 +21,7 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     client_credentials: clientCredentials(parts),
     [deviceGrant]: deviceCode(parts),
   }
-  return async (request, reply) => {
-    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+  const grant = async (request: FastifyRequest, reply: FastifyReply) => {
     const parameters = formParameters(request)
     const type = grantTypeOf(parameters)
     const client = await authenticateClient(parts, request, parameters)
@@ -32,7 +31,18 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     }
     const asked = { client, parameters, request }
     await refuseFlood(parts, grants[type], type, asked)
-    return grants[type].issue(asked)
+    return { type, answer: await grants[type].issue(asked) }
+  }
+  return async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+    try {
+      const { type, answer } = await grant(request, reply)
+      parts.metrics.tokensIssued(type)
+      return answer
+    } catch (error) {
+      parts.metrics.tokenRefused(oauthErrorOf(error).code)
+      throw error
+    }
   }
 }
 

@@ -15,6 +15,11 @@ import { type VerifiedToken, verifyToken } from './verify.ts'
 export interface Demand {
   /** Space-separated names, all of which are needed. */
   readonly scope?: string
+  /**
+   * Called before the signature of a token that is not remembered is checked, which is what costs; what it throws refuses
+   * the token. For a brake on those who send forged ones.
+   */
+  readonly verifying?: () => void
 }
 
 /** Checks the bearer tokens of one resource server. */
@@ -108,6 +113,7 @@ class TokenCheck implements Bearer {
     }
     this.#settings.observer.tokenSeen?.({ known: false })
     this.#throwIfRefused(digest, now)
+    demand?.verifying?.()
     const compact = parseCompact(token, this.#headers)
     const verify = (key: VerificationKey) => {
       const verified = this.#remember(digest, token.length, now, () =>

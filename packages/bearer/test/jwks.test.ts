@@ -202,3 +202,17 @@ test('an answer that compresses well is measured as it unfolds', async (t) => {
   assert.equal(await bearer.prefetch(), false)
   assert.match(String(causes[0]), /longer than 262144 bytes/)
 })
+
+test('a token whose verification the caller refuses costs neither a signature check nor a key fetch; a remembered one is not asked about', async (t) => {
+  const { bearer, header, server } = await setup(t)
+  const known = await header()
+  await bearer.authenticate(known)
+  const refusal = new Error('too many')
+  const refuse = () => {
+    throw refusal
+  }
+  const stranger = await header(await signingKey('ES256', 'stranger'))
+  assert.throws(() => bearer.authenticate(stranger, { verifying: refuse }), refusal)
+  assert.equal(server.requests.length, 1)
+  assert.equal((await bearer.authenticate(known, { verifying: refuse })).subject, 'alice')
+})

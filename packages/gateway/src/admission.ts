@@ -1,5 +1,5 @@
 import { Problem } from '@gatehouse/kit'
-import { type Decision, decisionHeaders, type IetfFields, type Limiter, quotaExceededProblem } from '@gatehouse/limiter'
+import { decisionHeaders, type IetfFields, type Limiter } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from './addresses.ts'
 import { type Authenticate, missingCredential, withScope } from './authenticate.ts'
@@ -7,6 +7,7 @@ import { cleanInbound } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Policies } from './policies.ts'
+import { quotaExceeded } from './quota-exceeded.ts'
 import type { RouteRule } from './route-rule.ts'
 
 declare module 'fastify' {
@@ -78,15 +79,4 @@ function demand({ caller, refusal }: Visit, { scope, roles, upstream }: RouteRul
   withScope(caller, scope, realm)
   if (roles && !roles.some((role) => caller.roles.includes(role)))
     throw new Problem(403, `One of these roles is needed here: ${roles.join(', ')}.`)
-}
-
-/** The one place where 429 is written. Its headers, Retry-After with them, are those of every decision. */
-function quotaExceeded(decision: Decision): Problem {
-  const { type, title, status, ...members } = quotaExceededProblem(decision)
-  const seconds = decision.retryAfterSeconds
-  return new Problem(status, `Ask again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`, {
-    type,
-    title,
-    members,
-  })
 }

@@ -20,10 +20,11 @@ const longestKey = 200
 
 export interface ApiKeys {
   /**
-   * The caller a key stands for, and the hash it is counted under.
+   * The caller a key stands for, and the hash it is counted under. `resolving` is called before an unknown key is looked
+   * up; what it throws refuses the key.
    * @throws Problem 401 when the key is unknown, 503 when it can't be looked up.
    */
-  callerOf(key: string): Promise<{ readonly caller: Caller; readonly hash: string }>
+  callerOf(key: string, resolving?: () => void): Promise<{ readonly caller: Caller; readonly hash: string }>
 }
 
 /** API keys as callers, each looked up once in 5 s. */
@@ -36,12 +37,13 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       },
     })
   return {
-    async callerOf(key) {
+    async callerOf(key, resolving) {
       if (resolve === undefined || key.length > longestKey) throw unknown()
       const hash = tokenHash(key)
       const now = clock.now()
       const held = known.get(hash)
       if (held && now < held.until) return { caller: held.caller, hash }
+      resolving?.()
       const found = await resolve(key).catch((cause: unknown) => {
         throw new Problem(503, 'API keys can not be looked up at the moment.', { cause })
       })

@@ -5,11 +5,12 @@ import { createAddresses } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { createApiKeys, type ResolveApiKey } from './api-key.ts'
 import type { Authenticate } from './authenticate.ts'
+import { createBrake } from './brake.ts'
 import { createContextTokens } from './context-token.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
 import { createLimit, type Limit } from './guard.ts'
 import { createIdentify } from './identify.ts'
-import type { LimitsDeclaration } from './limits.ts'
+import { badCredentials, type LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { createPolicies } from './policies.ts'
 import { type RouteRule, ruleFor } from './route-rule.ts'
@@ -63,12 +64,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const metrics = createGatewayMetrics(options.metrics)
   const addresses = createAddresses(options.trustedProxies ?? [])
   const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
-  const identify = createIdentify({ bearer, apiKeys, addresses, realm })
   const onFailure = (error: unknown) => {
     metrics.planFailed()
     log.warn({ err: error }, 'plan lookup failed')
   }
   const policies = createPolicies(options, rules, { planOf: options.planOf, clock, onFailure })
+  const brake = createBrake(() => policies.named(badCredentials), clock)
+  const identify = createIdentify({ bearer, apiKeys, addresses, brake, realm })
   const ietfFields = options.ietfFields ?? false
   const admission = createAdmission({ limiter, identify, addresses, policies, metrics, realm, ietfFields })
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)

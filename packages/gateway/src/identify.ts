@@ -6,6 +6,7 @@ import { addressText, countedAddress } from './address.ts'
 import type { Addresses } from './addresses.ts'
 import type { ApiKeys } from './api-key.ts'
 import { asProblem, callerFrom } from './authenticate.ts'
+import type { Brake } from './brake.ts'
 import type { Caller } from './caller.ts'
 import type { Forwarded } from './headers.ts'
 
@@ -22,6 +23,7 @@ export interface IdentifyOptions {
   readonly bearer: Bearer
   readonly apiKeys: ApiKeys
   readonly addresses: Addresses
+  readonly brake: Brake
   readonly realm: string
 }
 
@@ -35,18 +37,18 @@ export interface Identify {
 }
 
 /** Finds out who makes a request. */
-export function createIdentify({ bearer, apiKeys, addresses, realm }: IdentifyOptions): Identify {
+export function createIdentify({ bearer, apiKeys, addresses, brake, realm }: IdentifyOptions): Identify {
   const anonymous = (raw: IncomingMessage): Visit => ({
     identifier: { kind: 'ip', id: countedAddress(addresses.clientOf(raw)) },
   })
 
-  async function withToken(raw: IncomingMessage): Promise<Visit> {
-    const caller = callerFrom(await bearer.authenticate(raw.headers.authorization))
+  async function withToken(raw: IncomingMessage, verifying: () => void): Promise<Visit> {
+    const caller = callerFrom(await bearer.authenticate(raw.headers.authorization, { verifying }))
     return { caller, identifier: { kind: caller.kind === 'user' ? 'user' : 'client', id: bounded(caller.subject) } }
   }
 
-  async function withKey(key: string): Promise<Visit> {
-    const { caller, hash } = await apiKeys.callerOf(key)
+  async function withKey(key: string, resolving: () => void): Promise<Visit> {
+    const { caller, hash } = await apiKeys.callerOf(key, resolving)
     return { caller, identifier: { kind: 'key', id: hash } }
   }
 
@@ -54,13 +56,20 @@ export function createIdentify({ bearer, apiKeys, addresses, realm }: IdentifyOp
     anonymous,
     async visit(raw) {
       const { authorization, 'x-api-key': key } = raw.headers
+      let looked = false
+      const looking = () => {
+        brake.check(anonymous(raw).identifier)
+        looked = true
+      }
       try {
-        if (authorization !== undefined && isBearer(authorization)) return await withToken(raw)
-        if (typeof key === 'string') return await withKey(key)
+        if (authorization !== undefined && isBearer(authorization)) return await withToken(raw, looking)
+        if (typeof key === 'string') return await withKey(key, looking)
         return anonymous(raw)
       } catch (error) {
         if (!(error instanceof BearerError || error instanceof Problem)) throw error
-        return { ...anonymous(raw), refusal: asProblem(error, realm) }
+        const nobody = anonymous(raw)
+        if (looked) brake.refused(nobody.identifier, error)
+        return { ...nobody, refusal: asProblem(error, realm) }
       }
     },
     forwarded(raw) {

@@ -18,12 +18,17 @@ export const defaultTiers: Readonly<Record<string, TierDeclaration>> = {
 
 /**
  * The limits of traffic that has no tier. `anonymous`: whoever shows no credential, by IP address. `identity`: the
- * pages and endpoints of the token service, by IP address.
+ * pages and endpoints of the token service, by IP address. `bad-credentials`: forged tokens and unknown API keys, by IP
+ * address, in this process; beyond it no unknown credential from there is looked at.
  */
 export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   anonymous: { rpm: 60 },
   identity: { rpm: 600 },
+  'bad-credentials': { rpm: 60 },
 }
+
+/** The policy by which forged tokens and unknown API keys are counted. */
+export const badCredentials = 'bad-credentials'
 
 /** What guards sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
 const securityCritical = /^(?:login|device-code|reset)(?:-|$)/

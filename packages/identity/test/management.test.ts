@@ -170,6 +170,17 @@ test('the audit trail is queried, paged and exported', async () => {
   assert.equal((await call('GET', '/admin/v1/audit-events?limit=5000')).status, 400)
 })
 
+test('the audit trail and API keys take any point in time of RFC 3339, and name one that is none', async () => {
+  const since = (time: string) => call('GET', `/admin/v1/audit-events?since=${encodeURIComponent(time)}`)
+  assert.equal((await since('2016-12-31T23:59:60Z')).status, 200)
+  const refused = await since('0000-01-01T00:00:00Z')
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /\/since must be a date and time of RFC 3339 from 1970 to 9999/)
+  const key = { owner: 'alice', name: 'until a leap second' }
+  const made = await call('POST', '/admin/v1/api-keys', { ...key, expires_at: '2098-12-31T23:59:60Z' })
+  assert.deepEqual([made.status, made.body.expires_at], [201, '2099-01-01T00:00:00.000Z'])
+})
+
 test('management needs its own scopes, and a forged cursor finds nothing (checklist 27)', async () => {
   const { client_id, client_secret } = service
   const plain = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })

@@ -14,9 +14,10 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
+import { instantExpected, isInstant } from './instant.ts'
 import type { Log } from './log.ts'
 import { type Fault, Problem } from './problem.ts'
-import { decodeUtf8, findUncleanText } from './text.ts'
+import { decodeUtf8, findTextFault } from './text.ts'
 
 /** The HTTP server and every encapsulated part of it, with TypeBox schemas as types. */
 export type Http = FastifyInstance<
@@ -92,8 +93,8 @@ function requestId(given: string | string[] | undefined): string {
 /** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
 function strictValidation(): FastifySchemaCompiler<object> {
   const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false } as const
-  const asSent = formats.default(new Ajv({ ...strict, coerceTypes: false }))
-  const fromText = formats.default(new Ajv({ ...strict, coerceTypes: 'array' }))
+  const asSent = formats.default(new Ajv({ ...strict, coerceTypes: false })).addFormat('date-time', isInstant)
+  const fromText = formats.default(new Ajv({ ...strict, coerceTypes: 'array' })).addFormat('date-time', isInstant)
   return ({ schema, httpPart }) => (httpPart === 'body' || httpPart === 'headers' ? asSent : fromText).compile(schema)
 }
 
@@ -118,12 +119,10 @@ async function refuseUncleanText(request: FastifyRequest): Promise<void> {
     ['query', request.query] as const,
     ['path', request.params] as const,
   ]) {
-    const pointer = findUncleanText(value)
-    if (pointer === undefined) continue
-    const detail = 'must be text without U+0000 and without lone surrogates'
-    throw new Problem(400, `The ${part} holds text that is not valid: ${pointer} ${detail}.`, {
-      errors: [{ pointer, detail }],
-    })
+    const fault = findTextFault(value)
+    if (fault === undefined) continue
+    const { pointer, detail } = fault
+    throw new Problem(400, `The ${part} is not valid: ${pointer} ${detail}.`, { errors: [fault] })
   }
 }
 
@@ -155,6 +154,8 @@ function fault({ instancePath, keyword, params, message }: ErrorObject): Fault {
     return { pointer: `${instancePath}/${params.additionalProperty}`, detail: 'is not a known member' }
   if (keyword === 'enum')
     return { pointer: instancePath || '/', detail: `must be one of ${params.allowedValues.join(', ')}` }
+  if (keyword === 'format' && params.format === 'date-time')
+    return { pointer: instancePath || '/', detail: instantExpected }
   if (keyword === 'const') return { pointer: instancePath || '/', detail: `must be ${params.allowedValue}` }
   return { pointer: instancePath || '/', detail: message ?? 'is not valid' }
 }

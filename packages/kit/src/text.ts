@@ -1,26 +1,29 @@
 import { isUtf8 } from 'node:buffer'
+import type { Fault } from './problem.ts'
+
+/** How deep JSON from outside may be nested: far more than anybody means, far less than the stack holds. */
+export const mostJsonDepth = 64
 
 /** Whether PostgreSQL can store the string and JSON can carry it: no NUL, no lone surrogate. */
 export function isCleanText(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed()
 }
 
-/** The pointer of the first string (or member name) in `value` that is no clean text, or undefined. */
-export function findUncleanText(value: unknown, pointer: string = ''): string | undefined {
-  if (typeof value === 'string') return isCleanText(value) ? undefined : pointer || '/'
-  if (Array.isArray(value))
-    return firstDefined(
-      value.map((item, index) => [String(index), item] as const),
-      pointer,
-    )
-  if (value !== null && typeof value === 'object') return firstDefined(Object.entries(value), pointer)
-  return undefined
+const unclean = 'must be text without U+0000 and without lone surrogates'
+const tooDeep = `must not be nested deeper than ${mostJsonDepth} levels`
+
+/** The first string or member name in `value` that is no clean text, or where it is nested too deep. */
+export function findTextFault(value: unknown): Fault | undefined {
+  return faultIn(value, '', 0)
 }
 
-function firstDefined(entries: ReadonlyArray<readonly [string, unknown]>, pointer: string): string | undefined {
-  for (const [name, item] of entries) {
-    if (!isCleanText(name)) return pointer || '/'
-    const found = findUncleanText(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+function faultIn(value: unknown, pointer: string, depth: number): Fault | undefined {
+  if (typeof value === 'string') return isCleanText(value) ? undefined : { pointer: pointer || '/', detail: unclean }
+  if (value === null || typeof value !== 'object') return undefined
+  if (depth >= mostJsonDepth) return { pointer, detail: tooDeep }
+  for (const [name, item] of Object.entries(value)) {
+    if (!isCleanText(name)) return { pointer: pointer || '/', detail: unclean }
+    const found = faultIn(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1)
     if (found !== undefined) return found
   }
   return undefined

@@ -65,6 +65,39 @@ for (const [what, payload] of [
   })
 }
 
+test('JSON that is nested too deep is refused, and told where and how deep it may be', async () => {
+  const http = createHttp({ log: silentLog })
+  http.post('/anything', async () => 'taken')
+  const post = (levels: number) => {
+    const payload = `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
+    return http.inject({ method: 'POST', url: '/anything', payload, headers: { 'content-type': 'application/json' } })
+  }
+  assert.equal((await post(64)).statusCode, 200)
+  for (const levels of [65, 5_000, 40_000]) {
+    const refused = await post(levels)
+    assert.equal(refused.statusCode, 400, refused.body)
+    assert.match(refused.json().detail, /must not be nested deeper than 64 levels/)
+  }
+})
+
+test('a point in time is checked as RFC 3339 says, and bounded', async () => {
+  const http = createHttp({ log: silentLog })
+  const at = Type.Object({ at: Type.String({ format: 'date-time' }) })
+  http.get('/at', { schema: { querystring: at } }, async () => 'taken')
+  http.post('/at', { schema: { body: at } }, async () => 'taken')
+  const status = async (time: string) => {
+    const { statusCode } = await http.inject({ url: `/at?at=${encodeURIComponent(time)}` })
+    const answer = await http.inject({ method: 'POST', url: '/at', payload: { at: time } })
+    assert.equal(answer.statusCode, statusCode)
+    if (statusCode === 400) assert.match(answer.json().errors[0].detail, /date and time of RFC 3339 from 1970 to 9999/)
+    return statusCode
+  }
+  assert.equal(await status('2026-12-31T23:59:60Z'), 200)
+  for (const time of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2026-12-31T18:59:60Z', 'tomorrow']) {
+    assert.equal(await status(time), 400)
+  }
+})
+
 test('bytes that are not UTF-8, broken JSON, a prototype in JSON and a body over the limit are refused clearly', async () => {
   const { http, post } = setup()
   const bytes = Buffer.concat([Buffer.from('{"count":1,"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])

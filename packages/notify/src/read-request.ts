@@ -1,4 +1,4 @@
-import { type Fault, findUncleanText } from '@gatehouse/kit'
+import { type Fault, findTextFault } from '@gatehouse/kit'
 import { Compile } from 'typebox/compile'
 import type { NotifyRequest } from './notification.ts'
 import { NotifyBody } from './notify-body.ts'
@@ -13,8 +13,8 @@ export function readRequest(value: unknown): NotifyRequest | readonly Fault[] {
       .Errors(value)
       .slice(0, mostFaults)
       .map(({ instancePath, message }) => ({ pointer: instancePath || '/', detail: message }))
-  const pointer = findUncleanText(value)
-  if (pointer !== undefined) return [{ pointer, detail: 'must be text without U+0000 and without lone surrogates' }]
+  const fault = findTextFault(value)
+  if (fault !== undefined) return [fault]
   const request = value as NotifyRequest
   if (request.channels?.length === 0) return [{ pointer: '/channels', detail: 'must name at least one channel' }]
   return request

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import type { Parts } from '../parts.ts'
 import type { ApiKey } from '../store.ts'
 
@@ -40,7 +40,7 @@ function answerOf(key: ApiKey): ApiKeyAnswer {
 /** Makes a key for a user or a client. @throws Problem 422 for an unknown owner or an end that is over */
 export async function createApiKey({ store, clock }: KeyParts, asked: NewApiKey): Promise<ApiKeyAnswer> {
   const createdAt = clock.now()
-  const expiresAt = asked.expires_at === undefined ? undefined : Date.parse(asked.expires_at)
+  const expiresAt = asked.expires_at === undefined ? undefined : instantOf(asked.expires_at, '/expires_at')
   if ((await store.subjects.planOf(asked.owner)) === undefined) {
     throw new Problem(422, 'owner is neither a user nor a client.', {
       errors: [{ pointer: '/owner', detail: 'must be the id of a user or a client' }],

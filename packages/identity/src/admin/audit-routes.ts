@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Http } from '@gatehouse/kit'
+import { type Http, instantOf } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../store.ts'
 import { doc, type Gate, pageOf } from './gate.ts'
@@ -45,7 +45,7 @@ export function auditRoutes(http: Http, { parts, check }: Gate): void {
 type FilterOnly = Omit<AuditQuery, 'after' | 'most'>
 
 function queryOf({ type, subject, since, until }: Static<typeof Filter>): FilterOnly {
-  const time = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
+  const time = (text: string | undefined) => (text === undefined ? undefined : instantOf(text))
   return { type, subject, since: time(since), until: time(until) }
 }
 

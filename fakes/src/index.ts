@@ -1,3 +1,4 @@
+export { type ApnsFake, type ApnsMessage, startApns } from './apns.ts'
 export { type Behaviour, createScript, type Fake, type FakeReport, type Script } from './fake.ts'
 export { type FcmFake, type FcmMessage, startFcm } from './fcm.ts'
 export { type HttpMessage, startHttp } from './http.ts'

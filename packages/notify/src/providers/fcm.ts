@@ -4,7 +4,7 @@ import { collapseId } from './collapse-id.ts'
 import { fcmResult } from './fcm-result.ts'
 import { baseUrl, createHttpCaller, type HttpAnswer, type HttpCaller, unanswered } from './http-call.ts'
 import { defineProvider } from './kind.ts'
-import { timeoutSeconds } from './members.ts'
+import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
 import { textOrFile } from './secret-file.ts'
 
@@ -14,6 +14,7 @@ interface Fcm {
   readonly caller: HttpCaller
   readonly path: string
   readonly tokens: AccessTokens
+  readonly ttlSeconds: number
   now(): number
 }
 
@@ -29,9 +30,10 @@ export const fcm = defineProvider({
       examples: ['./firebase.json', '${FIREBASE_SERVICE_ACCOUNT}'],
     }),
     url: Type.Optional(Type.String({ description: "FCM's address.", default: 'https://fcm.googleapis.com' })),
+    ttl_seconds: ttlSeconds,
     timeout_seconds: timeoutSeconds,
   },
-  create({ service_account: given, url, timeout_seconds: seconds = 10 }, context): Provider {
+  create({ service_account: given, url, ttl_seconds: ttl, timeout_seconds: seconds = 10 }, context): Provider {
     const account = accountOf(given, context.folder)
     const callMs = seconds * 1_000
     const caller = createHttpCaller(baseUrl('url', url ?? 'https://fcm.googleapis.com'), { callMs })
@@ -40,6 +42,7 @@ export const fcm = defineProvider({
       caller,
       path: `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
       tokens: createAccessTokens(account, tokenCaller, context.clock),
+      ttlSeconds: ttl ?? longestTtlSeconds,
       now: () => context.clock.now(),
     }
     return {
@@ -66,7 +69,7 @@ function accountOf(given: string, folder: string): ServiceAccount {
 
 /** A token that is refused is replaced once: it may have been revoked before its time. */
 async function sendPush(fcm: Fcm, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const body = JSON.stringify({ message: messageOf(message) })
+  const body = JSON.stringify({ message: messageOf(message, fcm) })
   if (payloadBytes(message) > mostPayloadBytes)
     return { kind: 'permanent', code: 'PAYLOAD_TOO_LARGE', reason: `FCM takes ${mostPayloadBytes} bytes at most` }
   const calledAt = fcm.now()
@@ -99,17 +102,18 @@ async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSi
  * per tag, Apple's one per collapse id, the web's one per tag. Android's collapse_key is left out: FCM keeps four of
  * them for a device that is offline, and would lose the rest.
  */
-function messageOf(message: OutgoingMessage): object {
+function messageOf(message: OutgoingMessage, { ttlSeconds: ttl, now }: Fcm): object {
   const { id, deliveryId, notificationId, event, target, content } = message
   const notification = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
   const tag = collapseId(id, 64)
+  const expiration = String(ttl === 0 ? 0 : Math.floor(now() / 1_000) + ttl)
   return {
     token: target.address,
     notification,
     data: { delivery_id: deliveryId, notification_id: notificationId, event },
-    android: { priority: 'HIGH', notification: { tag } },
-    apns: { headers: { 'apns-collapse-id': tag, 'apns-priority': '10' } },
-    webpush: { headers: { Urgency: message.critical ? 'high' : 'normal' }, notification: { tag } },
+    android: { priority: 'HIGH', ttl: `${ttl}s`, notification: { tag } },
+    apns: { headers: { 'apns-collapse-id': tag, 'apns-priority': '10', 'apns-expiration': expiration } },
+    webpush: { headers: { TTL: String(ttl), Urgency: message.critical ? 'high' : 'normal' }, notification: { tag } },
   }
 }
 

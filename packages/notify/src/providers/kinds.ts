@@ -1,3 +1,4 @@
+import { apns } from './apns.ts'
 import { fcm } from './fcm.ts'
 import { http } from './http.ts'
 import type { ProviderKind } from './kind.ts'
@@ -5,4 +6,4 @@ import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
 
 /** Every provider that can be declared. */
-export const providerKinds: readonly ProviderKind[] = [smtp, fcm, twilio, http]
+export const providerKinds: readonly ProviderKind[] = [smtp, fcm, apns, twilio, http]

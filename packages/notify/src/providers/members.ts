@@ -9,3 +9,16 @@ export const timeoutSeconds = Type.Optional(
     default: 10,
   }),
 )
+
+/** Four weeks: as long as FCM keeps a message. */
+export const longestTtlSeconds = 2_419_200
+
+/** For how long a push waits for its device: a member of every kind that carries push to devices. */
+export const ttlSeconds = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: longestTtlSeconds,
+    description: 'For how long a push waits for a device that is off, in seconds; 0 means now or never.',
+    default: longestTtlSeconds,
+  }),
+)

@@ -56,6 +56,8 @@ export interface Provider {
   readonly batchSize?: number
   /** Whether it carries to this target at all. Default: to every one of its channel. */
   carries?(target: Target): boolean
+  /** Why a device's token that it would have to carry to can't be one; asked when the device is registered. */
+  tokenFault?(token: string): string | undefined
   /** Answers for each message in order. Throwing counts as ambiguous for all of them. */
   send(messages: readonly OutgoingMessage[], signal: AbortSignal): Promise<readonly SendResult[]>
   /** Who takes the provider's reports at POST /v1/webhooks/{name}; left out where it reports nothing. */

@@ -29,8 +29,9 @@ const push = (given: object = {}) =>
   message({ channel: 'push', target: { id: 'phone', address: 'a-device-token', service: 'fcm' }, ...given })
 
 test('a push goes to FCM as a notification that a second one with its id replaces', async (t) => {
-  const { fake, provider, close } = await setup()
+  const { fake, provider, clock, close } = await setup({ ttl_seconds: 60 })
   t.after(close)
+  const expiration = String(Math.floor(clock.now() / 1_000) + 60)
   const sent = push({ id: 'd.phone' })
   const result = await sendOne(provider, sent)
   assert.match(
@@ -42,9 +43,9 @@ test('a push goes to FCM as a notification that a second one with its id replace
       token: 'a-device-token',
       notification: { title: 'Order A-1', body: 'Order A-1 left.' },
       data: { delivery_id: sent.deliveryId, notification_id: sent.notificationId, event: 'order.shipped' },
-      android: { priority: 'HIGH', notification: { tag: 'd.phone' } },
-      apns: { headers: { 'apns-collapse-id': 'd.phone', 'apns-priority': '10' } },
-      webpush: { headers: { Urgency: 'normal' }, notification: { tag: 'd.phone' } },
+      android: { priority: 'HIGH', ttl: '60s', notification: { tag: 'd.phone' } },
+      apns: { headers: { 'apns-collapse-id': 'd.phone', 'apns-priority': '10', 'apns-expiration': expiration } },
+      webpush: { headers: { TTL: '60', Urgency: 'normal' }, notification: { tag: 'd.phone' } },
     },
   ])
 })

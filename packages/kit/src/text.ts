@@ -12,14 +12,14 @@ export function isCleanText(text: string): boolean {
 const unclean = 'must be text without U+0000 and without lone surrogates'
 const tooDeep = `must not be nested deeper than ${mostJsonDepth} levels`
 
-/** The first string or member name in `value` that is no clean text, or where it is nested too deep. */
+/** The first string or member name in `value` that is no clean text, or where it is nested too deep. Bytes are no text. */
 export function findTextFault(value: unknown): Fault | undefined {
   return faultIn(value, '', 0)
 }
 
 function faultIn(value: unknown, pointer: string, depth: number): Fault | undefined {
   if (typeof value === 'string') return isCleanText(value) ? undefined : { pointer: pointer || '/', detail: unclean }
-  if (value === null || typeof value !== 'object') return undefined
+  if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return undefined
   if (depth >= mostJsonDepth) return { pointer, detail: tooDeep }
   for (const [name, item] of Object.entries(value)) {
     if (!isCleanText(name)) return { pointer: pointer || '/', detail: unclean }

@@ -3,8 +3,19 @@ export const deliveryStates = ['queued', 'sent', 'delivered', 'opened', 'clicked
 
 export type DeliveryState = (typeof deliveryStates)[number]
 
-/** What may be told about a delivery: the provider's ack, or one of its later reports. */
-export const deliveryReports = ['acknowledged', 'delivered', 'opened', 'clicked', 'bounced', 'complained'] as const
+/**
+ * What may be told about a delivery: the provider's ack, or one of its later reports. That its recipient unsubscribed
+ * changes no state.
+ */
+export const deliveryReports = [
+  'acknowledged',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced',
+  'complained',
+  'unsubscribed',
+] as const
 
 export type DeliveryReport = (typeof deliveryReports)[number]
 

@@ -7,6 +7,8 @@ export interface NotifyMetrics {
   readonly attempts: Counter<'channel' | 'result'>
   readonly misconfigured: Counter<'provider'>
   readonly missingVariables: Counter<'channel'>
+  readonly webhooks: Counter<'provider' | 'outcome'>
+  readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
 }
 
@@ -35,6 +37,18 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_missing_variables_total',
       help: 'Variables that a template named and an event did not bring',
       labelNames: ['channel'],
+      registers,
+    }),
+    webhooks: new Counter({
+      name: 'notify_webhooks_total',
+      help: 'Webhooks of providers: taken, refused for their signature, or malformed',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+    reports: new Counter({
+      name: 'notify_reports_total',
+      help: 'What providers reported about deliveries, and what became of it',
+      labelNames: ['provider', 'report', 'outcome'],
       registers,
     }),
     providerSeconds: new Histogram({

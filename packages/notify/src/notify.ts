@@ -11,6 +11,7 @@ import { defaultOptions, type NotifyOptions } from './options.ts'
 import { planNotification } from './plan/plan.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
+import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import type { NotifyStore, Recipient } from './store.ts'
@@ -36,6 +37,8 @@ export interface CreateNotifyOptions {
   readonly devMailbox?: boolean
   /** Runs the workers in this process. Default true. */
   readonly work?: boolean
+  /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */
+  readonly publicUrl?: string
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Registry
@@ -84,9 +87,13 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
   const testSend = createTestSend(store.intake, { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers })
   const devMailbox = given.devMailbox ?? false
+  const providers = Object.values(given.providers).flat()
+  const { deliveries } = store
+  const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
+  const publicUrl = given.publicUrl ?? 'http://localhost'
+  const served = { guards, accept, catalog, store, options, clock, log, metrics, plan, testSend, devMailbox }
   return {
-    plugin: (http) =>
-      routes(http, { guards, accept, catalog, store, options, clock, plan, testSend, onReplayed: wake, devMailbox }),
+    plugin: (http) => routes(http, { ...served, providers, reports, publicUrl, onReplayed: wake }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
@@ -98,10 +105,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     },
     async stop() {
       await consuming?.stop()
-      await accept.idle()
+      await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
-      const all = Object.values(given.providers).flat()
-      await Promise.all(all.map((provider) => provider.close?.()))
+      await Promise.all(providers.map((provider) => provider.close?.()))
       await given.topic?.close()
     },
   }

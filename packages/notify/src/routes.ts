@@ -20,8 +20,9 @@ import { type TemplateToolRoutes, templateToolEndpoints } from './settings/templ
 import { templateEndpoints } from './settings/templates.ts'
 import type { NotifyStore } from './store.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
+import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
-export interface Routes {
+export interface Routes extends WebhookRoutes {
   readonly guards: Guards
   readonly accept: Accept
   readonly catalog: CatalogKeeper
@@ -38,7 +39,7 @@ export interface Routes {
 
 /** Every endpoint of the service. */
 export async function routes(http: Http, given: Routes): Promise<void> {
-  const { guards, accept, catalog, store, options, clock, onReplayed, devMailbox } = given
+  const { guards, accept, catalog, store, options, reports, clock, onReplayed, devMailbox } = given
   notifyEndpoint(http, guards, accept)
   await http.register((scope) => bulkEndpoint(scope as Http, guards, accept))
   explainEndpoint(http, { guards, intake: store.intake, catalog, options, clock, plan: given.plan })
@@ -55,10 +56,9 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
   inboxEndpoint(http, guards, store.inbox)
   privacyEndpoints(http, guards, store.privacy)
+  await http.register((scope) => webhookEndpoint(scope as Http, given))
   if (devMailbox) {
-    const { mailbox, deliveries, devices } = store
-    const { suppressionDays } = options
-    const dev = { mailbox, deliveries, devices, suppressionDays, clock }
-    await http.register((scope) => mailboxEndpoints(scope as Http, dev))
+    const { mailbox, devices } = store
+    await http.register((scope) => mailboxEndpoints(scope as Http, { mailbox, reports, devices, clock }))
   }
 }

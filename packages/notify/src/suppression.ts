@@ -58,14 +58,15 @@ export interface Suppressing {
   readonly expiresAt?: number
 }
 
-/** What a report makes of its address: a soft bounce nothing, a hard one and a complaint a suppression. */
+/** What a report makes of its address: a hard bounce, a complaint and an unsubscription suppress it; a soft bounce doesn't. */
 export function suppressingOf(
   report: DeliveryReport,
   soft: boolean,
   days: SuppressionDays,
   now: number,
 ): Suppressing | undefined {
-  if (report === 'complained' || (report === 'bounced' && !soft)) return suppressing(report, days, now)
+  if (report === 'bounced') return soft ? undefined : suppressing(report, days, now)
+  if (report === 'complained' || report === 'unsubscribed') return suppressing(report, days, now)
   return undefined
 }
 

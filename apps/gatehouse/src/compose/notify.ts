@@ -39,6 +39,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     authenticate: entrance.authenticate,
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
+    publicUrl: settings.baseUrl,
     ...(topic ? { topic } : {}),
     clock: parts.clock,
     log: parts.log,

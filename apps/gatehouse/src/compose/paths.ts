@@ -24,6 +24,9 @@ const identityPaths = [
   '/pages/*',
 ]
 
+/** What providers report: they sign it, and have a policy of their own. */
+const webhooks = '/v1/webhooks/*'
+
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 
@@ -37,6 +40,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     ...(remote.identity ? [{ path: '/.well-known/*', public: true, policy: 'none', upstream: 'identity' }] : []),
     { path: token, public: true, policy: 'none', ...through('identity') },
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
+    { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),
   ]

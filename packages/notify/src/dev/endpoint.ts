@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Deliveries, Devices, Mailbox, MailboxEntry } from '../store.ts'
-import { type SuppressionDays, suppressingOf } from '../suppression.ts'
+import type { Reports } from '../reports.ts'
+import type { Devices, Mailbox, MailboxEntry } from '../store.ts'
 import { type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
 
 export interface MailboxRoutes {
   readonly mailbox: Mailbox
-  readonly deliveries: Deliveries
+  readonly reports: Reports
   readonly devices: Devices
-  readonly suppressionDays: SuppressionDays
   readonly clock: Clock
 }
 
@@ -19,10 +18,7 @@ const mostShown = 1_000
  * /dev/mailbox: what was sent on every channel, as a page or (Accept: application/json) as data, and what the provider
  * answers. For the embedded mode only: it asks nobody who they are.
  */
-export async function mailboxEndpoints(
-  http: Http,
-  { mailbox, deliveries, devices, suppressionDays, clock }: MailboxRoutes,
-): Promise<void> {
+export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, clock }: MailboxRoutes): Promise<void> {
   http.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
     done(null, undefined),
   )
@@ -66,19 +62,12 @@ export async function mailboxEndpoints(
     },
   )
 
-  const answer = (entry: MailboxEntry, action: MailboxAction): Promise<boolean> => {
+  const answer = async (entry: MailboxEntry, action: MailboxAction): Promise<boolean> => {
     const at = clock.now()
     if (action === 'unregistered') return devices.bury(entry.userId, entry.address, at, 'Unregistered')
     const { deliveryId } = entry
-    const suppressing = suppressingOf(action, false, suppressionDays, at)
-    return deliveries.report({
-      provider: 'mailbox',
-      eventId: randomUUID(),
-      deliveryId,
-      report: action,
-      at,
-      ...(suppressing ? { suppressing } : {}),
-    })
+    const [outcome] = await reports.take('mailbox', [{ eventId: randomUUID(), deliveryId, report: action, at }])
+    return outcome === 'changed'
   }
 }
 

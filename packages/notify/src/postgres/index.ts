@@ -59,7 +59,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       counters: (bucket, userId) => readCounters(database, bucket, userId),
       takeRates: (asked, now) => takeRates(database, asked, now),
     },
-    deliveries: postgresDeliveries(database, { streaming: options.streaming ?? false }),
+    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     providerHealth: postgresProviderHealth(database),

@@ -58,8 +58,8 @@ export interface Deliveries {
   record(bucket: number, records: readonly TryRecord[]): Promise<number>
   /** Gives claimed deliveries back untried. */
   release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
-  /** Applies a provider's later report; each event id counts once. True when it changed the state. */
-  report(report: ProviderReport): Promise<boolean>
+  /** Applies later reports, in the order given; each event id counts once. Answers for each. */
+  report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
 }
 
 /** What a provider tells about a delivery after its ack. */
@@ -71,6 +71,11 @@ export interface ProviderReport {
   readonly report: DeliveryReport
   readonly at: number
   readonly reason?: string
-  /** What it makes of the address, where it makes the state `bounced`. */
+  /** A bounce after which the address is still good. */
+  readonly soft?: boolean
+  /** What it makes of the address. */
   readonly suppressing?: Suppressing
 }
+
+/** What became of a report. `unchanged`: it was kept, and the state is what it was. */
+export type ReportOutcome = 'changed' | 'unchanged' | 'duplicate' | 'unknown'

@@ -1,0 +1,225 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import { type DeliveryState, nextState } from '../delivery-state.ts'
+import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
+import type { ProviderReport, ReportOutcome } from '../store.ts'
+import { all } from '../suppression.ts'
+import { eraseSensitive } from './erase-sensitive.ts'
+import { type RecordOptions, streamedChange } from './record.ts'
+import { addSuppressions } from './suppressions.ts'
+import { columns, planAfresh, timestamp } from './words.ts'
+
+interface ReportedDelivery {
+  readonly id: string
+  readonly user_id: string
+  readonly address: string | null
+  readonly state: DeliveryState
+}
+
+/** A report that was not there before, with the delivery it is about and the state it leads to, where it leads to one. */
+interface FreshReport {
+  readonly report: ProviderReport
+  readonly delivery: ReportedDelivery
+  readonly channel: Channel
+  readonly state: DeliveryState | undefined
+}
+
+/**
+ * Applies reports, those of one bucket in one transaction, under the locks of their work and their deliveries: an event
+ * id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
+ */
+export async function applyReports(
+  database: Database,
+  reports: readonly ProviderReport[],
+  buckets: number,
+  now: number,
+  options: RecordOptions,
+): Promise<ReportOutcome[]> {
+  const outcomes = new Map<ProviderReport, ReportOutcome>()
+  const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
+  const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId))
+  for (const [bucket, mine] of byBucket) {
+    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, now, options))
+    for (const [report, outcome] of applied) outcomes.set(report, outcome)
+  }
+  return reports.map((report) => outcomes.get(report) ?? 'unknown')
+}
+
+async function applyInBucket(
+  tx: Transaction,
+  bucket: number,
+  reports: readonly ProviderReport[],
+  now: number,
+  options: RecordOptions,
+): Promise<Map<ProviderReport, ReportOutcome>> {
+  const deliveries = await lock(tx, bucket, [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort())
+  const known = reports.filter(({ deliveryId }) => deliveries.has(deliveryId))
+  const fresh = follow(await firstSeen(tx, bucket, known, now), deliveries)
+  const changed = fresh.filter(({ state }) => state !== undefined)
+  if (fresh.length > 0)
+    await Promise.all([
+      tell(tx, bucket, fresh),
+      raise(tx, bucket, changed),
+      endWork(tx, bucket, changed),
+      addSuppressions(tx, bucket, fresh.flatMap(suppressionsOf), now),
+      options.streaming ? stream(tx, bucket, changed) : undefined,
+    ])
+  const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
+  for (const { report, state } of fresh) outcomes.set(report, state ? 'changed' : 'unchanged')
+  return outcomes
+}
+
+async function lock(tx: Transaction, bucket: number, ids: readonly string[]): Promise<Map<string, ReportedDelivery>> {
+  const [, , { rows }] = await Promise.all([
+    planAfresh(tx),
+    tx.query({
+      name: 'notify_lock_reported_work',
+      text: 'SELECT FROM notify.work WHERE bucket = $1 AND delivery_id = ANY($2::uuid[]) ORDER BY delivery_id FOR UPDATE',
+      values: [bucket, ids],
+    }),
+    tx.query<ReportedDelivery>({
+      name: 'notify_lock_reported',
+      text: `SELECT id, user_id, address, state FROM notify.delivery
+              WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR UPDATE`,
+      values: [bucket, ids],
+    }),
+  ])
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Keeps the event ids, in an order that two writers share. Answers the reports whose id was not there before. */
+async function firstSeen(
+  tx: Transaction,
+  bucket: number,
+  reports: readonly ProviderReport[],
+  now: number,
+): Promise<ProviderReport[]> {
+  const keyOf = (provider: string, eventId: string) => JSON.stringify([provider, eventId])
+  const first = new Map<string, ProviderReport>()
+  for (const report of reports) {
+    const key = keyOf(report.provider, report.eventId)
+    if (!first.has(key)) first.set(key, report)
+  }
+  if (first.size === 0) return []
+  const inOrder = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report)
+  const { rows } = await tx.query<{ provider: string; event_id: string }>({
+    name: 'notify_first_seen',
+    text: `INSERT INTO notify.provider_event (bucket, provider, event_id, at)
+           SELECT $1, e.provider, e.event_id, $2
+             FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS e (provider, event_id, place) ORDER BY e.place
+           ON CONFLICT (bucket, provider, event_id) DO NOTHING RETURNING provider, event_id`,
+    values: [
+      bucket,
+      timestamp(now),
+      ...columns(
+        inOrder,
+        (r) => r.provider,
+        (r) => r.eventId,
+      ),
+    ],
+  })
+  const inserted = new Set(rows.map((row) => keyOf(row.provider, row.event_id)))
+  return [...first].flatMap(([key, report]) => (inserted.has(key) ? [report] : []))
+}
+
+/** Takes each delivery through its reports, in the order they came. */
+function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<string, ReportedDelivery>): FreshReport[] {
+  const states = new Map<string, DeliveryState>()
+  return reports.flatMap((report) => {
+    const delivery = deliveries.get(report.deliveryId)
+    const channel = channelOf(report.deliveryId)
+    if (!delivery || !channel) return []
+    const state = nextState(states.get(delivery.id) ?? delivery.state, report.report)
+    if (state) states.set(delivery.id, state)
+    return [{ report, delivery, channel, state }]
+  })
+}
+
+async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
+  await tx.query({
+    name: 'notify_tell_reports',
+    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::jsonb
+             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
+                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
+    values: [
+      bucket,
+      ...columns(
+        fresh,
+        (f) => notificationIdOf(f.delivery.id),
+        () => newId(bucket),
+        (f) => f.delivery.id,
+        (f) => f.channel,
+        (f) => timestamp(f.report.at),
+        (f) => f.report.report,
+        (f) => f.state ?? null,
+        ({ report: { provider, reason, soft } }) => JSON.stringify({ provider, reason, soft }),
+      ),
+    ],
+  })
+}
+
+/** The last state of each delivery whose state changes. */
+function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
+  return [...new Map(changed.map((each) => [each.delivery.id, each])).values()]
+}
+
+async function raise(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+  if (changed.length === 0) return
+  await tx.query({
+    name: 'notify_raise',
+    text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider)
+             FROM unnest($2::uuid[], $3::text[], $4::text[]) AS r (id, state, provider)
+            WHERE d.bucket = $1 AND d.id = r.id`,
+    values: [
+      bucket,
+      ...columns(
+        lastOfEach(changed),
+        (f) => f.delivery.id,
+        (f) => f.state,
+        (f) => f.report.provider,
+      ),
+    ],
+  })
+}
+
+/** A report that overtakes our record of the ack ends the work: whom it reached is not tried again. */
+async function endWork(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+  const overtaken = lastOfEach(changed).filter(
+    ({ delivery, channel }) => delivery.state === 'queued' && channel !== 'push',
+  )
+  if (overtaken.length === 0) return
+  const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
+    name: 'notify_end_reported',
+    text: `DELETE FROM notify.work WHERE bucket = $1 AND delivery_id = ANY($2::uuid[]) RETURNING delivery_id, sensitive`,
+    values: [bucket, overtaken.map(({ delivery }) => delivery.id)],
+  })
+  const sensitive = rows.filter((row) => row.sensitive).map((row) => row.delivery_id)
+  if (sensitive.length > 0) await eraseSensitive(tx, bucket, sensitive)
+}
+
+/** What is sent to an address that bounced or complained is left out from now on, as far as the report says. */
+function suppressionsOf({ report, delivery, channel }: FreshReport) {
+  const { suppressing, reason: detail } = report
+  if (delivery.address === null || channel === 'in-app' || !suppressing) return []
+  const about = { userId: delivery.user_id, channel, address: delivery.address, scope: all }
+  return [{ ...about, ...(detail === undefined ? {} : { detail }), ...suppressing }]
+}
+
+async function stream(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+  if (changed.length === 0) return
+  await tx.query({
+    name: 'notify_stream_reports',
+    text: `INSERT INTO notify.outbox (bucket, id, payload)
+           SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
+    values: [
+      bucket,
+      changed.map(() => newId(bucket)),
+      changed.map(({ report, delivery, channel, state = delivery.state }) =>
+        JSON.stringify(
+          streamedChange({ deliveryId: delivery.id, userId: delivery.user_id, channel }, state, report.at),
+        ),
+      ),
+    ],
+  })
+}

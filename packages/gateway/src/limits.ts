@@ -64,8 +64,21 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   ])
   const [lowest] = [...tiers.values()].sort((a, b) => perMinute(a) - perMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
+  refuseMixed(tiers)
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
   return { tiers, policies, lowest: lowest.name }
+}
+
+/** Tiers share their counters, so that a change of tier resets nothing: all have to be counted in the same places. */
+function refuseMixed(tiers: ReadonlyMap<string, Policy>): void {
+  const [first, ...others] = tiers.values()
+  for (const member of ['shards', 'quota'] as const) {
+    const other = others.find((tier) => tier[member] !== first?.[member])
+    if (first && other)
+      throw new RangeError(
+        `tiers: "${other.name}" has ${member} ${other[member]} and "${first.name}" ${first[member]}; all tiers need the same, or a change of tier would reset the counts`,
+      )
+  }
 }
 
 /** The windows named by the specification have keys of their own; further rules are counted beside them. */

@@ -158,6 +158,8 @@ test('new tiers and policies are taken without a restart, and reset nothing', as
   assert.equal(answer.headers['x-ratelimit-limit'], '3')
   assert.equal(answer.headers['x-ratelimit-remaining'], '1')
   assert.throws(() => gateway.reload({ tiers: { free: { rpm: 0 } } }), RangeError)
+  const split = { free: { rpm: 10 }, pro: { rpm: 100, shards: 4 } }
+  assert.throws(() => gateway.reload({ tiers: split }), /"pro" has shards 4 and "free" 1; all tiers need the same/)
   assert.equal((await http.inject({ url: '/open', headers: bearer() })).headers['x-ratelimit-limit'], '3')
 })
 

@@ -28,7 +28,7 @@ export class Turn {
 
 /** What becomes of a promise with a deadline; `context` is what the caller knows about it. */
 export interface Outcomes<C, T, R> {
-  answered(context: C, value: T, turn: Turn): R
+  answered(context: C, value: T, turn: Turn): R | Promise<R>
   failed(context: C, error: unknown, turn: Turn): R
   late(context: C, turn: Turn): R
 }
@@ -72,7 +72,7 @@ class Entry<C, T, R> {
   readonly #turn: Turn
   readonly #context: C
   readonly #outcomes: Outcomes<C, T, R>
-  readonly #resolve: (value: R) => void
+  readonly #resolve: (value: R | Promise<R>) => void
   readonly #reject: (error: unknown) => void
   #done = false
 
@@ -80,7 +80,7 @@ class Entry<C, T, R> {
     turn: Turn,
     context: C,
     outcomes: Outcomes<C, T, R>,
-    resolve: (value: R) => void,
+    resolve: (value: R | Promise<R>) => void,
     reject: (error: unknown) => void,
   ) {
     this.#turn = turn
@@ -99,7 +99,7 @@ class Entry<C, T, R> {
     this.#settle(() => this.#outcomes.late(this.#context, this.#turn))
   }
 
-  #settle(outcome: () => R): void {
+  #settle(outcome: () => R | Promise<R>): void {
     if (this.#done) return
     this.#done = true
     this.#turn.settled()

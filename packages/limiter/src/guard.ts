@@ -96,8 +96,7 @@ export class Guard {
 
   /** Gives back; rejects when the store does, since an operator has to know. */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
-    const back = policy.rules.map(() => -amount)
-    const taken = await this.#patiently(this.store.add(policy, identifier, back, now))
+    const taken = await this.#patiently(this.store.give(policy, identifier, amount, now))
     this.#mirror.copy(policy, identifier, taken, 0)
     return decide(policy, taken, 1, 'store')
   }
@@ -112,7 +111,8 @@ export class Guard {
     return this.#wayOf(policy).breaker.state
   }
 
-  #answered({ policy, identifier, cost }: Asked, taken: Taken, turn: Turn): Decision {
+  #answered(asked: Asked, taken: Taken, turn: Turn): Decision | Promise<Decision> {
+    const { policy, identifier, cost } = asked
     if (!turn.answered) {
       turn.answered = true
       this.#wayOf(policy).breaker.succeeded()
@@ -120,12 +120,29 @@ export class Guard {
     }
     this.#mirror.follow(this.store.generation)
     if (this.#mirror.copy(policy, identifier, taken, cost)) return decide(policy, taken, cost, 'store')
+    return this.#heal(asked, taken)
+  }
+
+  /** Gives the store back what it has lost and answers from what is remembered here; unless it was given back there. */
+  #heal({ policy, identifier, cost }: Asked, taken: Taken): Promise<Decision> {
     const own = this.#mirror.memory.take(policy, identifier, cost, taken.now)
-    this.#observer.healed?.()
-    Promise.resolve(this.store.raise(policy, identifier, own.counters, own.now)).catch((error: unknown) =>
-      this.#observer.storeFailed?.(error),
-    )
-    return decide(policy, own, cost, 'local')
+    const remembered = (): Decision => decide(policy, own, cost, 'local')
+    const raising = Promise.resolve(this.store.raise(policy, identifier, own.counters, own.now))
+    return this.#wayOf(policy).deadline.race(raising, null, {
+      answered: (_, raised) => {
+        if (this.#mirror.isGiven(policy, own, raised)) {
+          this.#mirror.copy(policy, identifier, raised, 0)
+          return decide(policy, taken, cost, 'store')
+        }
+        this.#observer.healed?.()
+        return remembered()
+      },
+      failed: (_, error) => {
+        this.#observer.storeFailed?.(error)
+        return remembered()
+      },
+      late: remembered,
+    })
   }
 
   #failed({ policy, now }: Asked, turn: Turn): void {

@@ -28,6 +28,15 @@ export class Mirror {
     this.#storeGeneration = storeGeneration
   }
 
+  /** Whether a store that was asked to raise its counters to `own` left them lower: then they were given back, not lost. */
+  isGiven(policy: Policy, own: Taken, raised: Taken): boolean {
+    return policy.rules.some(({ algorithm }, i) => {
+      const [a = 0, b = 0] = own.counters.slice(2 * i)
+      const [raisedA = 0, raisedB = 0] = raised.counters.slice(2 * i)
+      return algorithm === 'token-bucket' ? raisedA > a + 1e-6 : raisedA < a || raisedB < b
+    })
+  }
+
   /** Copies an answer that took `cost`; false, and nothing copied, when the store was found to have lost counts. */
   copy(policy: Policy, identifier: Identifier, taken: Taken, cost: number): boolean {
     return this.memory.copy(policy, identifier, taken, taken.allowed ? cost : 0, this.#generation)

@@ -85,3 +85,8 @@ function checked(name: string, rules: readonly CountedRule[], options: PolicyOpt
   if (uneven) throw fault(`the limit ${uneven.limit} of rule "${uneven.name}" is no multiple of ${shards} shards`)
   return Object.freeze({ name, tier, rules: Object.freeze([...rules]), failureMode, advisory, quota, shards })
 }
+
+/** How long the longest of a policy's counters is kept, in milliseconds: so long may anybody remember what it was. */
+export function keptMs({ rules }: Policy): number {
+  return Math.max(...rules.map(({ expiryMs }) => expiryMs))
+}

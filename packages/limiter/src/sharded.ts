@@ -56,6 +56,13 @@ class ShardedStore implements CounterStore {
     )
   }
 
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.give(policy, identifier, amount, now)
+    return this.#all(policy, identifier, (shard, i) =>
+      this.#store.give(shard.policy, shard.identifier, share(amount, policy.shards, i), now),
+    )
+  }
+
   /** What was remembered is the sum; an equal part of it is asked back of each sub-counter. A bucket's time is no sum. */
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
     if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)

@@ -135,6 +135,7 @@ class Fleet {
       take: (policy, who, cost) => this.#call(line, (store, now) => store.take(policy, who, cost, now)),
       peek: (policy, who) => this.#call(line, (store, now) => store.peek(policy, who, now)),
       add: (policy, who, amounts, at) => this.#call(line, (store) => store.add(policy, who, amounts, at)),
+      give: (policy, who, amount) => this.#call(line, (store, now) => store.give(policy, who, amount, now)),
       raise: (policy, who, counters) => this.#call(line, (store, now) => store.raise(policy, who, counters, now)),
       reset: (policy, who) => this.#call(line, (store, now) => store.reset(policy, who, now)),
       time: () => this.#now,

@@ -25,14 +25,17 @@ export interface CounterStore {
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken>
   /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
-  /** Adds `amounts[i]` to the current count of rule i; below zero gives back (to a bucket: tokens, up to its capacity). */
+  /** Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity). */
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken>
+  /** An operator's gift: `amount` is taken back from the current count of every rule, and no `raise` undoes it. */
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken>
   /**
    * Raises every window's counts to at least `counters`, and leaves a bucket no fuller than they say, so that any number
-   * of tellers may repeat it.
+   * of tellers may repeat it. Changes nothing for an identifier that had a gift or a reset since the longest of the
+   * policy's counters began: what a teller misses there was not lost.
    */
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
-  /** Forgets the identifier's counters of these rules. */
+  /** Forgets the identifier's counters of these rules; no `raise` brings them back. */
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
   /** The time this store counts by, when that is not the limiter's. */
   time?(now: number): number

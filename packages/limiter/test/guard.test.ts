@@ -26,6 +26,7 @@ function setup() {
     take: (policy, who, cost, at) => ask('take', () => memory.take(policy, who, cost, at)),
     peek: (policy, who, at) => ask('peek', () => memory.peek(policy, who, at)),
     add: (policy, who, amounts, at) => ask('add', () => memory.add(policy, who, amounts, at)),
+    give: (policy, who, amount, at) => ask('give', () => memory.give(policy, who, amount, at)),
     raise: (policy, who, counters, at) => ask('raise', (): Taken => memory.raise(policy, who, counters, at)),
     reset: (policy, who, at) => ask('reset', () => memory.reset(policy, who, at)),
   }
@@ -156,6 +157,28 @@ test('counts that the store has lost are raised again to what this process remem
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
+test('what another process gave back or reset is believed after an outage, at once and from then on', async () => {
+  const { limiter, store, state, wait } = setup()
+  const elsewhere = createLimiter({ store, clock: { now: () => start } })
+  for (const give of [() => elsewhere.reset(local, alice), () => elsewhere.grant(local, alice, 3)]) {
+    while ((await limiter.check(local, alice)).allowed);
+    state.mood = 'failing'
+    await limiter.check(local, bob)
+    state.mood = 'well'
+    await give()
+    wait(1)
+    const first = await limiter.check(local, alice)
+    assert.deepEqual([first.allowed, first.source, first.remaining], [true, 'store', 2])
+    assert.equal((await limiter.check(local, alice)).remaining, 1)
+  }
+})
+
+test('what remains is never told to be more than the limit, however much was granted', async () => {
+  const { limiter } = setup()
+  const { remaining, limit } = await limiter.grant(local, alice, 50)
+  assert.equal(remaining, limit)
+})
+
 test('a bucket that the store has lost is as empty again as this process remembers, refilled since', async () => {
   const { limiter, loseMemory, wait } = setup()
   const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1 }])
@@ -216,4 +239,4 @@ test('regional quotas are counted in the region, global ones in the global store
 const never = (): never => {
   throw new Error('not asked in this test')
 }
-const silent: CounterStore = { take: never, peek: never, add: never, raise: never, reset: never }
+const silent: CounterStore = { take: never, peek: never, add: never, give: never, raise: never, reset: never }

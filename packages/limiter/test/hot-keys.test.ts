@@ -18,6 +18,7 @@ function setup(options: { readonly instances?: number } = {}) {
     take: (...call) => later(memory.take(...call)),
     peek: (...call) => later(memory.peek(...call)),
     add: (...call) => later(memory.add(...call)),
+    give: (...call) => later(memory.give(...call)),
     raise: (...call) => later(memory.raise(...call)),
     reset: async (...call) => memory.reset(...call),
   }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CounterStore, definePolicy, hybridStore, memoryStore, tierPolicy } from '@gatehouse/limiter'
+import {
+  type CounterStore,
+  definePolicy,
+  type HybridStore,
+  hybridStore,
+  memoryStore,
+  tierPolicy,
+} from '@gatehouse/limiter'
 
 const start = Date.UTC(2026, 0, 1)
 const who = { kind: 'user', id: 'alice' }
@@ -16,6 +23,7 @@ function setup(instances = 2) {
     },
     peek: async (...args) => memory.peek(...args),
     add: async (...args) => memory.add(...args),
+    give: async (...args) => memory.give(...args),
     raise: async (...args) => memory.raise(...args),
     reset: async (...args) => memory.reset(...args),
   }
@@ -111,6 +119,23 @@ test('a store that has lost its memory is raised to what is remembered here', as
   await one.reconcile()
   assert.deepEqual(counted(), [0, 102])
 })
+
+for (const [what, back, left] of [
+  ['a reset', (store: HybridStore) => store.reset(busy, who, start), [0, 11]],
+  ['a gift', (store: HybridStore) => store.give(busy, who, 50, start), [0, 62]],
+] as const)
+  test(`${what} by one process is not undone by another that remembers more`, async () => {
+    const { one, two, counted } = setup()
+    await two.take(busy, who, 1, start)
+    for (let i = 0; i < 100; i++) two.take(busy, who, 1, start)
+    await two.reconcile()
+    await back(one)
+    for (let i = 0; i < 10; i++) two.take(busy, who, 1, start)
+    await two.reconcile()
+    await two.take(busy, who, 1, start + 10_000)
+    await two.reconcile()
+    assert.deepEqual(counted(start + 10_000), left)
+  })
 
 test('a reset is noticed by the process that made it, and by the others at the next reconciliation', async () => {
   const { one, counted } = setup()

@@ -62,6 +62,7 @@ export function storeConformance(options: ConformanceOptions): void {
   shows('raising counts to what they are changes nothing, and lowers nothing', raises)
   shows('a bucket is lowered to what is remembered of it, refilled since, and never filled', raisesBuckets)
   shows('a reset forgets one identifier and no other', resets)
+  shows('what was given back or reset is raised by nobody', keepsGifts)
   shows('identifiers that look like parts of keys stay apart', staysApart)
   shows('tiers share their counters', sharesTiers)
 }
@@ -151,6 +152,16 @@ async function resets({ limiter, at }: Bench): Promise<void> {
   await limiter.reset(twoWindows, user)
   assert((await limiter.peek(twoWindows, user)).allowed)
   assert(!(await limiter.peek(twoWindows, bob)).allowed)
+}
+
+async function keepsGifts({ store }: Bench): Promise<void> {
+  const bob = { kind: 'user', id: 'bob' }
+  for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
+  await store.give(twoWindows, user, 1, start)
+  await store.reset(twoWindows, bob, start)
+  for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
+  assert.deepEqual((await store.peek(twoWindows, user, start)).counters, [0, 1, 0, 2])
+  assert.deepEqual((await store.peek(twoWindows, bob, start)).counters, [0, 0, 0, 0])
 }
 
 async function staysApart({ limiter, at }: Bench): Promise<void> {

@@ -89,6 +89,11 @@ class PortionStore implements HotKeyStore {
     return this.#shared.add(policy, identifier, amounts, now)
   }
 
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
+    this.#portionOf(policy, identifier)?.forget()
+    return this.#shared.give(policy, identifier, amount, now)
+  }
+
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
     return this.#shared.raise(policy, identifier, counters, now)
   }

@@ -106,6 +106,11 @@ class LedgerStore implements HybridStore {
     return this.#shared.add(policy, identifier, amounts, now)
   }
 
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
+    this.#distrust(policy, identifier)
+    return this.#shared.give(policy, identifier, amount, now)
+  }
+
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
     return this.#shared.raise(policy, identifier, counters, now)
   }
@@ -197,12 +202,31 @@ class LedgerStore implements HybridStore {
       cells[at + cell.allowance] = allowance(rule, prev, cells[at + cell.cur] ?? 0, taken.now, instances)
     })
     ledger.hear(slot, taken.now, taken.allowed ? taken.now : taken.now + blockMs(plan.policy, taken))
-    if (lost) this.#heal(plan.policy, identifier, least, taken.now)
+    if (lost) void this.#heal(plan, ledger, slot, identifier, least, taken.now)
   }
 
-  /** The store knows less than it once told: it has lost counts, and is raised to what is remembered here. */
-  #heal(policy: Policy, identifier: Identifier, least: readonly number[], now: number): void {
-    Promise.resolve(this.#shared.raise(policy, identifier, least, now)).catch(() => {})
+  /**
+   * The store knows less than it once told: it has lost counts, and is raised to what is remembered here; or some were
+   * given back, and then what it answers is believed.
+   */
+  async #heal(
+    plan: Plan,
+    ledger: Ledger,
+    slot: number,
+    identifier: Identifier,
+    least: readonly number[],
+    now: number,
+  ): Promise<void> {
+    try {
+      const raised = await this.#shared.raise(plan.policy, identifier, least, now)
+      if (ledger.find(identifier.id) !== slot) return
+      plan.policy.rules.forEach((_, i) => {
+        ledger.cells[ledger.at(slot, i) + cell.told] = 0
+      })
+      this.#hear(plan, ledger, slot, identifier, raised, [])
+    } catch {
+      // Whoever asks the store next finds out that it is away.
+    }
   }
 
   /** Asks the store at the next check. */

@@ -3,6 +3,7 @@ import type { Policy } from '../policy.ts'
 import type { CounterStore, Taken } from '../store.ts'
 import type { CounterColumn } from './column.ts'
 import { GenerationColumn } from './generation-column.ts'
+import { Given } from './given.ts'
 import { overflowTake } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
@@ -19,6 +20,7 @@ export interface MemoryStore extends CounterStore {
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken
   peek(policy: Policy, identifier: Identifier, now: number): Taken
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
   reset(policy: Policy, identifier: Identifier, now: number): void
   /**
@@ -58,6 +60,7 @@ class ColumnStore implements MemoryStore {
   readonly #kinds = new Map<string, Kind>()
   readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
   readonly #sketches = new Map<string, Sketch>()
+  readonly #given = new Given()
   #lastPlan: Plan | undefined
 
   constructor(maxKeys: number, onEviction: () => void) {
@@ -108,7 +111,14 @@ class ColumnStore implements MemoryStore {
     })
   }
 
+  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken {
+    this.#given.note(policy, identifier, now)
+    const back = policy.rules.map(() => -amount)
+    return this.add(policy, identifier, back, now)
+  }
+
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken {
+    if (this.#given.has(identifier, now)) return this.peek(policy, identifier, now)
     return this.#change(policy, identifier, now, (plan, slot) =>
       policy.rules.forEach((rule, i) => {
         plan.columns[i]?.raise(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
@@ -116,7 +126,8 @@ class ColumnStore implements MemoryStore {
     )
   }
 
-  reset(policy: Policy, identifier: Identifier, _now: number): void {
+  reset(policy: Policy, identifier: Identifier, now: number): void {
+    this.#given.note(policy, identifier, now)
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     if (slot !== undefined) for (const column of plan.columns) column.clear(slot)

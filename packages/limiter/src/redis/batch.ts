@@ -19,6 +19,8 @@ interface Call {
 interface BatchOptions {
   readonly client: RedisClient
   readonly script: Script
+  /** The script reads the identifier's note too. */
+  readonly noted?: boolean
   readonly tag: KeyTag
   readonly clock: ServerClock | undefined
   readonly onForgotten: () => void
@@ -66,10 +68,10 @@ export class Batch {
   }
 
   async #send(calls: readonly Call[]): Promise<void> {
-    const { client, script, tag, clock, onForgotten } = this.#options
+    const { client, script, noted = false, tag, clock, onForgotten } = this.#options
     try {
       const request = new ScriptRequest(tag)
-      for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest)
+      for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
       const sentAt = performance.now()
       const answer = await runScript(client, script, request.keys, request.args, onForgotten)
       if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')

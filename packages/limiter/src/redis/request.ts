@@ -37,9 +37,10 @@ export class ScriptRequest {
     return [String(this.#plans.length), ...this.#head, ...runs]
   }
 
-  /** Adds one call: the keys of its counters, the number of its plan and `rest`. Like calls in a row are one run. */
-  push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): void {
+  /** Adds one call: the key of its note where it is `noted`, the keys of its counters, the number of its plan and `rest`. Like calls in a row are one run. */
+  push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[], noted: boolean): void {
     const plan = this.#planAt(policy, now)
+    if (noted) this.keys.push(noteKey(identifier, this.#tag))
     pushKeys(this.keys, plan, identifier, this.#tag)
     const run = this.#runs.at(-1)
     if (run !== undefined && run.plan === plan && sameTexts(run.rest, rest)) run.calls++
@@ -58,6 +59,11 @@ export class ScriptRequest {
     for (const rule of policy.rules) this.#head.push(...ruleArguments(rule, now))
     return plan
   }
+}
+
+/** Where it is noted that an identifier's counters were given back or reset. */
+export function noteKey(identifier: Identifier, tag: KeyTag): string {
+  return `${counterKey('', identifier, tag)}:given`
 }
 
 /** The keys of an identifier's counters at a moment, in the scripts' order. */

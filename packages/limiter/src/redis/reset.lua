@@ -1,4 +1,6 @@
--- Forgets counters.
--- KEYS    the counters
+-- Forgets counters, and notes that they were not lost.
+-- KEYS    the counters, then the note
+-- ARGV    until when it holds, in Unix ms; how long it is kept, in ms
 -- answer  how many there were
-return redis.call('UNLINK', unpack(KEYS))
+redis.call('SET', KEYS[#KEYS], ARGV[1], 'PX', ARGV[2])
+return redis.call('UNLINK', unpack(KEYS, 1, #KEYS - 1))

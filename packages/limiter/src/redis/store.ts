@@ -1,9 +1,9 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
-import type { Policy } from '../policy.ts'
+import { keptMs, type Policy } from '../policy.ts'
 import type { CounterStore, Taken } from '../store.ts'
 import { Batch } from './batch.ts'
 import type { RedisClient } from './client.ts'
-import { keysAt } from './request.ts'
+import { keysAt, noteKey } from './request.ts'
 import { loadScript, runScript } from './script.ts'
 import { ServerClock } from './server-clock.ts'
 
@@ -30,6 +30,7 @@ const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
 const resetScript = loadScript('reset.lua')
+const noteScript = loadScript('note.lua')
 
 /**
  * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what
@@ -68,7 +69,7 @@ class RedisCounters implements RedisStore {
     const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten, onFirst: this.#schedule }
     this.#takes = new Batch({ ...batch, script: takeScript })
     this.#adds = new Batch({ ...batch, script: addScript })
-    this.#raises = new Batch({ ...batch, script: raiseScript })
+    this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
   }
 
   suspectLoss(): void {
@@ -92,13 +93,22 @@ class RedisCounters implements RedisStore {
     return this.#call(this.#adds, policy, identifier, now, amounts.map(String))
   }
 
+  /** The note stands before anything is given: what was noted in vain is only not healed. */
+  async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
+    const note = noteKey(identifier, this.#tag)
+    await runScript(this.#client, noteScript, [note], noteUntil(policy, this.time(now)), this.#onForgotten)
+    const back = policy.rules.map(() => -amount)
+    return this.add(policy, identifier, back, now)
+  }
+
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
-    return this.#call(this.#raises, policy, identifier, now, counters.map(String))
+    const rest = [...counters, this.time(now)].map(String)
+    return this.#call(this.#raises, policy, identifier, now, rest)
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    const keys = keysAt(policy, identifier, this.time(now), this.#tag)
-    await runScript(this.#client, resetScript, keys, [], this.#onForgotten)
+    const keys = [...keysAt(policy, identifier, this.time(now), this.#tag), noteKey(identifier, this.#tag)]
+    await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
   }
 
   /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
@@ -108,4 +118,10 @@ class RedisCounters implements RedisStore {
     encodeId(identifier.id)
     return batch.call(policy, identifier, this.time(now), rest)
   }
+}
+
+/** Until when a note holds, by the time that is counted by, and how long it is kept. */
+function noteUntil(policy: Policy, now: number): string[] {
+  const ms = keptMs(policy)
+  return [String(now + ms), String(ms)]
 }

@@ -1,0 +1,26 @@
+import type { Identifier } from '../key.ts'
+import { keptMs, type Policy } from '../policy.ts'
+
+const mostGiven = 10_000
+
+/** Whose counters were given back or reset, so that nobody raises them again to what they were. Bounded. */
+export class Given {
+  readonly #until = new Map<string, number>()
+
+  note(policy: Policy, { kind, id }: Identifier, now: number): void {
+    const name = `${kind}:${id}`
+    this.#until.delete(name)
+    this.#until.set(name, now + keptMs(policy))
+    for (const oldest of this.#until.keys()) {
+      if (this.#until.size <= mostGiven) break
+      this.#until.delete(oldest)
+    }
+  }
+
+  has({ kind, id }: Identifier, now: number): boolean {
+    const name = `${kind}:${id}`
+    const until = this.#until.get(name)
+    if (until !== undefined && until <= now) this.#until.delete(name)
+    return until !== undefined && until > now
+  }
+}

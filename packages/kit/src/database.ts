@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
 
@@ -104,9 +105,11 @@ async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Pr
   }
   client.on('error', onBroken)
   try {
+    const gather = gathererOf(client)
+    gather()
     const begun = client.query('BEGIN')
     begun.catch(() => {})
-    const result = await inTransaction.run(true, () => work(transactionOn(client)))
+    const result = await inTransaction.run(true, () => work(transactionOn(client, gather)))
     await begun
     await client.query('COMMIT')
     return result
@@ -121,8 +124,31 @@ async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Pr
   }
 }
 
-function transactionOn(client: PoolClient): Transaction {
-  return { query: (query, values) => run(client, query, values) } as Transaction
+function transactionOn(client: PoolClient, gather: () => void): Transaction {
+  return {
+    query(query, values) {
+      gather()
+      return run(client, query, values)
+    },
+  } as Transaction
+}
+
+/**
+ * Holds back what is written to a connection until the end of this tick, so that statements leave in one packet. The
+ * embedded engine's connection is no socket and has nothing to hold back.
+ */
+function gathererOf(client: PoolClient): () => void {
+  const { stream } = (client as unknown as { connection: { stream: Partial<Writable> } }).connection
+  let gathering = false
+  return () => {
+    if (gathering) return
+    gathering = true
+    stream.cork?.()
+    process.nextTick(() => {
+      gathering = false
+      stream.uncork?.()
+    })
+  }
 }
 
 async function run<Row extends object>(

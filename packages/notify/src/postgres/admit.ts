@@ -64,16 +64,35 @@ function usersOf(units: readonly AdmissionUnit[]): string[] {
   return [...new Set(users)].sort()
 }
 
+/** A user was erased between being met and being locked. The transaction runs again, as after a serialization failure. */
+class ErasedMeanwhile extends Error {
+  readonly code = '40001'
+}
+
+/** Locks users in their order, those met for the first time too. */
 async function lockUsers(tx: Transaction, bucket: number, users: readonly string[]): Promise<Map<string, Counters>> {
   if (users.length === 0) return new Map()
-  const { rows } = await tx.query<{ user_id: string; counters: Counters }>({
-    name: 'notify_lock_users',
-    text: `INSERT INTO notify.cap (bucket, user_id)
-           SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
-           ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
-           RETURNING user_id, counters`,
-    values: [bucket, users],
-  })
+  const values = [bucket, users]
+  const [, { rows }] = await Promise.all([
+    tx.query({
+      name: 'notify_meet_users',
+      text: `INSERT INTO notify.cap (bucket, user_id)
+             SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
+             ON CONFLICT (bucket, user_id) DO NOTHING`,
+      values,
+    }),
+    tx.query<{ user_id: string; counters: Counters }>({
+      name: 'notify_lock_users',
+      text: `SELECT u.user_id, locked.counters
+               FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place)
+              CROSS JOIN LATERAL (
+                SELECT c.counters FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = u.user_id
+                 LIMIT 1 FOR UPDATE) AS locked
+              ORDER BY u.place`,
+      values,
+    }),
+  ])
+  if (rows.length < users.length) throw new ErasedMeanwhile()
   return new Map(rows.map((row) => [row.user_id, row.counters]))
 }
 

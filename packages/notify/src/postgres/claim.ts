@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Message } from '../notification.ts'
 import type { ClaimedDelivery } from '../store.ts'
-import { planAfresh, timestamp } from './words.ts'
+import { queryAfresh, timestamp } from './words.ts'
 
 /**
  * The one claim. The loose scan finds which lanes and event types have work; each then gives its due rows in order, so
@@ -30,8 +30,7 @@ UPDATE notify.work w
    SET attempt = w.attempt + 1,
        crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
        lease_until = now() + $4::integer * interval '1 millisecond'
-  FROM picked
- WHERE w.bucket = $1 AND w.delivery_id = picked.delivery_id
+ WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
 RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message`
 
 interface ClaimedRow {
@@ -54,14 +53,8 @@ export async function claim(
   leaseMs: number,
   now: number,
 ): Promise<ClaimedDelivery[]> {
-  const { rows } = await database.transaction(async (tx) => {
-    const values = [bucket, channel, limit, leaseMs, timestamp(now)]
-    const [, claimed] = await Promise.all([
-      planAfresh(tx),
-      tx.query<ClaimedRow>({ name: 'notify_claim', text: claimSql, values }),
-    ])
-    return claimed
-  })
+  const values = [bucket, channel, limit, leaseMs, timestamp(now)]
+  const { rows } = await queryAfresh<ClaimedRow>(database, { name: 'notify_claim', text: claimSql, values })
   return rows.map((row) => ({
     bucket,
     channel,

@@ -3,7 +3,7 @@ import type { Channel } from '../channel.ts'
 import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
 import type { Message, NotifyRequest } from '../notification.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
-import { columns, present, timestamp } from './words.ts'
+import { among, columns, present, timestamp } from './words.ts'
 
 interface LetterRow {
   readonly id: string
@@ -87,7 +87,7 @@ async function take(tx: Transaction, bucket: number, filter: DeadLetterFilter, l
     `WITH taken AS MATERIALIZED (
        SELECT id FROM notify.dead_letter WHERE ${matching} ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
      )
-     DELETE FROM notify.dead_letter l USING taken WHERE l.bucket = $1 AND l.id = taken.id
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
      RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.message`,
     [...valuesOf(bucket, filter), limit],
   )
@@ -97,7 +97,7 @@ async function take(tx: Transaction, bucket: number, filter: DeadLetterFilter, l
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
   const taken = await take(tx, bucket, filter, limit)
   await tx.query(
-    "UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND id = ANY($2::uuid[]) AND ended = 'dead_letter'",
+    `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
     [bucket, taken.map(({ id }) => id)],
   )
   return taken.length
@@ -122,7 +122,7 @@ async function replay(
   const deliveries = taken.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
   const unwritten = deliveries.filter(({ message }) => message === null)
-  await tx.query('UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = $3', [
+  await tx.query(`UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND ${among('id', '$2')} AND state = $3`, [
     bucket,
     deliveries.map(({ id }) => id),
     'queued',

@@ -3,7 +3,7 @@ import type { ClaimedDelivery, Deliveries } from '../store.ts'
 import { claim } from './claim.ts'
 import { type RecordOptions, record } from './record.ts'
 import { applyReports } from './reports.ts'
-import { columns, timestamp } from './words.ts'
+import { among, columns, timestamp } from './words.ts'
 
 export function postgresDeliveries(database: Database, buckets: number, options: RecordOptions): Deliveries {
   return {
@@ -24,7 +24,8 @@ async function release(
     name: 'notify_release',
     text: `UPDATE notify.work w SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz)
              FROM unnest($2::uuid[], $3::integer[]) AS r (delivery_id, attempt)
-            WHERE w.bucket = $1 AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt`,
+            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
+              AND w.attempt = r.attempt`,
     values: [
       bucket,
       ...columns(

@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../store.ts'
 import type { Suppression } from '../suppression.ts'
-import { present } from './words.ts'
+import { present, queryAfresh } from './words.ts'
 
 const profilesSql = `
 SELECT u.user_id,
@@ -19,7 +19,8 @@ SELECT u.user_id,
                                           'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
           FROM notify.suppression s WHERE s.bucket = $1 AND s.user_id = u.user_id) AS suppressions
   FROM unnest($2::text[]) AS u (user_id)
-  LEFT JOIN notify.recipient r ON r.bucket = $1 AND r.user_id = u.user_id`
+  LEFT JOIN LATERAL (
+    SELECT * FROM notify.recipient WHERE bucket = $1 AND user_id = u.user_id LIMIT 1) AS r ON true`
 
 interface ProfileRow extends RecipientRow {
   readonly settings_version: number
@@ -57,7 +58,7 @@ interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
 }
 
 export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
-  const { rows } = await database.query<ProfileRow>({
+  const { rows } = await queryAfresh<ProfileRow>(database, {
     name: 'notify_profiles',
     text: profilesSql,
     values: [bucket, userIds],

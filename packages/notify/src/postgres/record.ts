@@ -3,7 +3,7 @@ import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { suppressAddresses } from './suppressions.ts'
-import { columns, planAfresh, timestamp } from './words.ts'
+import { among, columns, planAfresh, timestamp } from './words.ts'
 
 export interface RecordOptions {
   /** Whether state changes go to the outbox of the event stream. */
@@ -43,7 +43,8 @@ async function endWork(tx: Transaction, bucket: number, records: readonly TryRec
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_end_work',
     text: `DELETE FROM notify.work w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
-            WHERE w.bucket = $1 AND w.delivery_id = d.delivery_id AND w.attempt = d.attempt
+            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = d.delivery_id
+              AND w.attempt = d.attempt
         RETURNING w.delivery_id`,
     values: [bucket, ...columns(records, deliveryId, attempt)],
   })
@@ -63,7 +64,8 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
                   message = w.message || r.rest::jsonb
              FROM unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $6::text[])
                   AS r (delivery_id, attempt, due_at, failures, rest)
-            WHERE w.bucket = $1 AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
+              AND w.attempt = r.attempt
         RETURNING w.delivery_id`,
     values: [
       bucket,
@@ -97,7 +99,7 @@ async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRe
     name: 'notify_acknowledge',
     text: `UPDATE notify.delivery d SET state = 'sent', provider = a.provider, provider_message_id = a.provider_message_id
              FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
-            WHERE d.bucket = $1 AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
+            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
     values,
   })
   if (rows.length < taken.length)
@@ -105,7 +107,7 @@ async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRe
       name: 'notify_acknowledge_late',
       text: `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
                FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
-              WHERE d.bucket = $1 AND d.id = a.id AND d.provider_message_id IS NULL`,
+              WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.provider_message_id IS NULL`,
       values,
     })
   return new Set(rows.map(({ id }) => id))
@@ -169,7 +171,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
   })
   await tx.query({
     name: 'notify_end_dead',
-    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = 'queued'`,
+    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
     values: [bucket, dead.map(deliveryId)],
   })
   await fallBack(
@@ -232,7 +234,7 @@ async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRec
     name: 'notify_bury_tokens',
     text: `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
              FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (user_id, token, at, reason)
-            WHERE d.bucket = $1 AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
+            WHERE d.bucket = $1 AND ${among('d.user_id', '$2', 'text')} AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
               AND d.registered_at <= t.at`,
     values: [
       bucket,

@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Schedule, Scheduled } from '../store.ts'
-import { timestamp } from './words.ts'
+import { atMost, queryAfresh, timestamp } from './words.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -14,10 +14,10 @@ const claimSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.scheduled
    WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY fire_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ORDER BY fire_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
 )
 UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
-  FROM due WHERE s.bucket = $1 AND s.id = due.id
+ WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
 RETURNING s.id, s.fire_at, s.payload`
 
 export function postgresSchedule(database: Database, buckets: number): Schedule {
@@ -54,7 +54,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rowCount > 0
     },
     async claim(bucket, limit, leaseMs, now) {
-      const { rows } = await database.query<ScheduledRow>({
+      const { rows } = await queryAfresh<ScheduledRow>(database, {
         name: 'notify_claim_scheduled',
         text: claimSql,
         values: [bucket, limit, leaseMs, timestamp(now)],

@@ -1,13 +1,14 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { AdmissionUnit, Settled } from '../admission.ts'
+import { among } from './words.ts'
 
 const taking: Readonly<Record<Settled['kind'], string>> = {
-  scheduled: 'DELETE FROM notify.scheduled WHERE bucket = $1 AND id = ANY($2::uuid[]) RETURNING id',
-  deferral: 'DELETE FROM notify.deferral WHERE bucket = $1 AND id = ANY($2::uuid[]) RETURNING id',
+  scheduled: `DELETE FROM notify.scheduled WHERE bucket = $1 AND ${among('id', '$2')} RETURNING id`,
+  deferral: `DELETE FROM notify.deferral WHERE bucket = $1 AND ${among('id', '$2')} RETURNING id`,
   window: `WITH taken AS (
-             DELETE FROM notify.pending_window WHERE bucket = $1 AND id = ANY($2::uuid[]) AND state = 'closed' RETURNING id
+             DELETE FROM notify.pending_window WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'closed' RETURNING id
            ), emptied AS (
-             DELETE FROM notify.pending_item WHERE bucket = $1 AND window_id IN (SELECT id FROM taken)
+             DELETE FROM notify.pending_item WHERE bucket = $1 AND window_id = ANY (ARRAY(SELECT id FROM taken))
            ) SELECT id FROM taken`,
 }
 

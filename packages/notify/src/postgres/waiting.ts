@@ -2,21 +2,22 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Data } from '../notification.ts'
 import type { ClosedWindow, PendingItem, Waiting, WokenDeferral } from '../store.ts'
-import { present, timestamp } from './words.ts'
+import { among, atMost, present, queryAfresh, timestamp } from './words.ts'
 
 const claimDeferralsSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.deferral
    WHERE bucket = $1 AND wake_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY wake_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ORDER BY wake_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
 ), claimed AS (
   UPDATE notify.deferral d SET lease_until = now() + $3::integer * interval '1 millisecond'
-    FROM due WHERE d.bucket = $1 AND d.id = due.id
+   WHERE d.bucket = $1 AND d.id = ANY (ARRAY(SELECT id FROM due))
   RETURNING d.id, d.notification_id, d.user_id, d.channels, d.reason
 )
 SELECT c.id, c.notification_id, c.user_id, c.channels, c.reason,
        n.event, n.data, n.dedup_key, n.requested, n.accepted_at
-  FROM claimed c JOIN notify.notification n ON n.bucket = $1 AND n.id = c.notification_id
+  FROM claimed c CROSS JOIN LATERAL (
+    SELECT * FROM notify.notification WHERE bucket = $1 AND id = c.notification_id LIMIT 1) AS n
  ORDER BY c.id`
 
 /** Closes what is due; a closed one whose flusher died is found again when its lease ends. */
@@ -24,10 +25,10 @@ const closeWindowsSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.pending_window
    WHERE bucket = $1 AND flush_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY flush_at LIMIT $2 FOR UPDATE SKIP LOCKED
+   ORDER BY flush_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
 )
 UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
-  FROM due WHERE w.bucket = $1 AND w.id = due.id
+ WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
 RETURNING w.id, w.user_id, w.event`
 
 interface DeferralRow {
@@ -56,7 +57,7 @@ interface ItemRow {
 export function postgresWaiting(database: Database): Waiting {
   return {
     async claimDeferrals(bucket, limit, leaseMs, now) {
-      const { rows } = await database.query<DeferralRow>({
+      const { rows } = await queryAfresh<DeferralRow>(database, {
         name: 'notify_claim_deferrals',
         text: claimDeferralsSql,
         values: [bucket, limit, leaseMs, timestamp(now)],
@@ -64,7 +65,7 @@ export function postgresWaiting(database: Database): Waiting {
       return rows.map(deferralOf)
     },
     async closeWindows(bucket, limit, leaseMs, now) {
-      const { rows } = await database.query<{ id: string; user_id: string; event: string }>({
+      const { rows } = await queryAfresh<{ id: string; user_id: string; event: string }>(database, {
         name: 'notify_close_windows',
         text: closeWindowsSql,
         values: [bucket, limit, leaseMs, timestamp(now)],
@@ -105,7 +106,7 @@ async function itemsOf(
 ): Promise<Map<string, PendingItem[]>> {
   const { rows } = await database.query<ItemRow>(
     `SELECT window_id, notification_id, actor, at, data, channels, by_request FROM notify.pending_item
-      WHERE bucket = $1 AND window_id = ANY($2::uuid[]) ORDER BY window_id, notification_id`,
+      WHERE bucket = $1 AND ${among('window_id', '$2')} ORDER BY window_id, notification_id`,
     [bucket, windowIds],
   )
   const groups = Map.groupBy(rows, (row) => row.window_id)

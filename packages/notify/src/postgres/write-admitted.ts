@@ -3,7 +3,7 @@ import type { Decided, DecidedDelivery, PlannedNotification } from '../admission
 import { deliveryIdOf, newId } from '../ids.ts'
 import type { TimelineEntry } from '../notification.ts'
 import { joinWindows } from './join-windows.ts'
-import { columns, timestamp } from './words.ts'
+import { among, columns, timestamp } from './words.ts'
 
 /** One channel of an admitted notification, beside the notification. */
 interface AdmittedDelivery extends DecidedDelivery {
@@ -273,7 +273,7 @@ async function writeEnds(tx: Transaction, bucket: number, decided: readonly Deci
     name: 'notify_end_deliveries',
     text: `UPDATE notify.delivery d SET ended = e.ended
              FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
-            WHERE d.bucket = $1 AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
+            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
     values: [bucket, ended.map(ownId), ended.map(({ outcome }) => (outcome === 'failed' ? 'dead_letter' : outcome))],
   })
 }

@@ -96,7 +96,10 @@ export function createHttp2Caller(origin: string, options: Http2CallerOptions): 
     try {
       return await exchange(connection, headers, body, ending)
     } catch (error) {
-      if (error instanceof NotProcessed) connection.closing = true
+      if (error instanceof NotProcessed) {
+        connection.closing = true
+        connection.session.close()
+      }
       if (ending.aborted) ping(connection.session, pongMs)
       return error as Error
     } finally {
@@ -206,6 +209,7 @@ function exchange(
 }
 
 function requested({ session }: Connection, headers: OutgoingHttpHeaders): ClientHttp2Stream {
+  if (session.closed || session.destroyed) throw new NotProcessed('the connection was closed')
   try {
     return session.request(headers)
   } catch (error) {
@@ -214,7 +218,8 @@ function requested({ session }: Connection, headers: OutgoingHttpHeaders): Clien
 }
 
 function failureOf({ lastStream }: Connection, stream: ClientHttp2Stream, failure: Error | undefined): Error {
-  const isUnseen = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (stream.id ?? 0) > lastStream
+  const isUnseen =
+    stream.id === undefined || stream.id > lastStream || stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
   const message = failure?.message ?? `the stream was closed with code ${stream.rstCode}`
   return isUnseen ? new NotProcessed(message) : new Error(message)
 }

@@ -13,6 +13,10 @@ export interface Continuation {
   readonly to: '/authorize/continue' | '/device' | '/account'
   readonly request: Form
   readonly startedAt: number
+  /** Whether the request was pushed (RFC 9126). */
+  readonly pushed?: boolean | undefined
+  /** On a consent page: the session whose user is asked. No other page's fields are an answer to it. */
+  readonly consentIn?: string | undefined
   /** The client's name, for the page. */
   readonly client?: string | undefined
   /** Where the browser goes in the end: the page's forms may lead there. */

@@ -1,18 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
-import { type Browser, checkForm, formToken, readBrowser } from '../browser.ts'
-import { type Continuation, openContinuation, sealContinuation } from '../continuation.ts'
+import { type Browser, checkForm, readBrowser } from '../browser.ts'
+import { openContinuation } from '../continuation.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { pageParameters } from '../page-route.ts'
-import { sendPage, textsFor } from '../pages/answer.ts'
-import { loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
-import { originOf } from '../redirect-uri.ts'
+import { askLogin } from './asking.ts'
 import { issueCode } from './code.ts'
-import { clientOf } from './endpoint.ts'
-import { type AuthorizationRequest, destinationOf, readRequest } from './request.ts'
+import { nextOf, type Proceeding, resumed } from './proceeding.ts'
+import { destinationOf } from './request.ts'
 import { respond, respondError } from './respond.ts'
 
 /** POST /consent: what the user decided about exactly the request that the page showed. */
@@ -23,51 +20,39 @@ export function consentEndpoint(parts: Parts): (request: FastifyRequest, reply: 
     checkForm(parts, request, browser, decided)
     const continuation = openContinuation(parts, browser, decided.get('continuation'))
     const { signedIn } = browser
-    if (signedIn === undefined) throw new PageError(400, 'error.stale')
-    const parameters = new Parameters(continuation.request)
-    const client = await clientOf(parts, parameters)
-    const destination = destinationOf(client, parameters)
-    const asked = readRequest(destination, parameters, parts.apiIdentifier)
-    const { scopes, resources } = asked
-    const facts = {
-      actor: signedIn.user.id,
-      subject: signedIn.user.id,
-      clientId: client.id,
-      details: { scopes, resources },
+    if (signedIn === undefined || continuation.consentIn !== signedIn.session.id) {
+      throw new PageError(400, 'error.stale')
     }
-    const decision = decided.get('decision')
-    if (decision === 'allow') {
-      const grantedAt = parts.clock.now()
-      await parts.store.consents.add(signedIn.user.id, { clientId: client.id, scopes, resources, grantedAt })
-      await audit(parts, request, 'consent_given', facts)
-      return respond(parts, request, reply, destination, { code: await issueCode(parts, request, asked, signedIn) })
-    }
-    if (decision === 'switch') return askWhoAgain(parts, { request, reply, browser, continuation, asked })
-    await audit(parts, request, 'consent_denied', facts)
-    const error = new OAuthError('access_denied', 'the user said no')
-    return respondError(parts, request, reply, destination, error)
+    const at = await resumed(parts, { request, reply, browser }, continuation)
+    return decide(parts, at, signedIn, decided.get('decision'))
   }
 }
 
-interface Asking {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly browser: Browser
-  readonly continuation: Continuation
-  readonly asked: AuthorizationRequest
-}
-
-/** Another user wants to answer: the login page, for the same request. */
-function askWhoAgain(parts: Parts, { request, reply, browser, continuation, asked }: Asking): FastifyReply {
-  const texts = textsFor(parts, request, asked.uiLocales)
-  const begun = { ...continuation, startedAt: parts.clock.now() }
-  const page = loginPage(texts, {
-    formToken: formToken(parts, browser),
-    continuation: sealContinuation(parts, browser, begun),
-    client: asked.client.name,
-    mayReset: parts.features.passwordReset,
-    mayRegister: parts.features.registration,
-    formTargets: [originOf(asked.redirectUri)],
-  })
-  return sendPage(parts, reply, texts, page)
+async function decide(
+  parts: Parts,
+  at: Proceeding,
+  signedIn: NonNullable<Browser['signedIn']>,
+  decision: string | undefined,
+): Promise<FastifyReply> {
+  const { request, reply, client } = at
+  const { user } = signedIn
+  const destination = destinationOf(client, at.parameters)
+  try {
+    const { asked, next } = await nextOf(parts, at, destination)
+    const { scopes, resources } = asked
+    const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { scopes, resources } }
+    if (decision === 'switch') return askLogin(parts, at, asked, parts.clock.now())
+    if (decision !== 'allow') {
+      await audit(parts, request, 'consent_denied', facts)
+      throw new OAuthError('access_denied', 'the user said no')
+    }
+    if (next === 'login') return askLogin(parts, at, asked, parts.clock.now(), user.username)
+    const grantedAt = parts.clock.now()
+    await parts.store.consents.add(user.id, { clientId: client.id, scopes, resources, grantedAt })
+    await audit(parts, request, 'consent_given', facts)
+    return respond(parts, request, reply, destination, { code: await issueCode(parts, request, asked, signedIn) })
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    return respondError(parts, request, reply, destination, error)
+  }
 }

@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Browser } from '../browser.ts'
+import type { Client } from '../client.ts'
+import type { Continuation } from '../continuation.ts'
+import { readIdTokenHint } from '../id-token-hint.ts'
+import { OAuthError } from '../oauth-error.ts'
+import { Parameters } from '../parameters.ts'
+import type { Parts } from '../parts.ts'
+import { decide, type Next } from './decide.ts'
+import { type AuthorizationRequest, type Destination, readRequest } from './request.ts'
+
+/** An authorization request on its way, from page to page. */
+export interface Proceeding {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly browser: Browser
+  readonly client: Client
+  readonly parameters: Parameters
+  /** Whether it was pushed beforehand by its authenticated client (RFC 9126). */
+  readonly pushed: boolean
+  /** When it was sent off to a login or a question, in Unix milliseconds. */
+  readonly waitingSince: number | undefined
+}
+
+export async function clientOf(parts: Parts, parameters: Parameters): Promise<Client> {
+  const client = await parts.clients.find(parameters.required('client_id'))
+  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
+  return client
+}
+
+/** The request as the page it comes back from was shown for. */
+export async function resumed(
+  parts: Parts,
+  at: Pick<Proceeding, 'request' | 'reply' | 'browser'>,
+  { request, pushed = false, startedAt }: Continuation,
+): Promise<Proceeding> {
+  const parameters = new Parameters(request)
+  return { ...at, client: await clientOf(parts, parameters), parameters, pushed, waitingSince: startedAt }
+}
+
+/** Reads the request and decides what comes next. @throws OAuthError to be told by redirect */
+export async function nextOf(
+  parts: Parts,
+  at: Proceeding,
+  destination: Destination,
+): Promise<{ readonly asked: AuthorizationRequest; readonly next: Next }> {
+  refuseUnpushed(at)
+  const asked = readRequest(destination, at.parameters, parts.apiIdentifier)
+  const hint = asked.idTokenHint === undefined ? undefined : await readIdTokenHint(parts, asked.idTokenHint)
+  if (asked.idTokenHint !== undefined && hint === undefined) {
+    throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+  }
+  const user = at.browser.signedIn?.user
+  const next = decide({
+    request: asked,
+    signedIn: at.browser.signedIn,
+    consent: user && (await parts.store.consents.find(user.id, at.client.id)),
+    hintedSubject: hint?.subject,
+    waitingSince: at.waitingSince,
+    now: parts.clock.now(),
+  })
+  return { asked, next }
+}
+
+function refuseUnpushed({ client, parameters, pushed }: Proceeding): void {
+  if (parameters.get('request_uri') !== undefined) {
+    throw new OAuthError('request_uri_not_supported', 'only request_uri values of pushed requests are supported')
+  }
+  if (client.requirePushedRequests && !pushed) {
+    throw new OAuthError('invalid_request', 'this client must push its requests (RFC 9126)')
+  }
+}

@@ -1,3 +1,4 @@
+import { parse } from 'node:querystring'
 import { OAuthError } from './oauth-error.ts'
 
 /** A decoded form or query: a repeated parameter is a list. */
@@ -9,14 +10,7 @@ const mostParameters = 100
 
 /** Decodes an `application/x-www-form-urlencoded` body. */
 export function parseForm(text: string): Form {
-  const form: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(text)) {
-    const before = form[name]
-    if (before === undefined) form[name] = value
-    else if (Array.isArray(before)) before.push(value)
-    else form[name] = [before, value]
-  }
-  return form
+  return parse(text, '&', '=', { maxKeys: 0 }) as Form
 }
 
 /** The parameters of an OAuth request: an empty one counts as left out, none is repeated (RFC 6749 §3.1, §3.2). */

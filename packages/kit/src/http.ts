@@ -56,10 +56,11 @@ export function createHttp(options: HttpOptions): Http {
   http.removeContentTypeParser(['application/json', 'text/plain'])
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson(http))
   http.addHook('preValidation', refuseUncleanText)
-  http.addHook('onSend', async (request, reply) => {
-    for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) reply.header(name, value)
-    if (options.https) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+  const headers = Object.entries({ ...safeHeaders, ...(options.https ? httpsHeaders : {}) })
+  http.addHook('onSend', (request, reply, _payload, done) => {
+    for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, value)
     reply.header('x-request-id', request.id)
+    done()
   })
   http.setErrorHandler(writeError)
   http.setNotFoundHandler((request, reply) => {
@@ -84,6 +85,10 @@ const safeHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
+}
+
+const httpsHeaders: Readonly<Record<string, string>> = {
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
 
 function requestId(given: string | string[] | undefined): string {
@@ -113,17 +118,15 @@ function parseJson(http: Http) {
   }
 }
 
-async function refuseUncleanText(request: FastifyRequest): Promise<void> {
-  for (const [part, value] of [
-    ['body', request.body] as const,
-    ['query', request.query] as const,
-    ['path', request.params] as const,
-  ]) {
-    const fault = findTextFault(value)
-    if (fault === undefined) continue
-    const { pointer, detail } = fault
-    throw new Problem(400, `The ${part} is not valid: ${pointer} ${detail}.`, { errors: [fault] })
-  }
+function refuseUncleanText(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  done(textFault('body', request.body) ?? textFault('query', request.query) ?? textFault('path', request.params))
+}
+
+function textFault(part: string, value: unknown): Problem | undefined {
+  const fault = findTextFault(value)
+  if (fault === undefined) return undefined
+  const { pointer, detail } = fault
+  return new Problem(400, `The ${part} is not valid: ${pointer} ${detail}.`, { errors: [fault] })
 }
 
 function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -23,6 +23,7 @@ function faultIn(value: unknown, pointer: string, depth: number): Fault | undefi
   if (depth >= mostJsonDepth) return { pointer, detail: tooDeep }
   for (const [name, item] of Object.entries(value)) {
     if (!isCleanText(name)) return { pointer: pointer || '/', detail: unclean }
+    if (typeof item === 'string' && isCleanText(item)) continue
     const found = faultIn(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, depth + 1)
     if (found !== undefined) return found
   }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import type { Hearing } from './listening.ts'
 
 /** A query: its text with `$1 …`, its values, and a name when it is hot enough to be prepared once per connection. */
 export interface Query {
@@ -41,6 +42,11 @@ export interface Database extends Queryable {
    * database itself while a transaction of the same call is open throws: on one connection it would wait for ever.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Hears what `NOTIFY` says on `channel` (a plain lower-case name), from whatever process, until the answer is called.
+   * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
+   */
+  listen(channel: string, hearing: Hearing): () => Promise<void>
   /** Throws when the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -67,10 +73,19 @@ function unixMilliseconds(text: string): number {
   return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 }
 
-/** A database over a pool of node-postgres, whichever engine is behind it. `release` closes what `pool.end()` doesn't. */
-export function databaseOver(pool: Pool, engine: Database['engine'], release?: () => Promise<void>): Database {
+/** What a pool of node-postgres can't do by itself, engine by engine. */
+export interface Engine {
+  readonly engine: Database['engine']
+  readonly listen: Database['listen']
+  /** Closes what `pool.end()` doesn't. */
+  readonly release?: () => Promise<void>
+}
+
+/** A database over a pool of node-postgres, whichever engine is behind it. */
+export function databaseOver(pool: Pool, { engine, listen, release }: Engine): Database {
   return {
     engine,
+    listen,
     async query(query, values) {
       if (inTransaction.getStore())
         throw new Error('a query on the database inside an open transaction; use its handle')

@@ -26,9 +26,20 @@ export async function openEmbedded(directory: string): Promise<Database> {
 /** A database over a PGlite that the caller made; closing the one closes the other. */
 export async function embeddedOver(engine: PGlite, unlock: () => void = () => {}): Promise<Database> {
   const pool = new pg.Pool({ ...createPgConfig(engine), max: 1, pipeline: true, types: typeParsers })
-  return databaseOver(pool, 'embedded', async () => {
-    await engine.close()
-    unlock()
+  return databaseOver(pool, {
+    engine: 'embedded',
+    listen(channel, hearing) {
+      const listening = engine.listen(channel, (payload) => hearing.heard(payload))
+      listening.then(
+        () => hearing.missed(),
+        () => {},
+      )
+      return async () => (await listening)()
+    },
+    async release() {
+      await engine.close()
+      unlock()
+    },
   })
 }
 

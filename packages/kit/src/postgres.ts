@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { type Database, databaseOver, typeParsers } from './database.ts'
+import { keepListening } from './listening.ts'
 import type { Log } from './log.ts'
 import type { Secret } from './secret.ts'
 import { StartError } from './start-error.ts'
@@ -12,24 +13,27 @@ export interface PostgresOptions {
 }
 
 const oldestVersion = 15
+const answerTimeoutMs = 10_000
 
 /** Opens PostgreSQL 15 or newer. Throws {@link StartError} when it can't be reached or is too old. */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
-  const pool = new pg.Pool({
+  const server = {
     connectionString: options.url.reveal(),
-    max: options.connections ?? 10,
     connectionTimeoutMillis: 5_000,
-    pipeline: true,
-    types: typeParsers,
     application_name: 'gatehouse',
-  })
+  }
+  const pool = new pg.Pool({ ...server, max: options.connections ?? 10, pipeline: true, types: typeParsers })
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'))
   const version = await serverVersion(pool)
   if (version < oldestVersion) {
     await pool.end()
     throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
   }
-  return databaseOver(pool, 'postgres')
+  const client = () => new pg.Client({ ...server, keepAlive: true, query_timeout: answerTimeoutMs })
+  return databaseOver(pool, {
+    engine: 'postgres',
+    listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
+  })
 }
 
 async function serverVersion(pool: pg.Pool): Promise<number> {

@@ -35,6 +35,41 @@ async function behavesAsADatabase(open: () => Promise<Database>): Promise<void> 
 test('the embedded engine reads numbers and times, rolls back, and refuses the pool inside a transaction', () =>
   behavesAsADatabase(memoryDatabase))
 
+/** Collects what is heard, and lets a test wait for so much of it. */
+function listener() {
+  const notices: string[] = []
+  const waiting = new Map<string, () => void>()
+  const take = (notice: string) => {
+    notices.push(notice)
+    waiting.get(notice)?.()
+  }
+  return {
+    notices,
+    hearing: { heard: take, missed: () => take('(missed)') },
+    next: (notice: string) => new Promise<void>((resolve) => waiting.set(notice, resolve)),
+  }
+}
+
+test('what a transaction notifies on the embedded engine is heard once it is committed', async () => {
+  const database = await memoryDatabase()
+  const { notices, hearing, next } = listener()
+  const begun = next('(missed)')
+  const stop = database.listen('news', hearing)
+  await begun
+  const last = next('last')
+  await assert.rejects(
+    database.transaction(async (tx) => {
+      await tx.query("SELECT pg_notify('news', 'never')")
+      throw new Error('changed my mind')
+    }),
+  )
+  await database.transaction((tx) => tx.query("SELECT pg_notify('news', 'last')"))
+  await last
+  await stop()
+  await database.close()
+  assert.deepEqual(notices, ['(missed)', 'last'])
+})
+
 describe('on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
@@ -72,4 +107,27 @@ describe('on PostgreSQL', () => {
     assert.deepEqual(rows, [{ n: 2 }, { n: 2 }])
     assert.ok(tries >= 3, 'one of them was run again')
   })
+
+  testWith(
+    'postgresql',
+    'a listener whose connection is cut listens again, and is told it may have missed something',
+    async () => {
+      const database = await postgresDatabase(running())
+      const { notices, hearing, next } = listener()
+      const begun = next('(missed)')
+      const stop = database.listen('news', hearing)
+      await begun
+      const again = next('(missed)')
+      await database.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()",
+      )
+      await again
+      const last = next('last')
+      await database.query("SELECT pg_notify('news', 'last')")
+      await last
+      await stop()
+      await database.close()
+      assert.deepEqual(notices, ['(missed)', '(missed)', 'last'])
+    },
+  )
 })

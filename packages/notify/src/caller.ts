@@ -8,6 +8,8 @@ export interface Caller {
   readonly clientId?: string
   readonly scopes: ReadonlySet<string>
   readonly kind: 'user' | 'client' | 'key'
+  /** When the credential ends, Unix milliseconds; an API key may last for ever. */
+  readonly expiresAt?: number
 }
 
 /** The bearer check, handed in: throws the finished answer (401, or 403 when `scope` is missing). */
@@ -20,6 +22,8 @@ export interface Guards {
   readonly admin: (request: FastifyRequest) => Promise<void>
   /** Reading; the answer says whose notifications the caller may see. */
   readonly read: (request: FastifyRequest) => Promise<(userId: string) => boolean>
+  /** Reading under /v1/users/{id}: the answer is who reads. */
+  readonly readOf: (request: FastifyRequest) => Promise<Caller>
   /** A route under /v1/users/{id}: the user's own hand, or the management's. */
   readonly own: (request: FastifyRequest) => Promise<void>
 }
@@ -36,6 +40,12 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
     const detail = `This needs one of the scopes ${enough.join(', ')}.`
     throw new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
   }
+  const under = async (request: FastifyRequest, enough: readonly string[]) => {
+    const caller = await oneOf(request, enough)
+    const { id } = request.params as { id: string }
+    if (!seesAll(caller, scopes) && caller.subject !== id) throw notYours()
+    return caller
+  }
   return {
     scopes,
     write: needs(scopes.write),
@@ -44,10 +54,9 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       const caller = await oneOf(request, [scopes.read, scopes.write, scopes.admin])
       return (userId) => seesAll(caller, scopes) || caller.subject === userId
     },
+    readOf: (request) => under(request, [scopes.read, scopes.write, scopes.admin]),
     async own(request) {
-      const caller = await oneOf(request, [scopes.own, scopes.admin])
-      const { id } = request.params as { id: string }
-      if (!seesAll(caller, scopes) && caller.subject !== id) throw notYours()
+      await under(request, [scopes.own, scopes.admin])
     },
   }
 }

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from '@gatehouse/kit'
+import { Counter, Gauge, Histogram, type Registry } from '@gatehouse/kit'
 import type { Decided } from './admission.ts'
 
 /** What the service counts. Labels are closed sets: channels, outcomes, providers. */
@@ -10,6 +10,7 @@ export interface NotifyMetrics {
   readonly webhooks: Counter<'provider' | 'outcome'>
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
+  readonly inboxStreams: Gauge
 }
 
 export function createNotifyMetrics(registry: Registry): NotifyMetrics {
@@ -56,6 +57,11 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       help: 'Time of a provider call',
       labelNames: ['provider'],
       buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+      registers,
+    }),
+    inboxStreams: new Gauge({
+      name: 'notify_inbox_streams',
+      help: 'Streams of in-app feeds that are open in this process',
       registers,
     }),
   }

@@ -3,6 +3,7 @@ import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
+import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
 import { createNotifyMetrics } from './metrics.ts'
@@ -91,7 +92,8 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const { deliveries } = store
   const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
   const publicUrl = given.publicUrl ?? 'http://localhost'
-  const served = { guards, accept, catalog, store, options, clock, log, metrics, plan, testSend, devMailbox }
+  const streams = new InboxStreams({ inbox: store.inbox, rules: options.inboxStreams, log, metrics })
+  const served = { guards, accept, catalog, store, options, clock, log, metrics, plan, testSend, streams, devMailbox }
   return {
     plugin: (http) => routes(http, { ...served, providers, reports, publicUrl, onReplayed: wake }),
     workers,
@@ -104,6 +106,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await Promise.all([store.ping(), given.topic?.ping()])
     },
     async stop() {
+      await streams.close()
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))

@@ -41,6 +41,16 @@ export interface BreakerRules {
   readonly longestOpenMs: number
 }
 
+/** How many streams of in-app feeds a process holds open, and for how long. */
+export interface InboxStreamRules {
+  readonly most: number
+  readonly mostPerUser: number
+  /** From one sign of life to the next, in milliseconds; a reader that takes nothing for two of them is cut off. */
+  readonly heartbeatMs: number
+  /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
+  readonly longestMs: number
+}
+
 export interface NotifyOptions {
   /** Channels that nobody carries: they are left out, and undeliverable where a request names them. */
   readonly channelsOff: readonly Channel[]
@@ -75,6 +85,7 @@ export interface NotifyOptions {
   readonly idleMs: number
   readonly retention: Retention
   readonly suppressionDays: SuppressionDays
+  readonly inboxStreams: InboxStreamRules
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -104,4 +115,5 @@ export const defaultOptions: NotifyOptions = {
   retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365 },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
+  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
 }

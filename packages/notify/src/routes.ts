@@ -4,7 +4,9 @@ import type { CatalogKeeper } from './catalog.ts'
 import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
 import { type ExplainRoutes, explainEndpoint } from './explain/endpoint.ts'
-import { inboxEndpoint } from './inbox/endpoint.ts'
+import { inboxEndpoints } from './inbox/endpoint.ts'
+import { inboxStreamEndpoint } from './inbox/stream-endpoint.ts'
+import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
 import { bulkEndpoint } from './intake/bulk.ts'
 import { notifyEndpoint } from './intake/endpoint.ts'
@@ -33,6 +35,7 @@ export interface Routes extends WebhookRoutes {
   readonly onReplayed: () => void
   readonly plan: ExplainRoutes['plan']
   readonly testSend: TemplateToolRoutes['testSend']
+  readonly streams: InboxStreams
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
@@ -54,7 +57,8 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
   deviceEndpoints(http, guards, store.devices, clock)
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
-  inboxEndpoint(http, guards, store.inbox)
+  inboxEndpoints(http, { guards, inbox: store.inbox, clock })
+  inboxStreamEndpoint(http, { guards, streams: given.streams, clock })
   privacyEndpoints(http, guards, store.privacy)
   await http.register((scope) => webhookEndpoint(scope as Http, given))
   if (devMailbox) {

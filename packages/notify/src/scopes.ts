@@ -4,7 +4,7 @@ export interface NotifyScopes {
   readonly write: string
   /** Reading what became of a notification, and the feed. Who may write or manage may read as well; users read their own. */
   readonly read: string
-  /** A user's hand in their own preferences and devices. */
+  /** A user's hand in their own preferences, devices and inbox. */
   readonly own: string
   /** Every management endpoint, and everybody's preferences and devices. */
   readonly admin: string

@@ -1,64 +1,132 @@
-import type { Http } from '@gatehouse/kit'
+import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type Guards, notYours } from '../caller.ts'
+import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
-import type { Inbox, InboxItem } from '../store.ts'
+import { type Inbox, type InboxChange, type InboxChoice, type InboxFilter, inboxChanges } from '../store.ts'
+import { CountsRecord, countsRecord, ItemRecord, itemRecord } from './record.ts'
 
-const FeedBody = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      event: Type.String(),
-      subject: Type.Optional(Type.String()),
-      body: Type.String(),
-      created_at: Type.String({ format: 'date-time' }),
-      read_at: Type.Optional(Type.String({ format: 'date-time' })),
-    }),
-  ),
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+const Id = Type.String({ pattern: idPattern })
+
+const Feed = Type.Object({
+  items: Type.Array(ItemRecord),
+  counts: CountsRecord,
   /** Pass it as `before` to read on; absent on the last page. */
   next: Type.Optional(Type.String()),
 })
 
-/** GET /v1/users/{id}/inbox: the in-app feed, newest first. */
-export function inboxEndpoint(http: Http, guards: Guards, inbox: Inbox): void {
+const Choice = Type.Union([
+  Type.Object(
+    { ids: Type.Array(Id, { minItems: 1, maxItems: 200, uniqueItems: true, description: 'These items' }) },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      all: Type.Literal(true, { description: 'Every item that is not archived; of unarchived, every one that is' }),
+      up_to: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Only those that had arrived when counts.sequence was this: what came meanwhile stays as it is',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+])
+
+const Changed = Type.Object({ changed: Type.Integer({ description: 'How many items' }), counts: CountsRecord })
+
+export interface InboxRoutes {
+  readonly guards: Guards
+  readonly inbox: Inbox
+  readonly clock: Clock
+}
+
+/** /v1/users/{id}/inbox: the in-app feed, its counts, and what is done to its items. */
+export function inboxEndpoints(http: Http, { guards, inbox, clock }: InboxRoutes): void {
+  const { read, write, own, admin } = guards.scopes
+  const toRead = { tags: ['inbox'], security: [read, write, admin].map((scope) => ({ bearer: [scope] })) }
+  const toChange = { tags: ['inbox'], security: [own, admin].map((scope) => ({ bearer: [scope] })) }
+
   http.get(
     '/v1/users/:id/inbox',
     {
       schema: {
-        tags: ['inbox'],
+        ...toRead,
         summary: "A user's in-app feed, newest first",
-        security: [
-          { bearer: [guards.scopes.read] },
-          { bearer: [guards.scopes.write] },
-          { bearer: [guards.scopes.admin] },
-        ],
-        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }),
+        params: User,
         querystring: Type.Object(
           {
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-            before: Type.Optional(Type.String({ pattern: idPattern })),
+            before: Type.Optional(Id),
+            unread: Type.Optional(Type.Boolean({ default: false, description: 'Only what is not read' })),
+            archived: Type.Optional(
+              Type.Enum(['exclude', 'only', 'include'], { default: 'exclude', description: 'Whether archived items' }),
+            ),
           },
           { additionalProperties: false },
         ),
-        response: { 200: FeedBody },
+        response: { 200: Feed },
       },
     },
     async (request) => {
-      const maySee = await guards.read(request)
-      const { id } = request.params as { id: string }
-      if (!maySee(id)) throw notYours()
-      const { limit = 50, before } = request.query as { limit?: number; before?: string }
-      const items = await inbox.list(id, limit, before)
+      await guards.readOf(request)
+      const filter = filterOf(request.query)
+      const { items, counts } = await inbox.page(request.params.id, filter)
       const last = items.at(-1)
-      return { items: items.map(written), ...(items.length === limit && last ? { next: last.id } : {}) } as never
+      const next = items.length === filter.limit && last ? { next: last.id } : {}
+      return { items: items.map(itemRecord), counts: countsRecord(counts), ...next } as never
     },
   )
+  http.get(
+    '/v1/users/:id/inbox/counts',
+    { schema: { ...toRead, summary: 'How many items are unseen and unread', params: User, response: { 200: CountsRecord } } },
+    async (request) => {
+      await guards.readOf(request)
+      const { id } = request.params
+      return countsRecord((await inbox.news([{ userId: id }], 1)).get(id)?.counts ?? none) as never
+    },
+  )
+
+  for (const change of inboxChanges) {
+    http.post(
+      `/v1/users/:id/inbox/${change}`,
+      {
+        onRequest: guards.own,
+        schema: { ...toChange, summary: summaries[change], params: User, body: Choice, response: { 200: Changed } },
+      },
+      async ({ params, body }) => {
+        const choice: InboxChoice = 'ids' in body ? body : body.up_to === undefined ? {} : { upTo: body.up_to }
+        const { changed, counts } = await inbox.change(params.id, change, choice, clock.now())
+        return { changed: changed.length, counts: countsRecord(counts) } as never
+      },
+    )
+  }
 }
 
-function written({ createdAt, readAt, ...item }: InboxItem): Record<string, unknown> {
+const none = { sequence: 0, total: 0, unseen: 0, unread: 0 }
+
+const summaries: Readonly<Record<InboxChange, string>> = {
+  seen: 'Marks items as seen: they were on screen',
+  read: 'Marks items as read, and seen',
+  unread: 'Marks items as not read',
+  archived: 'Archives items: the feed leaves them out',
+  unarchived: 'Brings archived items back',
+}
+
+interface FeedQuery {
+  readonly limit?: number
+  readonly before?: string
+  readonly unread?: boolean
+  readonly archived?: string
+}
+
+function filterOf({ limit = 50, before, unread = false, archived }: FeedQuery): InboxFilter {
   return {
-    ...item,
-    created_at: new Date(createdAt).toISOString(),
-    ...(readAt === undefined ? {} : { read_at: new Date(readAt).toISOString() }),
+    limit,
+    unread,
+    ...(before === undefined ? {} : { before }),
+    ...(archived === 'only' ? { archived } : archived === 'include' ? { archived: 'also' } : {}),
   }
 }

@@ -1,110 +1,156 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../ids.ts'
-import type { Inbox, InboxItem, Mailbox, MailboxEntry } from '../store.ts'
-import { columns, present, timestamp } from './words.ts'
+import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../store.ts'
+import { changeInbox } from './inbox-change.ts'
+import { type CountRow, countsOf, inboxChannel, lockInboxes } from './inbox-count.ts'
+import { columns, planAfresh, present, timestamp } from './words.ts'
 
-interface InboxRow {
-  readonly id: string
+type NewItem = Parameters<Inbox['put']>[0][number]
+
+/** A user's counts, with one of their items or none. */
+interface ItemRow extends CountRow {
+  readonly user_id: string
+  readonly id: string | null
   readonly event: string
   readonly subject: string | null
   readonly body: string
   readonly created_at: number
+  readonly seen_at: number | null
   readonly read_at: number | null
+  readonly archived_at: number | null
+  readonly changed: number
 }
+
+const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.read_at, i.archived_at, i.changed'
+const counts = 'c.sequence, c.total, c.unseen, c.unread'
 
 export function postgresInbox(database: Database, buckets: number): Inbox {
   return {
     async put(items) {
-      for (const [bucket, mine] of Map.groupBy(items, ({ userId }) => bucketOfUser(userId, buckets)))
-        await database.query({
-          name: 'notify_inbox_put',
-          text: `INSERT INTO notify.inbox (bucket, user_id, id, event, subject, body, created_at)
-                 SELECT $1, i.user_id, i.id, i.event, i.subject, i.body, i.created_at
-                   FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                        AS i (user_id, id, event, subject, body, created_at)
-                 ON CONFLICT (bucket, user_id, id) DO NOTHING`,
-          values: [
-            bucket,
-            ...columns(
-              mine,
-              (i) => i.userId,
-              (i) => i.id,
-              (i) => i.event,
-              (i) => i.subject ?? null,
-              (i) => i.body,
-              (i) => timestamp(i.createdAt),
-            ),
-          ],
-        })
+      const each = [...new Map(items.map((item) => [item.id, item])).values()]
+      for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
+        await database.transaction((tx) => putItems(tx, bucket, mine))
     },
-    async list(userId, limit, before) {
-      const { rows } = await database.query<InboxRow>(
-        `SELECT id, event, subject, body, created_at, read_at FROM notify.inbox
-          WHERE bucket = $1 AND user_id = $2 AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
-        [bucketOfUser(userId, buckets), userId, before ?? null, limit],
-      )
-      return rows.map(itemOf)
+    async page(userId, filter) {
+      const { rows } = await database.query<ItemRow>({
+        text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
+                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
+                 LEFT JOIN LATERAL (
+                   SELECT i.position, ${fields} FROM notify.inbox i
+                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filtered(filter)}
+                    ORDER BY i.position DESC LIMIT $4) AS i ON true
+                ORDER BY i.position DESC`,
+        values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
+      })
+      return { counts: countsOf(rows[0] ?? nothing), items: rows.flatMap((row) => itemOf(row) ?? []) }
     },
+    change: (userId, change, choice, now) =>
+      database.transaction((tx) => changeInbox(tx, bucketOfUser(userId, buckets), userId, { change, choice, now })),
+    async news(asked, limit) {
+      const found = new Map<string, InboxNews>()
+      for (const [bucket, mine] of Map.groupBy(asked, ({ userId }) => bucketOfUser(userId, buckets)))
+        for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
+      return found
+    },
+    listen: (changed, missed) => database.listen(inboxChannel, { heard: changed, missed }),
   }
 }
 
-function itemOf({ id, event, subject, body, created_at: createdAt, read_at: readAt }: InboxRow): InboxItem {
-  return { id, event, body, createdAt, ...present({ subject, readAt }) }
+const nothing: CountRow = { sequence: null, total: null, unseen: null, unread: null }
+
+function filtered({ unread, archived }: InboxFilter): string {
+  return [
+    `($3::uuid IS NULL OR i.position < (SELECT b.position FROM notify.inbox b
+        WHERE b.bucket = $1 AND b.user_id = $2 AND b.id = $3))`,
+    ...(unread ? ['i.read_at IS NULL'] : []),
+    ...(archived === 'also' ? [] : [`i.archived_at IS ${archived === 'only' ? 'NOT NULL' : 'NULL'}`]),
+  ].join(' AND ')
 }
 
-interface MailboxRow {
-  readonly id: string
-  readonly delivery_id: string
-  readonly user_id: string
-  readonly channel: MailboxEntry['channel']
-  readonly address: string
-  readonly message: MailboxEntry['content']
-  readonly at: number
-}
-
-export function postgresMailbox(database: Database): Mailbox {
-  return {
-    async add(entries) {
-      await database.query(
-        `INSERT INTO notify.mailbox (id, delivery_id, user_id, channel, address, message, at)
-         SELECT m.id, m.delivery_id, m.user_id, m.channel, m.address, m.message::jsonb, m.at
-           FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                AS m (id, delivery_id, user_id, channel, address, message, at)
-         ON CONFLICT (id) DO NOTHING`,
-        columns(
-          entries,
-          (m) => m.id,
-          (m) => m.deliveryId,
-          (m) => m.userId,
-          (m) => m.channel,
-          (m) => m.address,
-          (m) => JSON.stringify(m.content),
-          (m) => timestamp(m.at),
+async function putItems(tx: Transaction, bucket: number, items: readonly NewItem[]): Promise<void> {
+  await Promise.all([
+    planAfresh(tx),
+    lockInboxes(
+      tx,
+      bucket,
+      items.map(({ userId }) => userId),
+    ),
+    tx.query({
+      name: 'notify_inbox_put',
+      text: `WITH fresh AS MATERIALIZED (
+               SELECT n.user_id, n.id, n.event, n.subject, n.body, n.created_at,
+                      c.sequence + row_number() OVER (PARTITION BY n.user_id ORDER BY n.place) AS number
+                 FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                      WITH ORDINALITY AS n (user_id, id, event, subject, body, created_at, place)
+                 JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = n.user_id
+                WHERE NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = n.user_id AND i.id = n.id)
+             ), put AS (
+               INSERT INTO notify.inbox (bucket, user_id, id, event, subject, body, created_at, position, changed)
+               SELECT $1, user_id, id, event, subject, body, created_at, number, number FROM fresh
+             )
+             UPDATE notify.inbox_count c
+                SET sequence = f.last, total = c.total + f.new, unseen = c.unseen + f.new, unread = c.unread + f.new
+               FROM (SELECT user_id, max(number) AS last, count(*) AS new FROM fresh GROUP BY user_id) AS f
+              WHERE c.bucket = $1 AND c.user_id = f.user_id
+             RETURNING pg_notify('${inboxChannel}', c.user_id)`,
+      values: [
+        bucket,
+        ...columns(
+          items,
+          (i) => i.userId,
+          (i) => i.id,
+          (i) => i.event,
+          (i) => i.subject ?? null,
+          (i) => i.body,
+          (i) => timestamp(i.createdAt),
         ),
-      )
-    },
-    async find(id) {
-      const { rows } = await database.query<MailboxRow>('SELECT * FROM notify.mailbox WHERE id = $1', [id])
-      return rows[0] && entryOf(rows[0])
-    },
-    async list(limit) {
-      const { rows } = await database.query<MailboxRow>(
-        'SELECT * FROM notify.mailbox ORDER BY at DESC, id DESC LIMIT $1',
-        [limit],
-      )
-      return rows.map(entryOf)
-    },
-  }
+      ],
+    }),
+  ])
 }
 
-function entryOf({
-  id,
-  delivery_id: deliveryId,
-  user_id: userId,
-  channel,
-  address,
-  message,
-  at,
-}: MailboxRow): MailboxEntry {
-  return { id, deliveryId, userId, channel, address, content: message, at }
+async function readNews(
+  database: Database,
+  bucket: number,
+  asked: Parameters<Inbox['news']>[0],
+  limit: number,
+): Promise<Map<string, InboxNews>> {
+  const { rows } = await database.query<ItemRow>({
+    name: 'notify_inbox_news',
+    text: `SELECT a.user_id, ${counts}, i.*
+             FROM unnest($2::text[], $3::bigint[]) AS a (user_id, after)
+             LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = a.user_id
+             LEFT JOIN LATERAL (
+               SELECT ${fields} FROM notify.inbox i
+                WHERE i.bucket = $1 AND i.user_id = a.user_id AND i.changed > a.after
+                ORDER BY i.changed LIMIT $4) AS i ON true
+            ORDER BY a.user_id, i.changed`,
+    values: [
+      bucket,
+      ...columns(
+        asked,
+        (a) => a.userId,
+        (a) => a.after ?? null,
+      ),
+      limit,
+    ],
+  })
+  const byUser = Map.groupBy(rows, ({ user_id: userId }) => userId)
+  return new Map(
+    [...byUser].map(([userId, mine]) => [
+      userId,
+      {
+        counts: countsOf(mine[0] ?? nothing),
+        items: mine.flatMap((row) => {
+          const item = itemOf(row)
+          return item ? [{ ...item, changed: row.changed }] : []
+        }),
+      },
+    ]),
+  )
+}
+
+function itemOf(row: ItemRow): InboxItem | undefined {
+  const { id, event, body, created_at: createdAt, subject, seen_at: seenAt, read_at: readAt, archived_at: archivedAt } = row
+  return id === null ? undefined : { id, event, body, createdAt, ...present({ subject, seenAt, readAt, archivedAt }) }
 }

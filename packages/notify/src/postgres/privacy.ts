@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, firstIdAt } from '../ids.ts'
 import type { Retention } from '../options.ts'
 import type { Privacy } from '../store.ts'
+import { lockInboxes, purgeInboxes } from './inbox-count.ts'
 import { timestamp } from './words.ts'
 
 const ofUser = 'bucket = $1 AND user_id = $2'
@@ -22,6 +23,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['notification', ofUser],
   ['log', ofUser],
   ['inbox', ofUser],
+  ['inbox_count', ofUser],
   ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
   ['suppression', ofUser],
   ['device', ofUser],
@@ -32,6 +34,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
 
 const batchSize = 1_000
 const providerEventDays = 7
+const dayMs = 86_400_000
 
 export function postgresPrivacy(database: Database, buckets: number): Privacy {
   return {
@@ -56,17 +59,20 @@ export function postgresPrivacy(database: Database, buckets: number): Privacy {
         )
         removed += rowCount
       }
-      return removed
+      const oldestItem = timestamp(now - retention.inboxDays * dayMs)
+      return removed + (await database.transaction((tx) => purgeInboxes(tx, bucket, oldestItem, batchSize)))
     },
   }
 }
 
 async function erase(tx: Transaction, bucket: number, userId: string): Promise<number> {
   await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', [bucket, userId])
+  await lockInboxes(tx, bucket, [userId])
   let removed = 0
   for (const [table, where] of tables) {
     const { rowCount } = await tx.query(`DELETE FROM notify.${table} WHERE ${where}`, [bucket, userId])
-    removed += rowCount
+    // The lock may have made this one itself.
+    if (table !== 'inbox_count') removed += rowCount
   }
   return removed
 }
@@ -75,20 +81,19 @@ type Purge = readonly [table: string, key: string, older: { readonly where: stri
 
 /** What is removed for its age, kind by kind. Ids are made in order of time, so old rows are the first of their index. */
 function purges(retention: Retention, now: number): Purge[] {
-  const before = (days: number) => now - days * 86_400_000
+  const before = (days: number) => now - days * dayMs
   const byId = (column: string, days: number) => ({ where: `${column} < $2::uuid`, value: firstIdAt(before(days)) })
   const byTime = (column: string, days: number) => ({
     where: `${column} < $2::timestamptz`,
     value: timestamp(before(days)),
   })
-  const { notificationDays, logDays, deadLetterDays, inboxDays } = retention
+  const { notificationDays, logDays, deadLetterDays } = retention
   return [
     ['delivery_event', 'notification_id, id', byId('notification_id', notificationDays)],
     ['delivery', 'id', byId('id', notificationDays)],
     ['notification', 'id', byId('id', notificationDays)],
     ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
     ['dead_letter', 'id', byTime('died_at', deadLetterDays)],
-    ['inbox', 'user_id, id', byTime('created_at', inboxDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
     ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
   ]

@@ -4,12 +4,71 @@ export interface InboxItem {
   readonly subject?: string
   readonly body: string
   readonly createdAt: number
+  readonly seenAt?: number
   readonly readAt?: number
+  readonly archivedAt?: number
+}
+
+/** The counts of an inbox as of a number: every change up to `sequence` is in them, and none after. */
+export interface InboxCounts {
+  /** Grows with every change of this inbox, whatever process makes it; 0 for one that never held anything. */
+  readonly sequence: number
+  /** Items that are not archived. */
+  readonly total: number
+  readonly unseen: number
+  readonly unread: number
+}
+
+/** Items and counts of one moment. */
+export interface InboxPage {
+  readonly items: readonly InboxItem[]
+  readonly counts: InboxCounts
+}
+
+/** Which items of a feed, newest first. */
+export interface InboxFilter {
+  readonly limit: number
+  /** The item to read on from. */
+  readonly before?: string
+  readonly unread?: boolean
+  /** Default: those that are not archived. */
+  readonly archived?: 'only' | 'also'
+}
+
+export const inboxChanges = ['seen', 'read', 'unread', 'archived', 'unarchived'] as const
+
+/** What can be done to items. Read and archived ones count as seen. */
+export type InboxChange = (typeof inboxChanges)[number]
+
+/** Some items by id, or all that are not archived and came no later than a number. */
+export type InboxChoice = { readonly ids: readonly string[] } | { readonly upTo?: number }
+
+/** What has changed in an inbox after a number: an item as it is now stands for all that happened to it. */
+export interface InboxNews {
+  readonly counts: InboxCounts
+  /** In order of their last change, each with its number. */
+  readonly items: ReadonlyArray<InboxItem & { readonly changed: number }>
 }
 
 export interface Inbox {
-  /** Stores items; one that is there already stays as it is. */
-  put(items: ReadonlyArray<InboxItem & { readonly userId: string }>): Promise<void>
-  /** Newest first, those made before the item `before`. */
-  list(userId: string, limit: number, before: string | undefined): Promise<readonly InboxItem[]>
+  /** Stores items, counted; one that is there already stays as it is. */
+  put(items: ReadonlyArray<Pick<InboxItem, 'id' | 'event' | 'subject' | 'body' | 'createdAt'> & { readonly userId: string }>): Promise<void>
+  page(userId: string, filter: InboxFilter): Promise<InboxPage>
+  /** Changes those that are not so yet; answers which, and the counts after it. */
+  change(
+    userId: string,
+    change: InboxChange,
+    choice: InboxChoice,
+    now: number,
+  ): Promise<{ readonly changed: readonly string[]; readonly counts: InboxCounts }>
+  /** Up to `limit` changes of each inbox after a number; none where that is left out. */
+  news(
+    asked: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
+    limit: number,
+  ): Promise<ReadonlyMap<string, InboxNews>>
+  /**
+   * Tells whose inbox may have changed, from whatever process, until the answer is called; `missed` when that may have
+   * been told while nobody listened. A hint: what changed is read by its number.
+   */
+  listen(changed: (userId: string) => void, missed: () => void): () => Promise<void>
 }

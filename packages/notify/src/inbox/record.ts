@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import type { InboxCounts, InboxItem } from '../store.ts'
+
+const Time = Type.String({ format: 'date-time' })
+
+export const ItemRecord = Type.Object({
+  id: Type.String(),
+  event: Type.String(),
+  subject: Type.Optional(Type.String()),
+  body: Type.String(),
+  created_at: Time,
+  seen_at: Type.Optional(Time),
+  read_at: Type.Optional(Time),
+  archived_at: Type.Optional(Time),
+})
+
+export const CountsRecord = Type.Object({
+  sequence: Type.Integer({ description: 'Grows with every change; what Last-Event-ID and up_to name' }),
+  total: Type.Integer({ description: 'Items that are not archived' }),
+  unseen: Type.Integer(),
+  unread: Type.Integer(),
+})
+
+/** An item as the API writes it. */
+export function itemRecord({ id, event, subject, body, ...at }: InboxItem): Record<string, string> {
+  const times = { created_at: at.createdAt, seen_at: at.seenAt, read_at: at.readAt, archived_at: at.archivedAt }
+  const written = Object.entries(times).flatMap(([name, time]) =>
+    time === undefined ? [] : [[name, new Date(time).toISOString()]],
+  )
+  return { id, event, ...(subject === undefined ? {} : { subject }), body, ...Object.fromEntries(written) }
+}
+
+/** Counts as the API writes them. */
+export function countsRecord({ sequence, total, unseen, unread }: InboxCounts): Record<string, number> {
+  return { sequence, total, unseen, unread }
+}

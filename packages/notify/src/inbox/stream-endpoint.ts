@@ -1,0 +1,61 @@
+import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import type { InboxStreams } from './streams.ts'
+
+export interface StreamRoutes {
+  readonly guards: Guards
+  readonly streams: InboxStreams
+  readonly clock: Clock
+}
+
+const reconnectMs = 3_000
+
+/** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
+export function inboxStreamEndpoint(http: Http, { guards, streams, clock }: StreamRoutes): void {
+  const { read, write, admin } = guards.scopes
+  http.addHook('preClose', () => streams.close())
+  http.get(
+    '/v1/users/:id/inbox/stream',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        tags: ['inbox'],
+        summary: 'What changes in a feed, as server-sent events; resumes after Last-Event-ID',
+        description:
+          'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
+        security: [read, write, admin].map((scope) => ({ bearer: [scope] })),
+        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }),
+        querystring: Type.Object({}, { additionalProperties: false }),
+      },
+    },
+    async (request, reply) => {
+      const { expiresAt } = await guards.readOf(request)
+      const userId = request.params.id
+      const after = lastEventId(request.headers['last-event-id'])
+      streams.admit(userId)
+      const { raw } = reply
+      reply.hijack()
+      if (raw.destroyed) return
+      raw.writeHead(200, {
+        ...reply.getHeaders(),
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store, no-transform',
+        'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': request.id,
+      })
+      raw.write(`retry: ${reconnectMs}\n\n`)
+      const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
+      streams.open({ userId, after, response: raw, lifeMs })
+    },
+  )
+}
+
+/** The number a reader resumes after. An EventSource that never saw an id sends none. */
+function lastEventId(header: string | string[] | undefined): number | undefined {
+  if (header === undefined || header === '') return undefined
+  const number = Number(header)
+  if (typeof header === 'string' && /^\d{1,16}$/.test(header) && Number.isSafeInteger(number)) return number
+  throw new Problem(400, 'Last-Event-ID must be the id of an event of this stream, or counts.sequence of the feed.')
+}

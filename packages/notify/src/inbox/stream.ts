@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http'
+import type { InboxNews } from '../store.ts'
+import { countsRecord, itemRecord } from './record.ts'
+
+/** A stream further behind than this many changes is told to read the feed afresh. */
+const furthestBehind = 1_000
+
+export interface StreamOptions {
+  /** The number up to which its reader knows everything; undefined for one that has just read nothing. */
+  readonly after: number | undefined
+  readonly response: ServerResponse
+  readonly onClose: () => void
+  /** The reader has taken what it was sent. */
+  readonly onReady: () => void
+}
+
+/**
+ * One reader of an inbox, as server-sent events (WHATWG HTML §9.2). It holds the number of the last change it sent and
+ * nothing else: a reader that is slow is sent nothing more until it has taken what is on its way.
+ */
+export class InboxStream {
+  #cursor: number | undefined
+  #told = false
+  #waiting = false
+  #passedOver = false
+  readonly #response: ServerResponse
+  readonly #onReady: () => void
+
+  constructor({ after, response, onClose, onReady }: StreamOptions) {
+    this.#cursor = after
+    this.#response = response
+    this.#onReady = onReady
+    response.once('close', onClose)
+  }
+
+  /** Where to read on; undefined where it begins with what is now. */
+  get cursor(): number | undefined {
+    return this.#cursor
+  }
+
+  /** Whether it takes no more for now. */
+  get waiting(): boolean {
+    return this.#waiting
+  }
+
+  /** Sends what is new to its reader, read with room for `limit` items. True when there may be more to read. */
+  send({ counts, items }: InboxNews, limit: number): boolean {
+    const after = this.#cursor ?? counts.sequence
+    if (after > counts.sequence || counts.sequence - after > furthestBehind) {
+      this.#event('reset', counts.sequence, { counts: countsRecord(counts) })
+      return false
+    }
+    const fresh = items.filter(({ changed }) => changed > after)
+    const full = items.length >= limit
+    const upTo = full ? Math.max(after, items.at(-1)?.changed ?? after) : counts.sequence
+    if (upTo > after || !this.#told)
+      this.#event('change', upTo, { items: fresh.map(itemRecord), counts: countsRecord(counts) })
+    return full
+  }
+
+  /** Sends a comment, which keeps the way open. A reader that took nothing since the last one is cut off. */
+  beat(): void {
+    if (this.#waiting && this.#passedOver) this.#response.destroy()
+    else if (this.#waiting) this.#passedOver = true
+    else this.#write(':\n\n')
+  }
+
+  /** Ends it; its reader comes again. */
+  end(): void {
+    if (this.#waiting) this.#response.destroy()
+    else this.#response.end()
+  }
+
+  #event(name: string, id: number, data: object): void {
+    this.#cursor = id
+    this.#told = true
+    this.#write(`event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  #write(text: string): void {
+    if (this.#response.write(text) || this.#response.destroyed) return
+    this.#waiting = true
+    this.#passedOver = false
+    this.#response.once('drain', () => {
+      this.#waiting = false
+      this.#onReady()
+    })
+  }
+}

@@ -1,0 +1,146 @@
+import type { ServerResponse } from 'node:http'
+import { type Log, Problem } from '@gatehouse/kit'
+import type { NotifyMetrics } from '../metrics.ts'
+import type { InboxStreamRules } from '../options.ts'
+import type { Inbox } from '../store.ts'
+import { InboxStream } from './stream.ts'
+
+const itemsAtOnce = 50
+const inboxesAtOnce = 200
+
+export interface InboxStreamsOptions {
+  readonly inbox: Inbox
+  readonly rules: InboxStreamRules
+  readonly log: Log
+  readonly metrics: Pick<NotifyMetrics, 'inboxStreams'>
+}
+
+interface Opening {
+  readonly userId: string
+  readonly after: number | undefined
+  readonly response: ServerResponse
+  /** How long the reader's token still lives, in milliseconds. */
+  readonly lifeMs: number
+}
+
+/**
+ * The open streams of this process. A notice of the store names an inbox that changed; what changed is then read by its
+ * number, for all such inboxes in one query, and sent to whoever reads them. A notice that is lost costs time, never a
+ * change.
+ */
+export class InboxStreams {
+  readonly #given: InboxStreamsOptions
+  readonly #byUser = new Map<string, Set<InboxStream>>()
+  readonly #changed = new Set<string>()
+  #count = 0
+  #closed = false
+  #reading: Promise<void> | undefined
+  #stopListening: (() => Promise<void>) | undefined
+  #heart: NodeJS.Timeout | undefined
+
+  constructor(given: InboxStreamsOptions) {
+    this.#given = given
+  }
+
+  /** @throws Problem 429 or 503 when there are too many, or the process is about to stop */
+  admit(userId: string): void {
+    const retry = { headers: { 'retry-after': '30' } }
+    const { most, mostPerUser } = this.#given.rules
+    if (this.#closed || this.#count >= most)
+      throw new Problem(503, 'There are too many open streams here; ask again later.', retry)
+    if ((this.#byUser.get(userId)?.size ?? 0) >= mostPerUser)
+      throw new Problem(429, `A user may have ${mostPerUser} open streams.`, retry)
+  }
+
+  /** Sends what changes from now on, and what has changed since `after`, until one of the two sides ends it. */
+  open({ userId, after, response, lifeMs }: Opening): void {
+    this.#begin()
+    const mine = this.#byUser.get(userId) ?? new Set()
+    this.#byUser.set(userId, mine)
+    const onReady = () => this.#wake(userId)
+    const onClose = () => {
+      clearTimeout(ending)
+      this.#given.metrics.inboxStreams.set(--this.#count)
+      mine.delete(stream)
+      if (mine.size === 0) this.#byUser.delete(userId)
+    }
+    const stream = new InboxStream({ after, response, onReady, onClose })
+    const ending = setTimeout(() => stream.end(), Math.max(0, Math.min(lifeMs, this.#given.rules.longestMs)))
+    this.#given.metrics.inboxStreams.set(++this.#count)
+    mine.add(stream)
+    this.#wake(userId)
+  }
+
+  /** Ends every stream and opens no more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#heart)
+    for (const stream of this.#all()) stream.end()
+    await this.#stopListening?.()
+    await this.#reading
+  }
+
+  /** Listens, and beats, from the first stream on. */
+  #begin(): void {
+    this.#stopListening ??= this.#given.inbox.listen(
+      (userId) => this.#wake(userId),
+      () => {
+        for (const userId of this.#byUser.keys()) this.#wake(userId)
+      },
+    )
+    this.#heart ??= setInterval(() => {
+      for (const stream of this.#all()) stream.beat()
+    }, this.#given.rules.heartbeatMs).unref()
+  }
+
+  *#all(): Generator<InboxStream> {
+    for (const mine of this.#byUser.values()) yield* mine
+  }
+
+  #wake(userId: string): void {
+    if (!this.#byUser.has(userId)) return
+    this.#changed.add(userId)
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = undefined
+    })
+  }
+
+  async #readAll(): Promise<void> {
+    // What is noticed in one turn of the loop is read together.
+    await new Promise(setImmediate)
+    while (this.#changed.size > 0 && !this.#closed) {
+      const users = [...this.#changed].slice(0, inboxesAtOnce)
+      for (const userId of users) this.#changed.delete(userId)
+      try {
+        await this.#read(users)
+      } catch (error) {
+        // Their readers come again, and read on from where they were.
+        this.#given.log.warn({ err: error }, 'changed inboxes could not be read; their streams are ended')
+        for (const userId of users) for (const stream of this.#byUser.get(userId) ?? []) stream.end()
+      }
+    }
+  }
+
+  async #read(users: readonly string[]): Promise<void> {
+    const ready = (userId: string) => [...(this.#byUser.get(userId) ?? [])].filter(({ waiting }) => !waiting)
+    const asked = users.flatMap((userId) => {
+      const streams = ready(userId)
+      const after = streams.flatMap(({ cursor }) => cursor ?? []).reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER)
+      return streams.length === 0 ? [] : [{ userId, after }]
+    })
+    if (asked.length === 0) return
+    const news = await this.#given.inbox.news(asked, itemsAtOnce)
+    for (const { userId, after } of asked) {
+      const mine = news.get(userId)
+      if (!mine) continue
+      // Whoever came while this was read may be further back than it reaches.
+      const [reached, late] = partition(ready(userId), ({ cursor }) => cursor === undefined || cursor >= after)
+      const more = reached.map((stream) => stream.send(mine, itemsAtOnce)).includes(true)
+      if (more || late.length > 0) this.#changed.add(userId)
+    }
+  }
+}
+
+function partition<T>(list: readonly T[], wanted: (each: T) => boolean): [T[], T[]] {
+  return [list.filter(wanted), list.filter((each) => !wanted(each))]
+}

@@ -1,0 +1,59 @@
+import type { Transaction } from '@gatehouse/kit'
+import type { InboxCounts } from '../store.ts'
+
+/** Who listens for changed inboxes, and what is said there: a user's id. */
+export const inboxChannel = 'notify_inbox'
+
+/**
+ * Locks the inboxes of users, in order, and makes their counters where there are none. Whoever changes an inbox holds
+ * this lock from before its statement to its commit: so the numbers it gives become visible in their order.
+ */
+export function lockInboxes(tx: Transaction, bucket: number, users: Iterable<string>): Promise<unknown> {
+  return tx.query({
+    name: 'notify_lock_inboxes',
+    text: `INSERT INTO notify.inbox_count (bucket, user_id)
+           SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
+           ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id`,
+    values: [bucket, [...new Set(users)].sort()],
+  })
+}
+
+export interface CountRow {
+  readonly sequence: number | null
+  readonly total: number | null
+  readonly unseen: number | null
+  readonly unread: number | null
+}
+
+/** The counts of a user; of one who never had an item they are 0. */
+export function countsOf({ sequence, total, unseen, unread }: CountRow): InboxCounts {
+  return { sequence: sequence ?? 0, total: total ?? 0, unseen: unseen ?? 0, unread: unread ?? 0 }
+}
+
+/** Removes up to `limit` items made before a time, and takes them off the counts; answers how many. */
+export async function purgeInboxes(tx: Transaction, bucket: number, before: string, limit: number): Promise<number> {
+  const { rows } = await tx.query<{ user_id: string; id: string }>(
+    'SELECT user_id, id FROM notify.inbox WHERE bucket = $1 AND created_at < $2 LIMIT $3',
+    [bucket, before, limit],
+  )
+  if (rows.length === 0) return 0
+  const users = rows.map(({ user_id: user }) => user)
+  await lockInboxes(tx, bucket, users)
+  const { rowCount } = await tx.query(
+    `WITH gone AS (
+       DELETE FROM notify.inbox i USING unnest($2::text[], $3::uuid[]) AS o (user_id, id)
+        WHERE i.bucket = $1 AND i.user_id = o.user_id AND i.id = o.id
+       RETURNING i.user_id, i.seen_at, i.read_at, i.archived_at
+     ), counted AS (
+       UPDATE notify.inbox_count c
+          SET sequence = c.sequence + 1, total = c.total - g.total, unseen = c.unseen - g.unseen, unread = c.unread - g.unread
+         FROM (SELECT user_id, count(*) AS total, count(*) FILTER (WHERE seen_at IS NULL) AS unseen,
+                      count(*) FILTER (WHERE read_at IS NULL) AS unread
+                 FROM gone WHERE archived_at IS NULL GROUP BY user_id) AS g
+        WHERE c.bucket = $1 AND c.user_id = g.user_id
+       RETURNING pg_notify('${inboxChannel}', c.user_id)
+     ) SELECT FROM gone`,
+    [bucket, users, rows.map(({ id }) => id)],
+  )
+  return rowCount
+}

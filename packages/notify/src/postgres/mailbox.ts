@@ -1,0 +1,60 @@
+import type { Database } from '@gatehouse/kit'
+import type { Mailbox, MailboxEntry } from '../store.ts'
+import { columns, timestamp } from './words.ts'
+
+interface MailboxRow {
+  readonly id: string
+  readonly delivery_id: string
+  readonly user_id: string
+  readonly channel: MailboxEntry['channel']
+  readonly address: string
+  readonly message: MailboxEntry['content']
+  readonly at: number
+}
+
+export function postgresMailbox(database: Database): Mailbox {
+  return {
+    async add(entries) {
+      await database.query(
+        `INSERT INTO notify.mailbox (id, delivery_id, user_id, channel, address, message, at)
+         SELECT m.id, m.delivery_id, m.user_id, m.channel, m.address, m.message::jsonb, m.at
+           FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                AS m (id, delivery_id, user_id, channel, address, message, at)
+         ON CONFLICT (id) DO NOTHING`,
+        columns(
+          entries,
+          (m) => m.id,
+          (m) => m.deliveryId,
+          (m) => m.userId,
+          (m) => m.channel,
+          (m) => m.address,
+          (m) => JSON.stringify(m.content),
+          (m) => timestamp(m.at),
+        ),
+      )
+    },
+    async find(id) {
+      const { rows } = await database.query<MailboxRow>('SELECT * FROM notify.mailbox WHERE id = $1', [id])
+      return rows[0] && entryOf(rows[0])
+    },
+    async list(limit) {
+      const { rows } = await database.query<MailboxRow>(
+        'SELECT * FROM notify.mailbox ORDER BY at DESC, id DESC LIMIT $1',
+        [limit],
+      )
+      return rows.map(entryOf)
+    },
+  }
+}
+
+function entryOf({
+  id,
+  delivery_id: deliveryId,
+  user_id: userId,
+  channel,
+  address,
+  message,
+  at,
+}: MailboxRow): MailboxEntry {
+  return { id, deliveryId, userId, channel, address, content: message, at }
+}

@@ -12,6 +12,8 @@ export interface Passage {
   readonly target: string
   readonly headers: string[]
   readonly answered: Readonly<Record<string, string>>
+  /** Told when the answer is a stream of events, which ends when somebody ends it. */
+  readonly onEventStream?: () => void
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -59,7 +61,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function passOnce(upstream: Upstream, { raw, response, target, headers, answered }: Passage): Promise<void> {
+function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
+  const { raw, response, target, headers, answered } = passage
   const body = hasBody(raw) ? raw : null
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let controller: Dispatcher.DispatchController | undefined
@@ -76,6 +79,7 @@ function passOnce(upstream: Upstream, { raw, response, target, headers, answered
       },
       onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
         if (status < 200) return
+        if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.()
         response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
       },
       onResponseData(pausable, chunk) {

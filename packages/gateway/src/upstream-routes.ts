@@ -38,7 +38,8 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
     rule.upstream === undefined ? [] : [{ rule, upstream: upstreamOf(rule, rule.upstream, upstreams) }],
   )
   const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
-  const serve = createServe(options, upgrades)
+  const streams = new Set<ServerResponse>()
+  const serve = createServe(options, upgrades, streams)
   return {
     async plugin(http) {
       http.removeAllContentTypeParsers()
@@ -52,6 +53,9 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
           handler: (request, reply) => serve(upstream, request, reply),
         })
       takeUpgrades(http, upgrades)
+      http.addHook('preClose', async () => {
+        for (const response of streams) response.destroy()
+      })
     },
     async stop() {
       await Promise.all([...upstreams.values()].map(({ pool }) => pool.close()))
@@ -69,6 +73,7 @@ function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<st
 function createServe(
   { visitOf, identify, contextTokens }: UpstreamRoutesOptions,
   upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
+  streams: Set<ServerResponse>,
 ) {
   return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     refuseAmbiguousPath(raw.url ?? '')
@@ -86,8 +91,13 @@ function createServe(
     const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
     const upgrade = upgrades.get(raw)
     if (upgrade) await passUpgrade(upstream, { ...upgrade, target, headers, answered })
-    else await pass(upstream, { raw, response: reply.raw, target, headers, answered })
+    else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
     reply.hijack()
+
+    function onEventStream() {
+      streams.add(reply.raw)
+      reply.raw.once('close', () => streams.delete(reply.raw))
+    }
   }
 }
 

@@ -253,3 +253,15 @@ test('open WebSocket connections end when the gateway closes', async (context) =
   await http.close()
   await closed
 })
+
+test('a gateway that stops ends the streams of events that pass through it', async (context) => {
+  const { url, http } = await proxied(context, (_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write('data: 1\n\n')
+  })
+  const answer = await fetch(`${url}/orders/stream`)
+  const body = answer.text()
+  body.catch(() => {})
+  await http.close()
+  await assert.rejects(body)
+})

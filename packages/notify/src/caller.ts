@@ -67,6 +67,6 @@ function seesAll({ kind, scopes: held }: Caller, { admin }: NotifyScopes): boole
 }
 
 /** 403 for a user who asks for another's. */
-export function notYours(): Problem {
+function notYours(): Problem {
   return new Problem(403, 'That belongs to another user.')
 }

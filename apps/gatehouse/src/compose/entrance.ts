@@ -19,6 +19,7 @@ import type { Parts } from './parts.ts'
 import { ownRoutes } from './paths.ts'
 
 const realm = 'gatehouse'
+const mostStreamConnections = 10_000
 
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
 export interface Entrance {
@@ -124,13 +125,18 @@ function remoteServices({ config }: Parts) {
   const { services, identityUrl, notifyUrl } = config.settings
   return {
     ...(identityUrl && !services.has('identity') ? { identity: { url: identityUrl, forward_token: true } } : {}),
-    ...(notifyUrl && !services.has('notify') ? { notify: { url: notifyUrl, forward_token: true } } : {}),
+    ...(notifyUrl && !services.has('notify')
+      ? {
+          notify: { url: notifyUrl, forward_token: true },
+          'notify-streams': { url: notifyUrl, forward_token: true, connections: mostStreamConnections },
+        }
+      : {}),
   }
 }
 
 function declaredUpstreams({ config }: Parts) {
   const declared = config.file.upstreams ?? {}
-  for (const name of ['identity', 'notify']) {
+  for (const name of ['identity', 'notify', 'notify-streams']) {
     if (name in declared) throw new StartError(`upstreams.${name}: the name belongs to our own service; choose another`)
   }
   return declared

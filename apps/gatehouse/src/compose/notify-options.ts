@@ -6,7 +6,7 @@ type Declared = NonNullable<Parts['config']['file']['notify']>
 
 /** What the file says of the notification service, over the defaults. */
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
-  const { caps, retention } = defaultOptions
+  const { caps, retention, inboxStreams } = defaultOptions
   return given({
     caps: {
       total: declared.cap ?? caps.total,
@@ -23,6 +23,11 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       bounced: declared.suppression_days?.bounced,
       complained: declared.suppression_days?.complained,
     }),
+    inboxStreams: {
+      ...inboxStreams,
+      most: declared.inbox_streams ?? inboxStreams.most,
+      mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
+    },
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
       logDays: declared.retention?.log_days ?? retention.logDays,

@@ -29,6 +29,8 @@ const webhooks = '/v1/webhooks/*'
 
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
+/** Each holds its connection for minutes: it must not hold those of other requests. */
+const inboxStream = '/v1/users/{id}/inbox/stream'
 
 /** The rules of the routes that this process or a sibling serves, after those that the file declares. */
 export function ownRoutes(remote: { readonly identity: boolean; readonly notify: boolean }): RouteRule[] {
@@ -42,6 +44,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
+    ...(remote.notify ? [{ path: inboxStream, methods: ['GET'], upstream: 'notify-streams' }] : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),
   ]
 }

@@ -8,7 +8,7 @@ import type { File } from './schema.ts'
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
 
 const unlimitedPlan = 'unlimited'
-const ownUpstreams = ['identity', 'notify']
+const ownUpstreams = ['identity', 'notify', 'notify-streams']
 
 /** What a schema can't see: names given twice, names of things that aren't there, zones, ranges and folders that aren't. */
 export function checkMeaning(file: File, folder: string, fault: Fault): void {

@@ -10,7 +10,8 @@ const whole = (minimum: number, maximum: number, description: string, fallback?:
 
 const count = (description: string) => whole(0, 1_000_000, description)
 const days = (description: string, fallback: number) => whole(1, 3_650, description, fallback)
-const { caps, attempts, pushAttempts, aggregationDelayMs, aggregationThreshold, retention } = defaultOptions
+const { caps, attempts, pushAttempts, aggregationDelayMs, aggregationThreshold, retention, inboxStreams } =
+  defaultOptions
 
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
@@ -57,6 +58,8 @@ export const NotifySection = Type.Object(
         },
       ),
     ),
+    inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
+    inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
     retention: Type.Optional(
       Type.Object(
         {

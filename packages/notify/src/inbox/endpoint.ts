@@ -2,7 +2,8 @@ import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
-import { type Inbox, type InboxChange, type InboxChoice, type InboxFilter, inboxChanges } from '../store.ts'
+import { type InboxChange, inboxChanges } from '../inbox-change.ts'
+import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
@@ -81,7 +82,14 @@ export function inboxEndpoints(http: Http, { guards, inbox, clock }: InboxRoutes
   )
   http.get(
     '/v1/users/:id/inbox/counts',
-    { schema: { ...toRead, summary: 'How many items are unseen and unread', params: User, response: { 200: CountsRecord } } },
+    {
+      schema: {
+        ...toRead,
+        summary: 'How many items are unseen and unread',
+        params: User,
+        response: { 200: CountsRecord },
+      },
+    },
     async (request) => {
       await guards.readOf(request)
       const { id } = request.params

@@ -37,8 +37,9 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock }: Stre
       const { raw } = reply
       reply.hijack()
       if (raw.destroyed) return
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) raw.setHeader(name, value)
       raw.writeHead(200, {
-        ...reply.getHeaders(),
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store, no-transform',
         'x-accel-buffering': 'no',

@@ -125,7 +125,9 @@ export class InboxStreams {
     const ready = (userId: string) => [...(this.#byUser.get(userId) ?? [])].filter(({ waiting }) => !waiting)
     const asked = users.flatMap((userId) => {
       const streams = ready(userId)
-      const after = streams.flatMap(({ cursor }) => cursor ?? []).reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER)
+      const after = streams
+        .flatMap(({ cursor }) => cursor ?? [])
+        .reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER)
       return streams.length === 0 ? [] : [{ userId, after }]
     })
     if (asked.length === 0) return

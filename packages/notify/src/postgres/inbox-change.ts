@@ -1,5 +1,6 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { Inbox, InboxChange, InboxChoice } from '../store.ts'
+import type { InboxChange } from '../inbox-change.ts'
+import type { Inbox, InboxChoice } from '../store.ts'
 import { type CountRow, countsOf, inboxChannel, lockInboxes } from './inbox-count.ts'
 import { timestamp } from './words.ts'
 
@@ -9,12 +10,12 @@ interface Changing {
   readonly now: number
 }
 
-/** What each change makes of an item, and which items it changes at all. `$3` is the time. */
+/** What each change makes of an item, and which items it changes at all. `at.now` is the time. */
 const transitions: Readonly<Record<InboxChange, { when: string; seen: string; read: string; archived: string }>> = {
-  seen: { when: 'seen_at IS NULL', seen: '$3', read: 'read_at', archived: 'archived_at' },
-  read: { when: 'read_at IS NULL', seen: 'coalesce(seen_at, $3)', read: '$3', archived: 'archived_at' },
+  seen: { when: 'seen_at IS NULL', seen: 'at.now', read: 'read_at', archived: 'archived_at' },
+  read: { when: 'read_at IS NULL', seen: 'coalesce(seen_at, at.now)', read: 'at.now', archived: 'archived_at' },
   unread: { when: 'read_at IS NOT NULL', seen: 'seen_at', read: 'NULL::timestamptz', archived: 'archived_at' },
-  archived: { when: 'archived_at IS NULL', seen: 'coalesce(seen_at, $3)', read: 'read_at', archived: '$3' },
+  archived: { when: 'archived_at IS NULL', seen: 'coalesce(seen_at, at.now)', read: 'read_at', archived: 'at.now' },
   unarchived: { when: 'archived_at IS NOT NULL', seen: 'seen_at', read: 'read_at', archived: 'NULL::timestamptz' },
 }
 
@@ -38,8 +39,9 @@ export async function changeInbox(
     tx.query<ChangedRow>({
       text: `WITH picked AS MATERIALIZED (
                SELECT i.id, c.sequence + row_number() OVER (ORDER BY i.position) AS number, i.seen_at, i.read_at, i.archived_at,
-                      ${typed(seen)} AS seen, ${typed(read)} AS read, ${typed(archived)} AS archived
+                      ${seen} AS seen, ${read} AS read, ${archived} AS archived
                  FROM notify.inbox i JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = $2
+                      CROSS JOIN (SELECT $3::timestamptz AS now) AS at
                 WHERE i.bucket = $1 AND i.user_id = $2 AND ${when} AND ${chosen}
              ), put AS (
                UPDATE notify.inbox i
@@ -65,7 +67,5 @@ export async function changeInbox(
   if (!row) throw new Error('the counter of a locked inbox is gone')
   return { changed: row.ids, counts: countsOf(row) }
 }
-
-const typed = (expression: string) => expression.replace('$3', '$3::timestamptz')
 
 const difference = (after: string, before: string) => `coalesce(sum((${after})::int - (${before})::int), 0)`

@@ -151,6 +151,15 @@ async function readNews(
 }
 
 function itemOf(row: ItemRow): InboxItem | undefined {
-  const { id, event, body, created_at: createdAt, subject, seen_at: seenAt, read_at: readAt, archived_at: archivedAt } = row
+  const {
+    id,
+    event,
+    body,
+    created_at: createdAt,
+    subject,
+    seen_at: seenAt,
+    read_at: readAt,
+    archived_at: archivedAt,
+  } = row
   return id === null ? undefined : { id, event, body, createdAt, ...present({ subject, seenAt, readAt, archivedAt }) }
 }

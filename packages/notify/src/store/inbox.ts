@@ -1,3 +1,5 @@
+import type { InboxChange } from '../inbox-change.ts'
+
 export interface InboxItem {
   readonly id: string
   readonly event: string
@@ -35,11 +37,6 @@ export interface InboxFilter {
   readonly archived?: 'only' | 'also'
 }
 
-export const inboxChanges = ['seen', 'read', 'unread', 'archived', 'unarchived'] as const
-
-/** What can be done to items. Read and archived ones count as seen. */
-export type InboxChange = (typeof inboxChanges)[number]
-
 /** Some items by id, or all that are not archived and came no later than a number. */
 export type InboxChoice = { readonly ids: readonly string[] } | { readonly upTo?: number }
 
@@ -52,7 +49,11 @@ export interface InboxNews {
 
 export interface Inbox {
   /** Stores items, counted; one that is there already stays as it is. */
-  put(items: ReadonlyArray<Pick<InboxItem, 'id' | 'event' | 'subject' | 'body' | 'createdAt'> & { readonly userId: string }>): Promise<void>
+  put(
+    items: ReadonlyArray<
+      Pick<InboxItem, 'id' | 'event' | 'subject' | 'body' | 'createdAt'> & { readonly userId: string }
+    >,
+  ): Promise<void>
   page(userId: string, filter: InboxFilter): Promise<InboxPage>
   /** Changes those that are not so yet; answers which, and the counts after it. */
   change(

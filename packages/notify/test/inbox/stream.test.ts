@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { Writable } from 'node:stream'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { createMetrics, type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { deliveryIdOf, newId } from '../../src/ids.ts'
+import { InboxStreams } from '../../src/inbox/streams.ts'
+import { createNotifyMetrics } from '../../src/metrics.ts'
+import { defaultOptions } from '../../src/options.ts'
+import { eventually, type Setup, type SetupOptions, setup } from '../setup.ts'
+import { type Reader, read, type Told } from './reader.ts'
+
+const alices = 'user:alice read:notifications'
+const newItemId = () => deliveryIdOf(newId(0), 'in-app')
+const item = (id: string = newItemId(), userId: string = 'alice') => ({
+  id,
+  userId,
+  event: 'e',
+  body: 'b',
+  createdAt: 0,
+})
+const ids = (told: readonly Told[]): string[] =>
+  told.flatMap(({ data }) => (data.items ?? []).map((i: { id: string }) => i.id))
+const { inboxStreams } = defaultOptions
+
+interface Listening extends Setup {
+  /** Opens a stream; it is cut when the test ends. */
+  stream(token?: string, lastEventId?: number, userId?: string): Promise<Reader>
+}
+
+async function listening(context: TestContext | undefined, options: SetupOptions = {}): Promise<Listening> {
+  const s = await setup(options)
+  const address = await s.http.listen({ port: 0, host: '127.0.0.1' })
+  context?.after(() => s.close())
+  return {
+    ...s,
+    stream: (token = alices, lastEventId = undefined, userId = 'alice') =>
+      read(`${address}/v1/users/${userId}/inbox/stream`, token, lastEventId),
+  }
+}
+
+test('an item is told on the open stream of its user, with the counts, and to nobody else', async (t) => {
+  const s = await listening(t)
+  const [mine, bobs] = [await s.stream(), await s.stream('user:bob read:notifications', undefined, 'bob')]
+  await bobs.until(({ length }) => length === 1)
+  await mine.until(({ length }) => length === 1)
+  assert.deepEqual(mine.told[0], {
+    event: 'change',
+    id: 0,
+    data: { items: [], counts: { sequence: 0, total: 0, unseen: 0, unread: 0 } },
+  })
+  const one = newItemId()
+  await s.store.inbox.put([item(one)])
+  await mine.until(({ length }) => length === 2)
+  assert.deepEqual(mine.told[1], {
+    event: 'change',
+    id: 1,
+    data: {
+      items: [{ id: one, event: 'e', body: 'b', created_at: '1970-01-01T00:00:00.000Z' }],
+      counts: { sequence: 1, total: 1, unseen: 1, unread: 1 },
+    },
+  })
+  assert.equal(bobs.told.length, 1)
+})
+
+test('what is read in one window is told in another', async (t) => {
+  const s = await listening(t)
+  const one = newItemId()
+  await s.store.inbox.put([item(one)])
+  const window = await s.stream()
+  await window.until(({ length }) => length === 1)
+  const answer = await s.call('POST', '/v1/users/alice/inbox/read', { ids: [one] }, 'user:alice write:preferences')
+  assert.deepEqual(answer.body, { changed: 1, counts: { sequence: 2, total: 1, unseen: 0, unread: 0 } })
+  await window.until(({ length }) => length === 2)
+  assert.deepEqual(window.told[1]?.data.counts, answer.body.counts)
+  assert.ok(window.told[1]?.data.items[0].read_at)
+})
+
+test('a stream that was cut goes on after the last event it saw, without a miss or a double', async (t) => {
+  const s = await listening(t)
+  const all = Array.from({ length: 130 }, newItemId)
+  await s.store.inbox.put(all.slice(0, 2).map((id) => item(id)))
+  const first = await s.stream(alices, 0)
+  await first.until((told) => ids(told).length === 2)
+  first.cut()
+  await s.store.inbox.put(all.slice(2).map((id) => item(id)))
+  const second = await s.stream(alices, first.told.at(-1)?.id)
+  await second.until((told) => ids(told).length >= 128)
+  assert.deepEqual([...ids(first.told), ...ids(second.told)], all)
+})
+
+test('a stream that is a thousand changes behind, or ahead of an inbox that was erased, is told to read afresh', async (t) => {
+  const s = await listening(t)
+  await s.store.inbox.put(Array.from({ length: 1_001 }, () => item()))
+  const behind = await s.stream(alices, 0)
+  await behind.until(({ length }) => length === 1)
+  assert.deepEqual([behind.told[0]?.event, behind.told[0]?.id], ['reset', 1_001])
+  await s.store.privacy.eraseUser('alice')
+  const ahead = await s.stream(alices, 1_001)
+  await ahead.until(({ length }) => length === 1)
+  assert.deepEqual([ahead.told[0]?.event, ahead.told[0]?.id], ['reset', 0])
+})
+
+test('a stream needs the scope of the feed and its own user, and a Last-Event-ID that is one', async (t) => {
+  const s = await listening(t)
+  const status = async (token: string, path: string = 'alice', headers: Record<string, string> = {}) =>
+    (
+      await s.http.inject({
+        url: `/v1/users/${path}/inbox/stream`,
+        headers: { authorization: `Bearer ${token}`, ...headers },
+      })
+    ).statusCode
+  assert.equal((await s.http.inject({ url: '/v1/users/alice/inbox/stream' })).statusCode, 401)
+  assert.equal(await status('user:alice write:preferences'), 403)
+  assert.equal(await status('user:mallory read:notifications'), 403)
+  assert.equal(await status(alices, 'alice', { 'last-event-id': 'yesterday' }), 400)
+})
+
+test('a stream ends with the token it was opened with', async (t) => {
+  const clock = { now: () => 1_000 }
+  const authenticate = () => ({
+    subject: 'alice',
+    kind: 'user' as const,
+    scopes: new Set(['read:notifications']),
+    expiresAt: 1_050,
+  })
+  const s = await listening(t, { authenticate, clock: clock as never })
+  const stream = await s.stream()
+  await stream.ended
+  assert.equal(stream.told.length, 1)
+})
+
+test('a stream that has nothing to tell shows signs of life', async (t) => {
+  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
+  const stream = await s.stream()
+  while (stream.beats() < 3) await new Promise(setImmediate)
+  assert.equal(stream.told.length, 1)
+})
+
+test('a reader that takes nothing is cut off and is sent no more, while the others go on', async (t) => {
+  const s = await setup()
+  const metrics = createNotifyMetrics(createMetrics())
+  const rules = { ...inboxStreams, heartbeatMs: 5 }
+  const streams = new InboxStreams({ inbox: s.store.inbox, rules, log: silentLog, metrics })
+  t.after(async () => {
+    await streams.close()
+    await s.close()
+  })
+  const heard = new Map<string, string>([])
+  const readerThat = (name: string, takes: boolean) =>
+    new Writable({
+      highWaterMark: 50,
+      write(chunk, _encoding, done) {
+        heard.set(name, `${heard.get(name) ?? ''}${chunk}`)
+        if (takes) done()
+      },
+    })
+  const open = (response: Writable) =>
+    streams.open({ userId: 'alice', after: 0, response: response as ServerResponse, lifeMs: 60_000 })
+  const hung = readerThat('hung', false)
+  const gone = once(hung, 'close')
+  open(hung)
+  open(readerThat('quick', true))
+  const all = [newItemId(), newItemId()]
+  for (const id of all) {
+    await s.store.inbox.put([item(id)])
+    await eventually(
+      async () => heard.get('quick') ?? '',
+      (text) => text.includes(id),
+    )
+  }
+  await gone
+  assert.ok(all.every((id) => heard.get('quick')?.includes(id)))
+  assert.equal(heard.get('hung')?.match(/^event/gm)?.length, 1)
+})
+
+test('a user has a bounded number of streams, and so has the process', async (t) => {
+  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, most: 3, mostPerUser: 2 } } })
+  const first = await s.stream()
+  await s.stream()
+  const third = await s.stream()
+  assert.deepEqual([third.status, third.headers['retry-after']], [429, '30'])
+  await s.stream('user:bob read:notifications', undefined, 'bob')
+  assert.equal((await s.stream('user:carol read:notifications', undefined, 'carol')).status, 503)
+  first.cut()
+  let again = await s.stream()
+  while (again.status !== 200) again = await s.stream()
+})
+
+test('a service that stops ends its streams first and does not wait for their readers', async () => {
+  const s = await listening(undefined)
+  const stream = await s.stream()
+  await stream.until(({ length }) => length === 1)
+  await s.close()
+  await stream.ended
+})
+
+describe('streams of two processes on one PostgreSQL', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+
+  interface Pair {
+    readonly a: Listening
+    readonly b: Listening
+    readonly database: Database
+  }
+
+  /** Two services, each with connections of its own, on one fresh database. */
+  const withPair = (title: string, body: (pair: Pair) => Promise<void>) =>
+    testWith('postgresql', title, async () => {
+      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+      const { rows } = await database.query<{ name: string }>('SELECT current_database() AS name')
+      const url = new URL(server?.url ?? '')
+      url.pathname = `/${rows[0]?.name}`
+      const other = await openPostgres({ url: new Secret(url.href), log: silentLog })
+      const [a, b] = [await listening(undefined, { database }), await listening(undefined, { database: other })]
+      try {
+        await body({ a, b, database })
+      } finally {
+        await b.close()
+        await a.close()
+      }
+    })
+
+  withPair('what one process stores is told on the streams of the other', async ({ a, b }) => {
+    const stream = await b.stream()
+    await stream.until(({ length }) => length === 1)
+    const one = newItemId()
+    await a.store.inbox.put([item(one)])
+    await stream.until((told) => ids(told).includes(one))
+  })
+
+  withPair('streams that are cut and resumed at either process miss nothing and double nothing', async ({ a, b }) => {
+    const all = Array.from({ length: 300 }, newItemId)
+    const seen: string[] = []
+    let cursor = 0
+    const writers = Promise.all(
+      [a, b, a, b].map(async ({ store }, lane) => {
+        for (let n = lane; n < all.length; n += 4) await store.inbox.put([item(all[n])])
+      }),
+    )
+    for (let turn = 0; seen.length < all.length; turn++) {
+      const stream = await (turn % 2 === 0 ? a : b).stream(alices, cursor)
+      const enough = Math.min(10, all.length - seen.length)
+      await stream.until((told) => ids(told).length >= enough)
+      stream.cut()
+      seen.push(...ids(stream.told))
+      cursor = stream.told.at(-1)?.id ?? cursor
+    }
+    await writers
+    assert.equal(seen.length, all.length)
+    assert.deepEqual(new Set(seen), new Set(all))
+  })
+
+  withPair(
+    'what happened while the listening connection was cut is told once it is back',
+    async ({ a, b, database }) => {
+      const stream = await b.stream()
+      await stream.until(({ length }) => length === 1)
+      await a.store.inbox.put([item()])
+      await stream.until(({ length }) => length === 2)
+      const one = newItemId()
+      await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
+      )
+      await a.store.inbox.put([item(one)])
+      await stream.until((told) => ids(told).includes(one))
+    },
+  )
+})

@@ -58,7 +58,7 @@ describe('the plans of the hot statements', () => {
         if (at >= 0) explained.push(JSON.parse(message.slice(at)) as Explained)
       }),
     )
-    database = databaseOver(pool, 'postgres')
+    database = databaseOver(pool, { engine: 'postgres', listen: () => assert.fail('nobody listens') })
     await migrateNotify(database)
     store = postgresNotifyStore(database, { streaming: true })
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { clients, TestBrowser, users } from './journey.ts'
+import { authorizeUrl, clients, hiddenFields, pkce, TestBrowser, users } from './journey.ts'
 import { type Running, service, setup } from './setup.ts'
 
 let running: Running
@@ -70,13 +70,39 @@ test('only the session that entered the code decides, and only its own client po
   await enter(user_code)
   const other = await enter(user_code, new TestBrowser(running))
   assert.equal(other.confirm.status, 400)
-  const forged = new TestBrowser(running)
-  const page = await forged.signIn(await forged.get('/device'), 'bob', 'battery staple')
-  const fields = {
-    ...Object.fromEntries([['form_token', /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? '']]),
-  }
-  assert.equal((await forged.post('/device/decision', { ...fields, user_code, decision: 'allow' })).status, 400)
   assert.equal((await poll(device_code, 'spa')).body.error, 'unauthorized_client')
+})
+
+test('a code that this session never entered is not decided about, however it is guessed (checklist 14, 15)', async () => {
+  const { device_code, user_code } = await begin()
+  const browser = new TestBrowser(running)
+  const page = await browser.signIn(await browser.get('/device'), 'bob', 'battery staple')
+  const { form_token = '' } = hiddenFields(page)
+  const direct = { form_token, user_code, decision: 'allow' }
+  assert.equal((await browser.post('/device/decision', direct)).status, 400)
+  const mine = await enter((await begin()).user_code, browser)
+  const { continuation = '' } = hiddenFields(mine.confirm)
+  const mixed = await browser.post('/device/decision', { ...direct, continuation })
+  assert.equal(mixed.status, 200, 'the page that asked is what counts')
+  const used = await browser.post('/device/decision', { ...direct, continuation })
+  assert.equal(used.status, 400)
+  assert.equal((await poll(device_code)).body.error, 'authorization_pending')
+  const { confirm } = await enter(user_code)
+  assert.equal(confirm.status, 200, 'the code is still free for its owner')
+})
+
+test('the page that asks about a device is good in its own session alone', async () => {
+  const { device_code, user_code } = await begin()
+  const { browser, confirm } = await enter(user_code)
+  const { continuation = '' } = hiddenFields(confirm)
+  const login = await browser.get(
+    authorizeUrl({ client_id: 'spa', code_challenge: pkce().code_challenge, prompt: 'login' }),
+  )
+  await browser.signIn(login, 'bob', 'battery staple')
+  const { form_token = '' } = hiddenFields(await browser.get('/device'))
+  const answer = await browser.post('/device/decision', { form_token, continuation, decision: 'allow' })
+  assert.equal(answer.status, 400)
+  assert.equal((await poll(device_code)).body.error, 'authorization_pending')
 })
 
 test('a device asks for nothing its client is not registered for (checklist 9)', async () => {

@@ -20,7 +20,8 @@ export function consentEndpoint(parts: Parts): (request: FastifyRequest, reply: 
     checkForm(parts, request, browser, decided)
     const continuation = openContinuation(parts, browser, decided.get('continuation'))
     const { signedIn } = browser
-    if (signedIn === undefined || continuation.consentIn !== signedIn.session.id) {
+    const asked = continuation.to === '/authorize/continue'
+    if (!asked || signedIn === undefined || continuation.consentIn !== signedIn.session.id) {
       throw new PageError(400, 'error.stale')
     }
     const at = await resumed(parts, { request, reply, browser }, continuation)

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../browser.ts'
-import { openContinuation } from '../continuation.ts'
+import { openContinuation, sealContinuation } from '../continuation.ts'
 import type { GrantRecord } from '../grant.ts'
 import { pass } from '../guards.ts'
 import { pageParameters } from '../page-route.ts'
@@ -63,6 +63,12 @@ export function deviceCodeEndpoint(parts: Parts): Handler {
     if (!code || !found || !client) return refuse('device.unknown', 400)
     const page = deviceConfirmPage(texts, {
       formToken: formToken(parts, browser),
+      continuation: sealContinuation(parts, browser, {
+        to: '/device',
+        request: { user_code: code },
+        startedAt: parts.clock.now(),
+        consentIn: signedIn.session.id,
+      }),
       code,
       client: client.name,
       user: signedIn.user.email ?? signedIn.user.username,
@@ -74,16 +80,18 @@ export function deviceCodeEndpoint(parts: Parts): Handler {
   }
 }
 
-/** POST /device/decision: what the session that entered the code decided. */
+/** POST /device/decision: what the session that entered the code decided on the page that asked it, and on no other. */
 export function deviceDecisionEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    const { signedIn } = await readSignedIn(parts, request, reply)
-    const code = readUserCode(parameters.get('user_code'))
-    const found = code && (await claim(parts, code, signedIn))
+    const { browser, signedIn } = await readSignedIn(parts, request, reply)
+    const continuation = openContinuation(parts, browser, parameters.get('continuation'))
+    const { id } = signedIn.session
+    if (continuation.to !== '/device' || continuation.consentIn !== id) throw new PageError(400, 'error.stale')
+    const code = String(continuation.request.user_code)
+    const found = await parts.store.deviceCodes.claimed(userCodeHash(code), id, parts.clock.now())
     const allowed = parameters.get('decision') === 'allow'
     const grant = found && allowed ? grantOf(parts, found, signedIn) : undefined
-    const { id } = signedIn.session
     if (!found || !(await parts.store.deviceCodes.decide(found.hash, id, grant, parts.clock.now()))) {
       throw new PageError(400, 'device.unknown')
     }

@@ -30,6 +30,7 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 
 export interface DeviceConfirmPage {
   readonly formToken: string
+  readonly continuation: string
   readonly code: string
   readonly client: string
   readonly user: string
@@ -50,7 +51,7 @@ ${scopeList(texts, page.scopes)}
 <p class="note careful">${texts.say('device.confirm.warning')}</p>
 <form method="post" action="/device/decision">
 <input type="hidden" name="form_token" value="${page.formToken}">
-<input type="hidden" name="user_code" value="${code}">
+<input type="hidden" name="continuation" value="${page.continuation}">
 <div class="actions">
 <button class="quiet" type="submit" name="decision" value="deny">${texts.say('device.deny')}</button>
 <button type="submit" name="decision" value="allow">${texts.say('device.allow')}</button>

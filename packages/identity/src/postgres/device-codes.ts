@@ -77,6 +77,15 @@ export class PostgresDeviceCodes implements DeviceCodes {
     return rows[0] && requestOf(rows[0])
   }
 
+  async claimed(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined> {
+    const { rows } = await this.#database.query<DeviceRow>(
+      `SELECT ${columns} FROM identity.device_code d
+       WHERE user_code_hash = $1 AND claimed_by = $2 AND state = 'pending' AND expires_at > $3`,
+      [userCodeHash, sessionId, now],
+    )
+    return rows[0] && requestOf(rows[0])
+  }
+
   decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (grant !== undefined) await insertGrant(tx, grant)

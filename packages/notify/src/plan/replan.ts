@@ -36,7 +36,7 @@ export function replan(
         data: {},
         priority: eventType?.priority ?? 'normal',
         acceptedAt: notification.acceptedAt,
-        sensitive: eventType?.sensitive ?? false,
+        sensitive: notification.sensitive,
         decisions: [],
         deliveries,
         stored: 'deliveries',

@@ -3,6 +3,7 @@ import type { Channel } from '../channel.ts'
 import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
 import type { Message, NotifyRequest } from '../notification.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
+import { eraseSensitive } from './erase-sensitive.ts'
 import { among, columns, present, timestamp } from './words.ts'
 
 interface LetterRow {
@@ -99,6 +100,11 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
   await tx.query(
     `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
     [bucket, taken.map(({ id }) => id)],
+  )
+  await eraseSensitive(
+    tx,
+    bucket,
+    taken.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
   )
   return taken.length
 }

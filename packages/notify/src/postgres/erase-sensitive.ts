@@ -2,13 +2,16 @@ import type { Transaction } from '@gatehouse/kit'
 import { channels } from '../channel.ts'
 import { deliveryIdOf, notificationIdOf } from '../ids.ts'
 
-/** Erases the data of sensitive notifications whose last delivery has left: nothing of theirs is under way any more. */
+/**
+ * Erases the data of those notifications of the deliveries that are sensitive and have nothing under way any more. Others
+ * stay as they are.
+ */
 export async function eraseSensitive(tx: Transaction, bucket: number, deliveryIds: readonly string[]): Promise<void> {
   for (const id of [...new Set(deliveryIds.map(notificationIdOf))].sort())
     await tx.query({
       name: 'notify_erase_sensitive',
       text: `UPDATE notify.notification n SET data = NULL
-              WHERE n.bucket = $1 AND n.id = $2
+              WHERE n.bucket = $1 AND n.id = $2 AND n.sensitive AND n.data IS NOT NULL
                 AND NOT EXISTS (SELECT FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = ANY($3::uuid[]))
                 AND NOT EXISTS (SELECT FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY($3::uuid[]))
                 AND NOT EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = $2)`,

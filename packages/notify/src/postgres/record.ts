@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
+import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { suppressAddresses } from './suppressions.ts'
 import { among, columns, planAfresh, timestamp } from './words.ts'
@@ -34,7 +35,13 @@ export async function record(
       options.streaming ? stream(tx, bucket, held, sent) : undefined,
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
-    return records.length - held.length
+    const late = await acknowledgeOvertaken(
+      tx,
+      bucket,
+      sorted.filter((each) => !held.includes(each)),
+    )
+    await tell(tx, bucket, late, new Set())
+    return records.length - held.length - late.length
   })
 }
 
@@ -80,37 +87,6 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
     ],
   })
   return new Set(rows.map((row) => row.delivery_id))
-}
-
-/** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
-async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
-  const taken = held.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
-  if (taken.length === 0) return new Set()
-  const values = [
-    bucket,
-    ...columns(
-      taken,
-      deliveryId,
-      (r) => r.acknowledged.provider,
-      (r) => r.acknowledged.providerMessageId ?? null,
-    ),
-  ]
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_acknowledge',
-    text: `UPDATE notify.delivery d SET state = 'sent', provider = a.provider, provider_message_id = a.provider_message_id
-             FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
-            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
-    values,
-  })
-  if (rows.length < taken.length)
-    await tx.query({
-      name: 'notify_acknowledge_late',
-      text: `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
-               FROM unnest($2::uuid[], $3::text[], $4::text[]) AS a (id, provider, provider_message_id)
-              WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.provider_message_id IS NULL`,
-      values,
-    })
-  return new Set(rows.map(({ id }) => id))
 }
 
 async function tell(

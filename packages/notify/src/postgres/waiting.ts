@@ -15,7 +15,7 @@ WITH due AS MATERIALIZED (
   RETURNING d.id, d.notification_id, d.user_id, d.channels, d.reason
 )
 SELECT c.id, c.notification_id, c.user_id, c.channels, c.reason,
-       n.event, n.data, n.dedup_key, n.requested, n.accepted_at
+       n.event, n.data, n.dedup_key, n.requested, n.sensitive, n.accepted_at
   FROM claimed c CROSS JOIN LATERAL (
     SELECT * FROM notify.notification WHERE bucket = $1 AND id = c.notification_id LIMIT 1) AS n
  ORDER BY c.id`
@@ -41,6 +41,7 @@ interface DeferralRow {
   readonly data: Data | null
   readonly dedup_key: string | null
   readonly requested: Channel[] | null
+  readonly sensitive: boolean
   readonly accepted_at: number
 }
 
@@ -94,6 +95,7 @@ function deferralOf(row: DeferralRow): WokenDeferral {
       userId: row.user_id,
       event: row.event,
       acceptedAt: row.accepted_at,
+      sensitive: row.sensitive,
       ...present({ dedupKey, requested, data }),
     },
   }

@@ -2,6 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import type { Decided, DecidedDelivery, PlannedNotification } from '../admission.ts'
 import { deliveryIdOf, newId } from '../ids.ts'
 import type { TimelineEntry } from '../notification.ts'
+import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
 import { among, columns, timestamp } from './words.ts'
 
@@ -32,6 +33,12 @@ export async function writeAdmitted(
     writeDeadLetters(tx, bucket, deliveries, now),
     writeEnds(tx, bucket, decided, now),
   ])
+  const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
+  await eraseSensitive(
+    tx,
+    bucket,
+    spent.flatMap(({ notification: { id }, deliveries: own }) => own.map(({ channel }) => deliveryIdOf(id, channel))),
+  )
 }
 
 async function writeNotifications(tx: Transaction, bucket: number, decided: readonly Decided[]): Promise<void> {
@@ -57,11 +64,18 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
       of(({ dedupKey }) => dedupKey ?? null),
       of(({ requested }) => requested?.join(',') ?? null),
       of(({ sensitive }) => sensitive),
-      of(({ data }) => JSON.stringify(data)),
+      fresh.map((each) => (isSpent(each) ? null : JSON.stringify(each.notification.data))),
       fresh.map((each) => JSON.stringify([...each.notification.decisions, ...outcomes(each)])),
       of(({ acceptedAt }) => timestamp(acceptedAt)),
     ],
   })
+}
+
+const waiting: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
+
+/** Whether it is sensitive and nothing of it will be sent, nor may be replayed: its data is then not kept at all. */
+function isSpent({ notification, deliveries }: Decided): boolean {
+  return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
 }
 
 /** What admission decided, channel by channel, for the timeline. */
@@ -78,15 +92,13 @@ function outcomes({ notification, deliveries }: Decided): TimelineEntry[] {
   }))
 }
 
-const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
-
 async function writeLog(
   tx: Transaction,
   bucket: number,
   deliveries: readonly AdmittedDelivery[],
   now: number,
 ): Promise<void> {
-  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && burning.has(outcome))
+  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
   if (burnt.length === 0) return
   const { rowCount } = await tx.query({
     name: 'notify_write_log',

@@ -15,6 +15,7 @@ export interface StoredNotification {
   readonly userId: string
   readonly event: string
   readonly acceptedAt: number
+  readonly sensitive: boolean
   readonly requested?: readonly Channel[]
   readonly dedupKey?: string
   /** Left out when it was erased. */

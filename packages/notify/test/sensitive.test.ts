@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider } from '../src/index.ts'
+import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
+
+const reset = {
+  event: 'password.reset',
+  user_id: 'alice',
+  data: { order_id: 'hush' },
+  channels: ['email'],
+} as const
+
+/** A sensitive event type, and what the tables still hold of its data. */
+async function sensitive(options: Parameters<typeof setup>[0] = {}, settings: object = {}): Promise<Setup> {
+  const s = await setup(options)
+  await furnish(s, 'password.reset', { sensitive: true, priority: 'critical', ...settings })
+  return s
+}
+
+async function keptData({ database }: Setup): Promise<string> {
+  const kept = []
+  for (const table of [
+    'notification',
+    'work',
+    'deferral',
+    'pending_item',
+    'dead_letter',
+    'delivery_event',
+    'scheduled',
+  ])
+    kept.push(...(await database.query(`SELECT * FROM notify.${table}`)).rows)
+  return JSON.stringify(kept)
+}
+
+const timelineOf = ({ body }: Answer): string[] => body.timeline.map((entry: { what: string }) => entry.what)
+
+test('a report that overtakes the ack leaves no sensitive data behind, and the ack is told all the same', async (t) => {
+  let s: Setup | undefined
+  const provider: Provider = {
+    name: 'hasty',
+    channel: 'email',
+    timeoutMs: 1_000,
+    async send([message]) {
+      const deliveryId = message?.deliveryId ?? assert.fail('nothing to send')
+      const at = s?.clock.now() ?? 0
+      await s?.store.deliveries.report([{ provider: 'hasty', eventId: 'e1', deliveryId, report: 'delivered', at }], at)
+      return [{ kind: 'accepted', providerMessageId: 'p1' }]
+    },
+  }
+  s = await sensitive({ providers: { email: [provider] } })
+  t.after(s.close)
+  const setUp = s
+  const { body } = await s.call('POST', '/v1/notify', reset)
+  const told = await eventually(
+    () => setUp.call('GET', `/v1/notifications/${body.id}`),
+    (answer) => timelineOf(answer).includes('sent'),
+  )
+  assert.deepEqual(timelineOf(told).slice(2), ['queued', 'delivered', 'sent'])
+  assert.equal(told.body.deliveries[0].state, 'delivered')
+  assert.doesNotMatch(await keptData(s), /hush/)
+  const { rows } = await s.database.query('SELECT provider, provider_message_id FROM notify.delivery')
+  assert.deepEqual(rows, [{ provider: 'hasty', provider_message_id: 'p1' }])
+})
+
+test('a sensitive event that reaches nobody leaves no data behind', async (t) => {
+  const s = await sensitive()
+  t.after(s.close)
+  await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com' })
+  const nobody = await s.call('POST', '/v1/notify', { ...reset, user_id: 'nobody' })
+  assert.equal(nobody.body.deliveries[0].outcome, 'no_recipient')
+  await s.call('POST', '/v1/suppressions', { user_id: 'bob', channel: 'email', address: 'bob@example.com' })
+  await s.database.query("UPDATE notify.suppression SET reason = 'bounced'")
+  const bounced = await s.call('POST', '/v1/notify', { ...reset, user_id: 'bob' })
+  assert.equal(bounced.body.deliveries[0].outcome, 'undeliverable')
+  assert.doesNotMatch(await keptData(s), /hush/)
+})
+
+test('a sensitive event that wakes in the morning and may not be sent any more leaves no data behind', async (t) => {
+  const s = await sensitive({}, { priority: 'normal' })
+  t.after(s.close)
+  s.clock.set(Date.parse('2026-06-01T23:30:00Z'))
+  await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
+  const { body } = await s.call('POST', '/v1/notify', reset)
+  assert.equal(body.deliveries[0].outcome, 'deferred')
+  await s.call('DELETE', '/v1/recipients/alice')
+  s.clock.set(Date.parse('2026-06-02T08:00:01Z'))
+  await eventually(
+    () => s.call('GET', `/v1/notifications/${body.id}`),
+    (answer) => timelineOf(answer).includes('no_recipient'),
+  )
+  assert.doesNotMatch(await keptData(s), /hush/)
+})
+
+test('a dead letter of a sensitive event keeps its message until it is discarded, and then nothing', async (t) => {
+  const refusing: Provider = {
+    name: 'refusing',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async () => [{ kind: 'permanent', code: '550', reason: 'no such user' }],
+  }
+  const s = await sensitive({ providers: { email: [refusing] } })
+  t.after(s.close)
+  await s.call('POST', '/v1/notify', reset)
+  await eventually(
+    () => s.call('GET', '/v1/dead-letters'),
+    ({ body }) => body.dead_letters.length === 1,
+  )
+  assert.match(await keptData(s), /hush/)
+  assert.equal((await s.call('POST', '/v1/dead-letters/discard', {})).body.discarded, 1)
+  assert.doesNotMatch(await keptData(s), /hush/)
+})

@@ -15,9 +15,7 @@ export function readRequest(value: unknown): NotifyRequest | readonly Fault[] {
       .map(({ instancePath, message }) => ({ pointer: instancePath || '/', detail: message }))
   const fault = findTextFault(value)
   if (fault !== undefined) return [fault]
-  const request = value as NotifyRequest
-  if (request.channels?.length === 0) return [{ pointer: '/channels', detail: 'must name at least one channel' }]
-  return request
+  return value as NotifyRequest
 }
 
 /** Faults in one line. */

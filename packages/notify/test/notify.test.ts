@@ -111,10 +111,28 @@ test('the notify request is checked member by member, and every fault is named a
     '/event',
     '/user_id',
   ])
-  assert.equal((await s.call('POST', '/v1/notify', { ...shipped, channels: [] })).status, 422)
   assert.equal((await s.call('POST', '/v1/notify', { ...shipped, user_id: 'a\u0000' })).status, 400)
   assert.equal((await s.call('POST', '/v1/notify', shipped, 'read:notifications')).status, 403)
   assert.equal((await s.http.inject({ method: 'POST', url: '/v1/notify', payload: shipped })).statusCode, 401)
+})
+
+test('a request that names an unknown event type and no channel is told both at once, whichever way it comes', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const wrong = { ...shipped, event: 'order.lost', channels: [] }
+  const single = await s.call('POST', '/v1/notify', wrong)
+  const bulk = await s.call('POST', '/v1/notify/bulk', [wrong])
+  const explained = await s.call('POST', '/v1/explain', wrong)
+  const later = await s.call('POST', '/v1/scheduled', { fire_at: '2030-01-01T00:00:00Z', payload: wrong })
+  const pointers = (problem: { errors: Array<{ pointer: string }> }) => problem.errors.map(({ pointer }) => pointer)
+  assert.deepEqual([single.status, bulk.status, explained.status, later.status], [422, 200, 422, 422])
+  assert.equal(bulk.body.status, 422)
+  for (const { body } of [single, bulk, explained]) assert.deepEqual(pointers(body), ['/event', '/channels'])
+  assert.deepEqual(pointers(later.body), ['/payload/event', '/payload/channels'])
+  assert.deepEqual(later.body.known_event_types, ['order.shipped'])
+  const empty = await s.call('POST', '/v1/notify', { ...shipped, channels: [] })
+  assert.deepEqual([empty.status, pointers(empty.body)], [422, ['/channels']])
 })
 
 test('a channel that nobody carries is left out, and undeliverable where a request names it', async (t) => {

@@ -3,14 +3,13 @@ import { Type } from 'typebox'
 import { type Counters, decide } from '../admission.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
-import { problemIfEmpty } from '../empty-channels.ts'
 import { bucketOfUser, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
+import { problemOf } from '../request-problem.ts'
 import type { Intake } from '../store.ts'
-import { unknownEvent } from '../unknown-event.ts'
 
 export interface ExplainRoutes {
   readonly guards: Guards
@@ -52,10 +51,7 @@ export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
         response: { 200: Explanation },
       },
     },
-    async (request) => {
-      problemIfEmpty(request.body.channels)
-      return (await explain(request.body as NotifyRequest, routes)) as never
-    },
+    async (request) => (await explain(request.body as NotifyRequest, routes)) as never,
   )
 }
 
@@ -63,8 +59,9 @@ async function explain(request: NotifyRequest, { intake, catalog: keeper, option
   const bucket = bucketOfUser(request.user_id, intake.buckets)
   const profiles = await intake.profiles(bucket, [request.user_id])
   const catalog = await keeper.at(profiles.settingsVersion)
+  const problem = problemOf(request, catalog)
   const eventType = catalog.eventTypes.get(request.event)
-  if (!eventType) throw unknownEvent(request.event, catalog)
+  if (problem || !eventType) throw problem
   const profile = profiles.users.get(request.user_id) ?? { preferences: [], devices: [], suppressions: [] }
   const now = clock.now()
   const id = newId(bucket)

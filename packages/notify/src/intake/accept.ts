@@ -6,8 +6,8 @@ import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
+import { problemOf } from '../request-problem.ts'
 import type { Intake, Profile } from '../store.ts'
-import { unknownEvent } from '../unknown-event.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -99,7 +99,7 @@ async function acceptBatch(
   })
 }
 
-/** For each event the finished answer when it can't be taken: of no known type, or over its type's rate. */
+/** For each event the finished answer when it can't be taken: it names what there is not, or its type is over its rate. */
 async function refusals(
   events: readonly IncomingEvent[],
   catalog: Catalog,
@@ -108,7 +108,7 @@ async function refusals(
 ): Promise<Array<Problem | undefined>> {
   const counts = new Map<string, number>()
   for (const { request, settles } of events) {
-    if (settles || !catalog.eventTypes.get(request.event)?.rate) continue
+    if (settles || problemOf(request, catalog) || !catalog.eventTypes.get(request.event)?.rate) continue
     counts.set(request.event, (counts.get(request.event) ?? 0) + 1)
   }
   const asked = [...counts].flatMap(([event, count]) => {
@@ -118,8 +118,8 @@ async function refusals(
   const granted = asked.length > 0 ? await intake.takeRates(asked, now) : new Map()
   const left = new Map([...granted].map(([event, grant]) => [event, grant.granted as number]))
   return events.map(({ request, settles }) => {
-    if (!catalog.eventTypes.has(request.event)) return unknownEvent(request.event, catalog)
-    if (settles || !left.has(request.event)) return undefined
+    const problem = problemOf(request, catalog)
+    if (problem || settles || !left.has(request.event)) return problem
     const remaining = (left.get(request.event) ?? 0) - 1
     left.set(request.event, remaining)
     return remaining >= 0 ? undefined : overRate(request.event, granted.get(request.event)?.nextAt ?? now, now)

@@ -1,6 +1,5 @@
 import type { Http } from '@gatehouse/kit'
 import type { Guards } from '../caller.ts'
-import { problemIfEmpty } from '../empty-channels.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { AcceptanceBody, NotifyBody } from '../notify-body.ts'
 import type { Accept } from './accept.ts'
@@ -23,9 +22,7 @@ export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void
       },
     },
     async (request, reply) => {
-      const body = request.body as NotifyRequest
-      problemIfEmpty(body.channels)
-      const result = await accept.one({ request: body, source: 'http' })
+      const result = await accept.one({ request: request.body as NotifyRequest, source: 'http' })
       if ('refused' in result) throw result.refused
       if ('gone' in result) throw new Error('an event that settles nothing can not be gone')
       return reply.code(202).send(result.accepted as never)

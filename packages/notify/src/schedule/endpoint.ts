@@ -2,12 +2,11 @@ import { type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
-import { problemIfEmpty } from '../empty-channels.ts'
 import { idPattern } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
+import { problemOf } from '../request-problem.ts'
 import type { Schedule, Scheduled } from '../store.ts'
-import { unknownEvent } from '../unknown-event.ts'
 
 const FireAt = Type.String({
   format: 'date-time',
@@ -42,9 +41,8 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
     },
     async (request, reply) => {
       const payload = request.body.payload as NotifyRequest
-      problemIfEmpty(payload.channels, '/payload/channels')
-      const known = await catalog.current()
-      if (!known.eventTypes.has(payload.event)) throw unknownEvent(payload.event, known, '/payload/event')
+      const problem = problemOf(payload, await catalog.current(), '/payload')
+      if (problem) throw problem
       const fireAt = Date.parse(request.body.fire_at)
       const id = await schedule.add(fireAt, payload)
       return reply

@@ -4,8 +4,8 @@ import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { ChannelList } from '../declaration.ts'
 import { timeOfDayPattern } from '../quiet-hours.ts'
+import { unknownEventProblem } from '../request-problem.ts'
 import type { Preference, Preferences } from '../store.ts'
-import { unknownEvent } from '../unknown-event.ts'
 
 const TimeOfDay = Type.String({ pattern: timeOfDayPattern, examples: ['22:00'] })
 
@@ -58,7 +58,8 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
   })
   const put = async (userId: string, eventType: string, settings: Static<typeof PreferenceSettings>) => {
     const known = await catalog.current()
-    if (eventType !== '*' && !known.eventTypes.has(eventType)) throw unknownEvent(eventType, known, '/event_type')
+    if (eventType !== '*' && !known.eventTypes.has(eventType))
+      throw unknownEventProblem(eventType, known, '/event_type')
     const preference = preferenceOf(eventType, settings)
     await store.put(userId, preference, clock.now())
     return written(userId, preference)

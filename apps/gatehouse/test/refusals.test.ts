@@ -39,6 +39,12 @@ test('a data folder that can not be written ends the start with one clear line',
   assert.match(lines[0] ?? '', /^gatehouse: the data folder .* can't be written \(DATA_DIR\)/)
 })
 
+test('a data folder where none can be made ends the start with one clear line, and does not hang it', async () => {
+  const lines = await refusal({ dataDir: '/proc/x/data' })
+  assert.equal(lines.length, 1)
+  assert.match(lines[0] ?? '', /^gatehouse: the data folder \/proc\/x\/data can't be written \(DATA_DIR\): ENOENT/)
+})
+
 test('wrong settings end the start with one line each, all at once', async () => {
   const lines = await refusal({ env: { PORT: 'eighty', SERVICES: 'everything' } })
   assert.deepEqual(lines.map((line) => line.split(':')[1]?.trim()).sort(), ['PORT', 'SERVICES'])

@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PGlite } from '@electric-sql/pglite'
 import { createPgConfig } from '@electric-sql/pglite/node-postgres'
 import pg from 'pg'
 import { type Database, databaseOver, typeParsers } from './database.ts'
+import { makeFolder } from './folder.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -46,7 +46,7 @@ export async function embeddedOver(engine: PGlite, unlock: () => void = () => {}
 /** Takes the folder for this process. The kernel gives the lock back when the process dies, however it dies. */
 function lock(directory: string): () => void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     const holder = new DatabaseSync(join(directory, 'lock'))
     holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     return () => holder.close()

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, type Log, openEmbedded, openPostgres, randomToken, Secret } from '@gatehouse/kit'
+import { type Database, type Log, makeFolder, openEmbedded, openPostgres, randomToken, Secret } from '@gatehouse/kit'
 import type { Settings } from '../config.ts'
 
 /** Opens the database the settings name: PostgreSQL, or the embedded engine in the data folder. */
@@ -13,7 +13,7 @@ export function encryptionKey(settings: Settings): Secret {
   if (settings.encryptionKey) return settings.encryptionKey
   const file = join(settings.dataDir, 'encryption-key')
   try {
-    mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(settings.dataDir)
     writeFileSync(file, randomToken(), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error

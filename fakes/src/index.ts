@@ -10,4 +10,6 @@ export {
   type Seen,
   startHttpFake,
 } from './http-server.ts'
+export { type SendgridFake, type SendgridMail, startSendgrid } from './sendgrid.ts'
+export { type SesFake, type SesMail, startSes } from './ses.ts'
 export { startTwilio, type TwilioMessage } from './twilio.ts'

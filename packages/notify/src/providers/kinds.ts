@@ -2,8 +2,10 @@ import { apns } from './apns.ts'
 import { fcm } from './fcm.ts'
 import { http } from './http.ts'
 import type { ProviderKind } from './kind.ts'
+import { sendgrid } from './sendgrid.ts'
+import { ses } from './ses.ts'
 import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
 
 /** Every provider that can be declared. */
-export const providerKinds: readonly ProviderKind[] = [smtp, fcm, apns, twilio, http]
+export const providerKinds: readonly ProviderKind[] = [smtp, ses, sendgrid, fcm, apns, twilio, http]

@@ -17,6 +17,7 @@ import {
 import { instantExpected, isInstant } from './instant.ts'
 import type { Log } from './log.ts'
 import { type Fault, Problem } from './problem.ts'
+import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { decodeUtf8, findTextFault } from './text.ts'
 
 /** The HTTP server and every encapsulated part of it, with TypeBox schemas as types. */
@@ -34,6 +35,9 @@ export interface HttpOptions {
   readonly bodyLimitBytes?: number
   /** Sends Strict-Transport-Security; for when the public address is https. */
   readonly https?: boolean
+  /** How long request headers may take, in milliseconds. Default 15 s. */
+  readonly headersTimeoutMs?: number
+  readonly bodyPatience?: BodyPatience
 }
 
 const mostFaults = 50
@@ -43,18 +47,21 @@ const mostFaults = 50
  * at once), problem+json errors (RFC 9457), request ids in answer and log, body limits and safe headers.
  */
 export function createHttp(options: HttpOptions): Http {
+  const { headersTimeoutMs = 15_000 } = options
   const http: Http = fastify({
     loggerInstance: requestLog(options.log),
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
-    requestTimeout: 60_000,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs) },
+    requestTimeout: 0,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => writeError(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
   http.setValidatorCompiler(strictValidation())
   http.removeContentTypeParser(['application/json', 'text/plain'])
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson(http))
+  refuseSlowBodies(http, options.bodyPatience ?? {})
   http.addHook('preValidation', refuseUncleanText)
   const headers = Object.entries({ ...safeHeaders, ...(options.https ? httpsHeaders : {}) })
   http.addHook('onSend', (request, reply, _payload, done) => {

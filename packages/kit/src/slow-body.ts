@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How long a request's body may take in all, in milliseconds. Default: as `createHttp` says. */
+    bodyTimeoutMs?: number
+  }
+}
+
+/** What is expected of whoever sends a body. */
+export interface BodyPatience {
+  /** How long a body may take whatever its size. Default 20 s. */
+  readonly graceMs?: number
+  /** What more time a body gets for what has arrived of it: a second for so many bytes. Default 500. */
+  readonly bytesPerSecond?: number
+  /** How long a body may take in all. Default 60 s; a route may set its own as `bodyTimeoutMs`. */
+  readonly totalMs?: number
+}
+
+/**
+ * Answers 408 to bodies that come too slowly: one that trickles holds a connection for nothing, however long bodies may
+ * take. Headers have a timeout of the server's own.
+ */
+export function refuseSlowBodies(http: Pick<FastifyInstance, 'addHook'>, patience: BodyPatience): void {
+  http.addHook('onRequest', (request, reply, done) => {
+    if (hasBody(request)) time(request, reply, patience)
+    done()
+  })
+}
+
+function time(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
+  const { graceMs = 20_000, bytesPerSecond = 500, totalMs = 60_000 } = patience
+  const { raw, routeOptions } = request
+  const { socket } = raw
+  const bytesBefore = socket.bytesRead ?? 0
+  const startedAt = performance.now()
+  const most = routeOptions.config.bodyTimeoutMs ?? totalMs
+  const look = (): void => {
+    const earnedMs = graceMs + (((socket.bytesRead ?? 0) - bytesBefore) / bytesPerSecond) * 1000
+    const leftMs = Math.min(earnedMs, most) - (performance.now() - startedAt)
+    if (leftMs > 0) timer = setTimeout(look, leftMs).unref()
+    else if (!raw.complete) refuse(request, reply)
+  }
+  let timer = setTimeout(look, Math.min(graceMs, most)).unref()
+  const stop = () => clearTimeout(timer)
+  raw.once('end', stop)
+  raw.once('close', stop)
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** The rest of the body is never read, so the connection ends with this answer. */
+function refuse({ raw, id, log }: FastifyRequest, reply: FastifyReply): void {
+  log.info('a body came too slowly')
+  reply.hijack()
+  if (reply.raw.headersSent) {
+    raw.socket.destroy()
+    return
+  }
+  const problem = {
+    type: 'about:blank',
+    title: 'Request Timeout',
+    status: 408,
+    detail: 'The body came too slowly.',
+    request_id: id,
+  }
+  reply.raw.writeHead(408, { 'content-type': 'application/problem+json', connection: 'close' })
+  reply.raw.end(JSON.stringify(problem), () => raw.socket.destroySoon())
+}

@@ -154,6 +154,33 @@ export const UpstreamDeclaration = Type.Object(
     connect_timeout_ms: milliseconds('How long a connection may take to be made.', 1_000),
     headers_timeout_ms: milliseconds("How long the answer's headers may be awaited.", 30_000),
     body_timeout_ms: milliseconds("How long the answer's body may pause.", 30_000),
+    request_timeout_ms: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 86_400_000,
+        description:
+          "How long the request's body may take in all; one that comes slower than 500 bytes a second after the first 20 seconds is refused before.",
+        default: 3_600_000,
+      }),
+    ),
+    breaker_failures: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000,
+        description: 'Requests in a row without any answer after which it is spared for a while; 0 for never.',
+        default: 5,
+      }),
+    ),
+    breaker_open_ms: milliseconds(
+      'How long it is spared at first; doubles with every failed probe, up to 30 s.',
+      1_000,
+    ),
+    websockets_at_expiry: Type.Optional(
+      Type.Union([Type.Literal('close'), Type.Literal('keep')], {
+        description: 'What becomes of a WebSocket when the credential that opened it expires or is revoked.',
+        default: 'close',
+      }),
+    ),
     retries: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -1,12 +1,13 @@
 import type { Bearer } from '@gatehouse/bearer'
 import type { Clock, Http, Log, Registry, Secret } from '@gatehouse/kit'
-import type { IetfFields, Limiter } from '@gatehouse/limiter'
+import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
 import { createAddresses } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { createApiKeys, type ResolveApiKey } from './api-key.ts'
 import type { Authenticate } from './authenticate.ts'
 import { createBrake } from './brake.ts'
 import { createContextTokens } from './context-token.ts'
+import { createCredentialWatch } from './credential-watch.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
 import { createLimit, type Limit } from './guard.ts'
 import { createIdentify } from './identify.ts'
@@ -75,7 +76,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmission({ limiter, identify, addresses, policies, metrics, realm, ietfFields })
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
   const upstreams = options.upstreams ?? {}
-  const upstreamRoutes = createUpstreamRoutes({ rules, upstreams, visitOf: admission.visitOf, identify, contextTokens })
+  const watch = createCredentialWatch(identify, clock, log)
+  const { visitOf } = admission
+  const onBreaker = (upstream: string, state: BreakerState) => {
+    metrics.breakerChanged(upstream, state)
+    if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
+  }
+  const about = { rules, upstreams, visitOf, identify, contextTokens, watch, clock, onBreaker }
+  const upstreamRoutes = createUpstreamRoutes(about)
   return {
     authenticate: admission.authenticate,
     limit: createLimit(limiter, policies, metrics),

@@ -94,6 +94,7 @@ export function upstreamHeaders(
     if ((first === 0x78 || first === 0x66) && isOurs(folded(lower), added)) continue
     list.push(name, raw.rawHeaders[i + 1] ?? '')
   }
+  if (takesTrailers(raw)) list.push('te', 'trailers')
   const { chain, peer, proto, host } = forwarded
   list.push('x-forwarded-for', chain === undefined ? peer : `${chain}, ${peer}`)
   list.push('x-forwarded-proto', proto, 'x-forwarded-host', host)
@@ -117,6 +118,23 @@ export function answerHeaders(upstream: IncomingHttpHeaders): Record<string, str
     headers[name] = value
   }
   return headers
+}
+
+/** Fields that would change how a message is framed, routed, kept or believed, were they read after its body. */
+const notInTrailers =
+  /^(?:content-.*|cache-control|age|expires|date|location|retry-after|vary|www-authenticate|authorization|set-cookie|host|ratelimit.*|x-ratelimit-.*)$/
+
+/** Whether the caller reads fields behind a body (RFC 9110 §10.1.4). */
+export function takesTrailers({ headers }: IncomingMessage): boolean {
+  return /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(String(headers.te ?? ''))
+}
+
+/** What of the fields behind an upstream's body is passed on (RFC 9110 §6.5.1). */
+export function answerTrailers(upstream: IncomingHttpHeaders): Record<string, string> {
+  const trailers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(answerHeaders(upstream)))
+    if (!notInTrailers.test(name)) trailers[name] = String(value)
+  return trailers
 }
 
 /** The names a Connection header nominates; undefined when there are none beyond the usual. */

@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram, type Log, type Registry } from '@gatehouse/kit'
 import type { LimiterOptions } from '@gatehouse/limiter'
-
-const breakerValue = { closed: 0, 'half-open': 1, open: 2 } as const
+import { breakerValue } from './metrics.ts'
 
 /**
  * Counts how the counter store fares, and logs when its breaker opens and closes. Hand it to `createLimiter`. Decisions

@@ -1,5 +1,5 @@
-import { Counter, type Registry } from '@gatehouse/kit'
-import type { Decision } from '@gatehouse/limiter'
+import { Counter, Gauge, type Registry } from '@gatehouse/kit'
+import type { BreakerState, Decision } from '@gatehouse/limiter'
 
 /** What the gateway counts. */
 export interface GatewayMetrics {
@@ -7,7 +7,12 @@ export interface GatewayMetrics {
   decided(route: string, decision: Decision): void
   /** A plan could not be looked up. */
   planFailed(): void
+  /** An upstream's breaker changed its state. */
+  breakerChanged(upstream: string, state: BreakerState): void
 }
+
+/** A breaker's state as a gauge shows it. */
+export const breakerValue = { closed: 0, 'half-open': 1, open: 2 } as const
 
 const labelNames = ['route', 'tier'] as const
 
@@ -37,7 +42,14 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     help: 'Plans that could not be looked up',
     registers,
   })
+  const breakers = new Gauge({
+    name: 'gateway_upstream_breaker',
+    help: 'Breaker before an upstream: 0 closed, 1 probing, 2 open',
+    labelNames: ['upstream'] as const,
+    registers,
+  })
   return {
+    breakerChanged: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
     decided(route, decision) {
       const tier = decision.policy.tier
       ;(decision.allowed ? allowed : rejected).inc({ route, tier })

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
-import { answerHeaders } from './headers.ts'
+import { answerHeaders, answerTrailers, takesTrailers } from './headers.ts'
 import type { Upstream } from './upstream.ts'
 
 /** One request to pass on, with the headers the upstream gets and those every answer of ours carries. */
@@ -22,16 +22,19 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
  * Passes a request to an upstream and its answer back, streaming both ways with backpressure. A safe request without a
  * body is sent again when its connection fails before an answer; nothing else ever is. Resolves once the answer is
  * written or its connection is cut off.
- * @throws Problem 502 when the upstream can't be reached or answers no HTTP, 504 when it takes too long.
+ * @throws Problem 502 when the upstream can't be reached or answers no HTTP, 503 while it is spared, 504 when it takes
+ * too long.
  */
 export async function pass(upstream: Upstream, passage: Passage): Promise<void> {
   const { raw, response } = passage
+  upstream.admit()
   const repeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
   for (let left = repeatable ? upstream.retries : 0; ; left--) {
     try {
       await passOnce(upstream, passage)
       return
     } catch (error) {
+      if (error instanceof Unanswered && !response.destroyed) upstream.failed(error)
       if (left <= 0 || response.destroyed || !(error instanceof Unanswered) || error.timeout) throw problemOf(error)
     }
   }
@@ -79,6 +82,7 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
       },
       onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
         if (status < 200) return
+        upstream.answered()
         if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.()
         response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
       },
@@ -87,7 +91,8 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
         pausable.pause()
         response.once('drain', () => pausable.resume())
       },
-      onResponseEnd() {
+      onResponseEnd(_controller, trailers) {
+        if (takesTrailers(raw)) response.addTrailers(answerTrailers(trailers))
         response.end()
         resolve()
       },

@@ -1,9 +1,11 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@gatehouse/kit'
 import { answerHeaders } from './headers.ts'
 import type { Upstream } from './upstream.ts'
+import { WebSocketEnd } from './web-socket-end.ts'
 
 /** A connection whose caller asked for WebSocket, with what it sent after its request. */
 export interface UpgradeRequest {
@@ -17,6 +19,8 @@ export interface UpgradePassage extends UpgradeRequest {
   readonly target: string
   readonly headers: readonly string[]
   readonly answered: Readonly<Record<string, string>>
+  /** Told how to end the joined connections with a reason; answers what to call when they have ended by themselves. */
+  readonly onJoined?: (end: (reason: string) => void) => () => void
 }
 
 /** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
@@ -27,33 +31,41 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
 /**
  * Passes a WebSocket upgrade to an upstream and joins the two connections. When the upstream answers otherwise, that
  * answer goes to the caller instead. Resolves once the caller is answered.
- * @throws Problem 502 or 504 when the upstream can't be reached in time.
+ * @throws Problem 502, 503 or 504 when the upstream can't be reached in time or is spared.
  */
 export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
-  const { socket, head, answered } = passage
+  const { socket, head, answered, onJoined } = passage
+  upstream.admit()
   const out = askForUpgrade(upstream, passage)
   socket.once('close', () => out.destroy())
   return new Promise((resolve, reject) => {
     const patience = setTimeout(() => {
-      reject(new Problem(504, 'The service behind this address took too long to answer.'))
+      const late = new Problem(504, 'The service behind this address took too long to answer.')
+      upstream.failed(late)
+      reject(late)
       out.destroy()
     }, upgradeTimeoutMs)
     out.once('close', () => clearTimeout(patience))
     out.on('error', (cause) => {
+      if (!socket.destroyed) upstream.failed(cause)
       reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
     })
     out.once('response', (answer) => {
+      upstream.answered()
       clearTimeout(patience)
       socket.write(answerHead(answer, { ...answered, connection: 'close' }))
       answer.pipe(socket)
       resolve()
     })
     out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
+      upstream.answered()
       clearTimeout(patience)
       socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
-      if (upstreamHead.length > 0) socket.write(upstreamHead)
+      if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
       if (head.length > 0) upstreamSocket.write(head)
-      join(socket, upstreamSocket)
+      const end = join(socket, upstreamSocket)
+      const ended = onJoined?.(end)
+      if (ended) socket.once('close', ended)
       resolve()
     })
   })
@@ -84,17 +96,31 @@ function askForUpgrade({ origin }: Upstream, { target, headers }: UpgradePassage
 
 const upgradeTimeoutMs = 10_000
 
-function join(one: Duplex, other: Duplex): void {
-  one.pipe(other)
-  other.pipe(one)
+/** Joins a caller's connection with an upstream's; answers how to end them, after the frame under way. */
+function join(caller: Duplex, upstream: Duplex): (reason: string) => void {
+  const frames = new WebSocketEnd()
+  caller.pipe(upstream)
+  upstream.pipe(frames).pipe(caller)
   for (const [here, there] of [
-    [one, other],
-    [other, one],
+    [caller, upstream],
+    [upstream, caller],
   ] as const) {
+    if (here instanceof Socket) here.setKeepAlive(true, keepAliveMs)
     here.on('error', () => there.destroy())
     here.once('close', () => there.destroy())
   }
+  return (reason) => {
+    caller.unpipe(upstream)
+    caller.resume()
+    frames.endWith(reason)
+    setTimeout(() => caller.destroy(), lastFrameMs).unref()
+  }
 }
+
+/** How long the frame under way, and the caller's answer to the close, may take. */
+const lastFrameMs = 1_000
+/** After so long a silence the other end is asked whether it still lives. */
+const keepAliveMs = 30_000
 
 function answerHead(answer: IncomingMessage, own: Readonly<Record<string, string>>): string {
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]

@@ -1,9 +1,11 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Http } from '@gatehouse/kit'
+import type { Clock, Http } from '@gatehouse/kit'
+import type { BreakerState } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-token.ts'
+import type { CredentialWatch } from './credential-watch.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
 import { upstreamHeaders } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
@@ -19,6 +21,10 @@ export interface UpstreamRoutesOptions {
   visitOf(raw: IncomingMessage): Visit | undefined
   readonly identify: Identify
   readonly contextTokens: ContextTokens
+  readonly watch: CredentialWatch
+  readonly clock: Clock
+  /** Told when an upstream's breaker opens, probes or closes. */
+  readonly onBreaker?: (upstream: string, state: BreakerState) => void
 }
 
 export interface UpstreamRoutes {
@@ -31,8 +37,10 @@ export interface UpstreamRoutes {
  * @throws RangeError when a rule names an upstream that isn't configured.
  */
 export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRoutes {
+  const { clock, onBreaker } = options
+  const parts = { clock, ...(onBreaker ? { onChange: onBreaker } : {}) }
   const upstreams = new Map(
-    Object.entries(options.upstreams).map(([name, declared]) => [name, openUpstream(name, declared)]),
+    Object.entries(options.upstreams).map(([name, declared]) => [name, openUpstream(name, declared, parts)]),
   )
   const served = options.rules.flatMap((rule) =>
     rule.upstream === undefined ? [] : [{ rule, upstream: upstreamOf(rule, rule.upstream, upstreams) }],
@@ -48,7 +56,7 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
         http.route({
           url: routerPath(rule.path),
           method: [...(rule.methods ?? allMethods)],
-          config: { gatewayRule: rule },
+          config: { gatewayRule: rule, bodyTimeoutMs: upstream.requestTimeoutMs },
           schema: ofTheUpstream,
           handler: (request, reply) => serve(upstream, request, reply),
         })
@@ -58,6 +66,7 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
       })
     },
     async stop() {
+      options.watch.stop()
       await Promise.all([...upstreams.values()].map(({ pool }) => pool.close()))
     },
   }
@@ -71,7 +80,7 @@ function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<st
 
 /** Passes an admitted request on, with what its upstream is told about the caller. */
 function createServe(
-  { visitOf, identify, contextTokens }: UpstreamRoutesOptions,
+  { visitOf, identify, contextTokens, watch }: UpstreamRoutesOptions,
   upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
   streams: Set<ServerResponse>,
 ) {
@@ -90,8 +99,12 @@ function createServe(
     })
     const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
     const upgrade = upgrades.get(raw)
-    if (upgrade) await passUpgrade(upstream, { ...upgrade, target, headers, answered })
-    else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
+    if (upgrade) {
+      const onJoined = (end: (reason: string) => void) =>
+        watch.watch(raw, caller?.expiresAt, () => end('The credential has ended'))
+      const watched = caller && !upstream.keepsWebSockets ? { onJoined } : {}
+      await passUpgrade(upstream, { ...upgrade, target, headers, answered, ...watched })
+    } else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
     reply.hijack()
 
     function onEventStream() {

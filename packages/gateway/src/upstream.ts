@@ -1,3 +1,5 @@
+import { type Clock, Problem } from '@gatehouse/kit'
+import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
 import type { UpstreamDeclaration } from './declaration.ts'
 
@@ -9,6 +11,10 @@ export const upstreamDefaults = {
   connect_timeout_ms: 1_000,
   headers_timeout_ms: 30_000,
   body_timeout_ms: 30_000,
+  request_timeout_ms: 3_600_000,
+  breaker_failures: 5,
+  breaker_open_ms: 1_000,
+  websockets_at_expiry: 'close',
   retries: 1,
 } as const satisfies Omit<UpstreamDeclaration, 'url'>
 
@@ -19,15 +25,37 @@ export interface Upstream {
   readonly pool: Pool
   readonly retries: number
   readonly forwardToken: boolean
+  /** How long a request's body may take, in milliseconds. */
+  readonly requestTimeoutMs: number
+  /** Whether WebSockets go on when the credential that opened them has ended. */
+  readonly keepsWebSockets: boolean
+  /** @throws Problem 503 with Retry-After while it is known not to answer; lets a probe through now and then. */
+  admit(): void
+  /** It answered, whatever it said. */
+  answered(): void
+  /** It did not answer. */
+  failed(error: unknown): void
   /** The path to ask it for, given the request's own target. */
   target(url: string): string
 }
+
+export interface UpstreamParts {
+  readonly clock: Clock
+  /** Told when an upstream's breaker opens, probes or closes. */
+  readonly onChange?: (name: string, state: BreakerState) => void
+}
+
+const longestOpenMs = 30_000
 
 /**
  * Opens an upstream; connections are made as they are needed.
  * @throws RangeError naming the upstream when its address isn't an http or https URL.
  */
-export function openUpstream(name: string, declared: UpstreamDeclaration): Upstream {
+export function openUpstream(
+  name: string,
+  declared: UpstreamDeclaration,
+  { clock, onChange }: UpstreamParts,
+): Upstream {
   const options = { ...upstreamDefaults, ...declared }
   const { url, strip_prefix: prefix, forward_token: forwardToken, retries } = options
   const address = URL.parse(url)
@@ -43,12 +71,39 @@ export function openUpstream(name: string, declared: UpstreamDeclaration): Upstr
     headersTimeout: options.headers_timeout_ms,
     bodyTimeout: options.body_timeout_ms,
   })
-  return { name, origin: address, pool, retries, forwardToken, target }
+  const { breaker_failures: failures, breaker_open_ms: openMs } = options
+  const breaker = new Breaker({
+    failures: failures === 0 ? Number.POSITIVE_INFINITY : failures,
+    openMs,
+    longestOpenMs: Math.max(openMs, longestOpenMs),
+    onChange: (state) => onChange?.(name, state),
+  })
+  return {
+    name,
+    origin: address,
+    pool,
+    retries,
+    forwardToken,
+    requestTimeoutMs: options.request_timeout_ms,
+    keepsWebSockets: options.websockets_at_expiry === 'keep',
+    target,
+    admit: () => admit(breaker, clock.now()),
+    answered: () => breaker.succeeded(),
+    failed: (error) => breaker.failed(clock.now(), error),
+  }
 
   function target(target: string): string {
     const rest = prefix !== '' && startsWithSegment(target, prefix) ? target.slice(prefix.length) : target
     return base + (rest.startsWith('/') ? rest : `/${rest}`)
   }
+}
+
+function admit(breaker: Breaker, now: number): void {
+  if (breaker.admits(now)) return
+  const seconds = Math.max(1, Math.ceil(breaker.waitMs(now) / 1000))
+  throw new Problem(503, 'The service behind this address does not answer at the moment.', {
+    headers: { 'retry-after': String(seconds) },
+  })
 }
 
 function startsWithSegment(target: string, prefix: string): boolean {

@@ -56,13 +56,13 @@ test('headers that Connection nominates are taken off before a request is passed
     'Connection: X-Hop',
     'X-Hop: 1',
     'X-End: 2',
-    'TE: trailers',
+    'TE: gzip, trailers;q=0.5',
     'Keep-Alive: 5',
     'Proxy-Connection: x',
   ])
   assert.deepEqual(
     [headers['x-hop'], headers.te, headers['keep-alive'], headers['proxy-connection']],
-    [undefined, undefined, undefined, undefined],
+    [undefined, ['trailers'], undefined, undefined],
   )
   assert.deepEqual(headers['x-end'], ['2'])
 })

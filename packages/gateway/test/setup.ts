@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Bearer, createBearer, type Jwk } from '@gatehouse/bearer'
+import { type Bearer, createBearer, type Jwk, type RevocationList } from '@gatehouse/bearer'
 import { createHttp, createMetrics, type Http, type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
 import { createLimiter } from '@gatehouse/limiter'
 import { createGateway, type Gateway, type GatewayOptions } from '../src/index.ts'
@@ -45,10 +45,14 @@ export interface Setup {
  * A gateway on a clock of its own, over a local service: `/open` asks nobody, `/whoami` answers the caller,
  * `/notes` needs `read:notes`.
  */
-export async function setup(options: Partial<GatewayOptions> = {}): Promise<Setup> {
+export async function setup({
+  revocations,
+  ...options
+}: Partial<GatewayOptions> & { readonly revocations?: RevocationList } = {}): Promise<Setup> {
   const clock = manualClock()
   const metrics = createMetrics()
-  const bearerCheck = createBearer({ issuer, audience, keys: [jwk], clock })
+  const revoking = revocations ? { revocations } : {}
+  const bearerCheck = createBearer({ issuer, audience, keys: [jwk], clock, ...revoking })
   const gateway = createGateway({
     limiter: createLimiter({ clock }),
     bearer: bearerCheck,

@@ -1,4 +1,4 @@
-export type { BreakerOptions, BreakerState } from './breaker.ts'
+export { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts'
 export { type Clock, coarseClock } from './clock.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
 export type { Explanation, RuleExplanation } from './explain.ts'

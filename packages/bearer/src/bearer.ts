@@ -16,8 +16,8 @@ export interface Demand {
   /** Space-separated names, all of which are needed. */
   readonly scope?: string
   /**
-   * Called before the signature of a token that is not remembered is checked, which is what costs; what it throws refuses
-   * the token. For a brake on those who send forged ones.
+   * Called before the signature of a token that is not remembered is checked, or the issuer is asked about it, which is
+   * what costs; what it throws refuses the token. For a brake on those who send forged ones.
    */
   readonly verifying?: () => void
 }
@@ -85,7 +85,7 @@ class TokenCheck implements Bearer {
     const { clock, introspection, expected } = this.#settings
     const now = clock.now()
     if (introspection !== undefined && !looksLikeJwt(token)) {
-      const asked = introspection.verify(token, expected)
+      const asked = introspection.verify(token, expected, demand?.verifying)
       return asked instanceof Promise
         ? asked.then((told) => this.#admit(told, demand, now))
         : this.#admit(asked, demand, now)

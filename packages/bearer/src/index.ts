@@ -6,7 +6,12 @@ export { type Caller, hasScope } from './caller.ts'
 export { type ChallengeOptions, wwwAuthenticate } from './challenge.ts'
 export type { ClientAuthentication } from './client-authentication.ts'
 export type { Clock } from './clock.ts'
-export { createIntrospection, type Introspection, type IntrospectionOptions } from './introspection.ts'
+export {
+  createIntrospection,
+  type Introspection,
+  type IntrospectionOptions,
+  type LocalIntrospectionOptions,
+} from './introspection.ts'
 export type { Jwk } from './key-set.ts'
 export type { BearerObserver } from './observer.ts'
 export type { BearerOptions, RevocationList } from './options.ts'

@@ -9,22 +9,32 @@ import { defaultExchange, endpointUrl, fetchJson } from './fetch-json.ts'
 import { frozen, isJsonObject, type JsonObject } from './strict-json.ts'
 import type { VerifiedToken } from './verify.ts'
 
-export interface IntrospectionOptions extends ClientAuthentication {
-  /** The issuer's introspection endpoint; https, or http on loopback. */
-  readonly endpoint: string
+interface Memory {
   /** How long an answer is believed, 0 to 60, default 10. Longer means fewer questions and later refusals. */
   readonly rememberForSeconds?: number
-  readonly allowInsecureHttp?: boolean
   readonly clock?: Clock
+}
+
+export interface IntrospectionOptions extends Memory, ClientAuthentication {
+  /** The issuer's introspection endpoint; https, or http on loopback. */
+  readonly endpoint: string
+  readonly allowInsecureHttp?: boolean
   readonly fetch?: typeof globalThis.fetch
+}
+
+/** For an issuer that lives in the same process. */
+export interface LocalIntrospectionOptions extends Memory {
+  /** What the issuer would answer about an access token (RFC 7662 §2.2). */
+  readonly ask: (token: string) => Promise<object>
 }
 
 /** Asks the issuer about tokens that only it can read. */
 export interface Introspection {
   /**
+   * @param asking called before the issuer is asked about a token that is not remembered; what it throws refuses the token
    * @throws BearerError `invalid_token`, or `unavailable` when the issuer does not answer; at once or as a rejection
    */
-  verify(token: string, expected: Expectation): VerifiedToken | Promise<VerifiedToken>
+  verify(token: string, expected: Expectation, asking?: () => void): VerifiedToken | Promise<VerifiedToken>
 }
 
 /** Undefined: the token is not active. */
@@ -44,35 +54,45 @@ const mostQuestions = 64
  *
  * @throws TypeError naming the option that is wrong and what was expected
  */
-export function createIntrospection(options: IntrospectionOptions): Introspection {
-  return new IssuerAnswers(options)
+export function createIntrospection(options: IntrospectionOptions | LocalIntrospectionOptions): Introspection {
+  return new IssuerAnswers('ask' in options ? options.ask : askOverHttp(options), options)
+}
+
+type Ask = (token: string) => Promise<unknown>
+
+function askOverHttp(options: IntrospectionOptions): Ask {
+  const endpoint = endpointUrl('endpoint', options.endpoint, options.allowInsecureHttp)
+  const exchange = { ...defaultExchange, fetch: options.fetch ?? defaultExchange.fetch }
+  return async (token) => {
+    const request = authenticatedForm(options, { token, token_type_hint: 'access_token' })
+    const { status, body } = await fetchJson(endpoint, request, exchange)
+    if (status !== 200) throw new Error(`the introspection endpoint answered ${status}, 200 was expected`)
+    return body
+  }
 }
 
 class IssuerAnswers implements Introspection {
-  readonly #endpoint: URL
-  readonly #client: ClientAuthentication
+  readonly #askIssuer: Ask
   readonly #rememberMs: number
   readonly #clock: Clock
-  readonly #exchange: typeof defaultExchange
   readonly #answers = new RecentCache<Answer>({ entries, weight: entries })
   readonly #questions = new Map<string, Promise<Answer>>()
 
-  constructor(options: IntrospectionOptions) {
+  constructor(ask: Ask, options: Memory) {
     const seconds = options.rememberForSeconds ?? defaultRememberSeconds
     if (!(seconds >= 0 && seconds <= longestRememberSeconds)) {
       throw new TypeError(`rememberForSeconds must be a number of seconds from 0 to ${longestRememberSeconds}`)
     }
-    this.#endpoint = endpointUrl('endpoint', options.endpoint, options.allowInsecureHttp)
-    this.#client = options
+    this.#askIssuer = ask
     this.#rememberMs = seconds * 1000
     this.#clock = options.clock ?? systemClock
-    this.#exchange = { ...defaultExchange, fetch: options.fetch ?? defaultExchange.fetch }
   }
 
-  verify(token: string, expected: Expectation): VerifiedToken | Promise<VerifiedToken> {
+  verify(token: string, expected: Expectation, asking?: () => void): VerifiedToken | Promise<VerifiedToken> {
     const digest = hash('sha256', token, 'latin1')
     const known = this.#answers.get(digest)
     if (known !== undefined && this.#clock.now() < known.until) return verified(known, expected)
+    asking?.()
     return this.#ask(token, digest).then((answer) => verified(answer, expected))
   }
 
@@ -96,13 +116,11 @@ class IssuerAnswers implements Introspection {
   }
 
   async #question(token: string): Promise<JsonObject | undefined> {
-    const request = authenticatedForm(this.#client, { token, token_type_hint: 'access_token' })
-    const answer = await fetchJson(this.#endpoint, request, this.#exchange)
-    if (answer.status !== 200) throw new Error(`the introspection endpoint answered ${answer.status}, 200 was expected`)
-    if (!isJsonObject(answer.body) || typeof answer.body.active !== 'boolean') {
+    const answer = await this.#askIssuer(token)
+    if (!isJsonObject(answer) || typeof answer.active !== 'boolean') {
       throw new TypeError('the introspection endpoint must answer {"active": true or false, …}')
     }
-    return answer.body.active ? frozen(answer.body) : undefined
+    return answer.active ? frozen(answer) : undefined
   }
 }
 

@@ -21,7 +21,7 @@ async function setup(t: TestContext, options: Partial<IntrospectionOptions> = {}
   const { bearer, token } = await setupIssuer({ clock, introspection, revocations })
   const authenticate = async (header = 'Bearer opaque', scope?: string) =>
     bearer.authenticate(header, scope === undefined ? {} : { scope })
-  return { server, state, active, clock, authenticate, token, revoked, revocations }
+  return { server, state, active, bearer, clock, authenticate, token, revoked, revocations }
 }
 
 test('an opaque token is asked about, as this client, once for all who bring it within ten seconds', async (t) => {
@@ -40,6 +40,30 @@ test('an opaque token is asked about, as this client, once for all who bring it 
   clock.advance(1)
   await authenticate()
   assert.equal(server.requests.length, 2)
+})
+
+test('an issuer in the same process is asked without HTTP, and remembered alike', async () => {
+  const clock = manualClock()
+  const asked: string[] = []
+  const ask = async (token: string) => {
+    asked.push(token)
+    return token === 'good' ? { active: true, token_type: 'Bearer', ...goodClaims(clock.now()) } : { active: false }
+  }
+  const { bearer } = await setupIssuer({ clock, introspection: createIntrospection({ ask, clock }) })
+  for (let turn = 0; turn < 3; turn++) assert.equal((await bearer.authenticate('Bearer good')).subject, 'alice')
+  await assert.rejects(async () => bearer.authenticate('Bearer bad'), { code: 'invalid_token', reason: 'inactive' })
+  assert.deepEqual(asked, ['good', 'bad'])
+})
+
+test('a brake is asked before the issuer is, for tokens that are not remembered alone', async (t) => {
+  const { server, bearer } = await setup(t)
+  await bearer.authenticate('Bearer known')
+  const verifying = () => {
+    throw new RangeError('too many')
+  }
+  assert.equal((await bearer.authenticate('Bearer known', { verifying })).subject, 'alice')
+  await assert.rejects(async () => bearer.authenticate('Bearer guess', { verifying }), RangeError)
+  assert.equal(server.requests.length, 1)
 })
 
 test('a JWT is verified here and not asked about', async (t) => {

@@ -4,6 +4,7 @@ import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
 import { featuresFrom } from './features.ts'
 import { unlimited } from './guards.ts'
+import { type Introspected, introspect } from './introspect/endpoint.ts'
 import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
 import { lifetimesFrom } from './lifetimes.ts'
 import { MacKey } from './mac-key.ts'
@@ -36,6 +37,8 @@ export interface Identity {
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
   /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
   resolveApiKey(key: string): Promise<ResolvedApiKey | undefined>
+  /** What is to be known of an access token (RFC 7662), for checks in this process. */
+  introspect(token: string): Promise<Introspected>
   /** What was revoked after the cursor. */
   revocations(after: string | undefined): Promise<RevocationPage>
   /** What the command line does. */
@@ -65,6 +68,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
       return found && { plan: found.plan ?? parts.defaultPlan }
     },
     resolveApiKey: (key) => resolveApiKey(parts, key),
+    introspect: (token) => introspect(parts, token),
     revocations: (after) => revocationFeed(parts, after),
     management: managementOf(parts),
     ready: () => parts.store.ping(),

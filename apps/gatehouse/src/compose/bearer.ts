@@ -1,7 +1,9 @@
 import {
   type Bearer,
   createBearer,
+  createIntrospection,
   createRevocations,
+  type Introspection,
   type Jwk,
   type ReadRevocations,
   type Revocations,
@@ -36,6 +38,7 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
   const keys = issuer
     ? { keys: () => [...(issuer()?.keys().keys ?? [])] as Jwk[] }
     : { jwksUri: `${identityUrl}/.well-known/jwks.json`, allowInsecureHttp: true }
+  const introspection = introspectionAt({ settings, issuer, identityUrl, clock })
   const bearer = createBearer({
     issuer: settings.authUrl,
     audience: settings.baseUrl,
@@ -43,6 +46,7 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
     observer,
     ...keys,
     ...(revocations ? { revocations } : {}),
+    ...(introspection ? { introspection } : {}),
   })
   return { bearer, revocations }
 }
@@ -55,6 +59,29 @@ interface FeedParts extends Pick<BearerParts, 'issuer' | 'token'> {
 function revocationReader({ identityUrl, issuer, token }: FeedParts): ReadRevocations | undefined {
   if (issuer) return async (after) => issuer()?.revocations(after)
   return token && revocationsOverHttp({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true })
+}
+
+/** Where opaque tokens are asked about: in this process, or as the service client where identity runs. */
+function introspectionAt({
+  settings: { serviceClient },
+  issuer,
+  identityUrl,
+  clock,
+}: Pick<BearerParts, 'settings' | 'issuer' | 'clock'> & { readonly identityUrl: string }): Introspection | undefined {
+  if (issuer) {
+    return createIntrospection({
+      ask: async (token) => (await issuer()?.introspect(token)) ?? { active: false },
+      clock,
+    })
+  }
+  if (!serviceClient) return undefined
+  return createIntrospection({
+    endpoint: `${identityUrl}/introspect`,
+    clientId: serviceClient.id,
+    clientSecret: () => serviceClient.secret.reveal(),
+    allowInsecureHttp: true,
+    clock,
+  })
 }
 
 /** The tokens by which this process calls the others; undefined without a service client. */

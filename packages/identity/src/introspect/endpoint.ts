@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { findAccessToken } from '../access-token.ts'
+import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
 import { authenticateClient } from '../authenticate-client.ts'
 import { type Client, isPublic } from '../client.ts'
 import { OAuthError } from '../oauth-error.ts'
@@ -7,15 +7,17 @@ import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
 import { readRefreshToken } from '../refresh-token.ts'
 
-type Answer = Record<string, unknown> & { readonly active: boolean }
+export type Introspected = Record<string, unknown> & { readonly active: boolean }
 
-const inactive: Answer = { active: false }
+const inactive: Introspected = { active: false }
 
 /**
  * POST /introspect (RFC 7662), for confidential clients: about their own tokens, about tokens meant for them, and about
  * all of them where registered to. Whatever else is asked about is inactive.
  */
-export function introspectEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<Answer> {
+export function introspectEndpoint(
+  parts: Parts,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<Introspected> {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
     const parameters = formParameters(request)
@@ -26,7 +28,7 @@ export function introspectEndpoint(parts: Parts): (request: FastifyRequest, repl
   }
 }
 
-async function aboutRefreshToken(parts: Parts, given: string, client: Client): Promise<Answer | undefined> {
+async function aboutRefreshToken(parts: Parts, given: string, client: Client): Promise<Introspected | undefined> {
   const token = readRefreshToken(parts.refreshMac, given)
   if (token === undefined) return undefined
   const found = await parts.store.refreshFamilies.find(token.grantId)
@@ -48,11 +50,20 @@ async function aboutRefreshToken(parts: Parts, given: string, client: Client): P
   }
 }
 
-async function aboutAccessToken(parts: Parts, given: string, client: Client): Promise<Answer | undefined> {
+async function aboutAccessToken(parts: Parts, given: string, client: Client): Promise<Introspected | undefined> {
   const facts = await findAccessToken(parts, given)
   if (facts === undefined) return undefined
   const may = client.mayIntrospect || facts.clientId === client.id || facts.audience.includes(client.id)
-  if (!may) return inactive
+  return may ? answerAbout(parts, facts) : inactive
+}
+
+/** What the endpoint tells about an access token to who may know of all: the services of this very process. */
+export async function introspect(parts: Parts, token: string): Promise<Introspected> {
+  const facts = await findAccessToken(parts, token)
+  return facts === undefined ? inactive : answerAbout(parts, facts)
+}
+
+function answerAbout(parts: Parts, facts: AccessTokenFacts): Introspected {
   return {
     active: true,
     token_type: 'Bearer',

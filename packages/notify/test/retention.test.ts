@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Log, manualClock, silentLog } from '@gatehouse/kit'
+import { memoryDatabase } from '@gatehouse/testing'
+import { defaultOptions } from '../src/options.ts'
+import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
+import { startRetentionWorker } from '../src/privacy/retention.ts'
+import { eventually } from './setup.ts'
+
+const day = 86_400_000
+const kept = 2_500
+
+test('the worker of retention goes on batch by batch until nothing old is left in any bucket, then rests until it is woken', async (t) => {
+  const database = await memoryDatabase()
+  t.after(() => database.close())
+  await migrateNotify(database, { buckets: 2 })
+  const clock = manualClock(Date.parse('2026-06-01T12:00:00Z'))
+  for (const [bucket, at] of [
+    [0, '2026-06-01'],
+    [1, '2026-06-11'],
+  ])
+    await database.query(
+      `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+       SELECT $1, 'user-' || n, 'k', 'email', '01000000-0000-7000-8000-000000000000', true, $2::timestamptz FROM generate_series(1, $3::int) AS n`,
+      [bucket, at, kept],
+    )
+  const left = async () => (await database.query('SELECT FROM notify.log')).rowCount
+  const told: number[] = []
+  const log = { ...silentLog, info: (about: { removed: number }) => told.push(about.removed) } as unknown as Log
+  const { privacy } = postgresNotifyStore(database, { buckets: 2 })
+  const retention = { ...defaultOptions.retention, logDays: 5 }
+  const worker = startRetentionWorker({ privacy, buckets: [0, 1], retention, clock, log })
+  t.after(() => worker.stop())
+  clock.advance(6 * day)
+  worker.wake()
+  assert.equal(await eventually(left, (rows) => rows <= kept), kept)
+  clock.advance(10 * day)
+  worker.wake()
+  assert.equal(await eventually(left, (rows) => rows === 0), 0)
+  assert.ok(
+    told.every((removed) => removed <= 2_000),
+    `in small batches: ${told}`,
+  )
+  assert.equal(
+    told.reduce((sum, removed) => sum + removed, 0),
+    2 * kept,
+  )
+})

@@ -13,3 +13,4 @@ export {
 export { type SendgridFake, type SendgridMail, startSendgrid } from './sendgrid.ts'
 export { type SesFake, type SesMail, startSes } from './ses.ts'
 export { startTwilio, type TwilioMessage } from './twilio.ts'
+export { startWebPush, type WebPushFake, type WebPushMessage } from './web-push.ts'

@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import type { SendResult } from './provider.ts'
 
 /** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */
@@ -43,19 +43,29 @@ export function createHttpCaller(base: URL, { connections = 8, callMs }: HttpCal
   })
   const folder = base.pathname.replace(/\/$/, '')
   return {
-    async call({ method, path, headers = {}, body }, signal) {
-      const ending = AbortSignal.any([signal, AbortSignal.timeout(callMs)])
-      const answer = await pool.request({
-        method,
-        path: `${folder}${path}` || '/',
-        headers: { 'user-agent': 'gatehouse', ...headers },
-        body: body ?? null,
-        signal: ending,
-      })
-      return { status: answer.statusCode, headers: answer.headers, body: await bounded(answer.body) }
-    },
+    call: (request, signal) =>
+      callThrough(pool, base.origin, { ...request, path: `${folder}${request.path}` || '/' }, callMs, signal),
     close: () => pool.destroy(),
   }
+}
+
+/** One call within `callMs`, over a dispatcher that may serve many origins. */
+export async function callThrough(
+  dispatcher: Dispatcher,
+  origin: string,
+  { method, path, headers = {}, body }: HttpRequest,
+  callMs: number,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const answer = await dispatcher.request({
+    origin,
+    method,
+    path,
+    headers: { 'user-agent': 'gatehouse', ...headers },
+    body: body ?? null,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
+  })
+  return { status: answer.statusCode, headers: answer.headers, body: await bounded(answer.body) }
 }
 
 async function bounded(body: AsyncIterable<Buffer>): Promise<string> {
@@ -77,6 +87,7 @@ const neverSent = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
+  'ENOTPUBLIC',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',

@@ -8,7 +8,11 @@ const texts = (description: string, examples: readonly string[]) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), { description, examples: [[...examples]], maxItems: 200 })
 
 const id = (what: string, example: string) =>
-  Type.String({ pattern: '^[A-Za-z0-9._~:@-]{1,128}$', description: what, examples: [example] })
+  Type.String({
+    pattern: '^[A-Za-z0-9._~:@-]{1,128}$',
+    description: `${what} 1 to 128 letters, digits and . _ ~ : @ -`,
+    examples: [example],
+  })
 
 const name = (what: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 200, description: what, examples: [example] })

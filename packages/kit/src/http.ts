@@ -14,11 +14,12 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
-import { instantExpected, isInstant } from './instant.ts'
+import { isInstant } from './instant.ts'
 import type { Log } from './log.ts'
-import { type Fault, Problem } from './problem.ts'
+import { Problem } from './problem.ts'
 import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { decodeUtf8, findTextFault } from './text.ts'
+import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
 
 /** The HTTP server and every encapsulated part of it, with TypeBox schemas as types. */
 export type Http = FastifyInstance<
@@ -104,7 +105,7 @@ function requestId(given: string | string[] | undefined): string {
 
 /** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
 function strictValidation(): FastifySchemaCompiler<object> {
-  const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false } as const
+  const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, verbose: true } as const
   const asSent = formats.default(new Ajv({ ...strict, coerceTypes: false })).addFormat('date-time', isInstant)
   const fromText = formats.default(new Ajv({ ...strict, coerceTypes: 'array' })).addFormat('date-time', isInstant)
   return ({ schema, httpPart }) => (httpPart === 'body' || httpPart === 'headers' ? asSent : fromText).compile(schema)
@@ -119,9 +120,25 @@ function parseJson(http: Http) {
       return
     }
     parse(request, text, (error, value) => {
-      if (error) done(new Problem(400, `The body is not JSON: ${error.message}`))
+      if (error) done(jsonProblem(text, error))
       else done(null, value)
     })
+  }
+}
+
+/** JSON that would reach an object's prototype is JSON all the same; its sender is told which member. */
+function jsonProblem(text: string, error: Error): Problem {
+  const pointer = prototypeMember(parsed(text))
+  if (pointer === undefined) return new Problem(400, `The body is not JSON: ${error.message}`)
+  const fault = { pointer, detail: 'is a name that no member may have' }
+  return new Problem(400, `The body is not valid: ${pointer} ${fault.detail}.`, { errors: [fault] })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -137,35 +154,35 @@ function textFault(part: string, value: unknown): Problem | undefined {
 }
 
 function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = asProblem(error as FastifyError)
+  const problem = asProblem(error as FastifyError, request)
   if (problem.status >= 500) request.log.error({ err: error }, 'request failed')
   for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
   reply.code(problem.status).type('application/problem+json').serializer(JSON.stringify)
   reply.send({ ...problem.body(), request_id: request.id })
 }
 
-function asProblem(error: FastifyError): Problem {
+function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error
   if (error.validation) {
-    const errors = (error.validation as ErrorObject[]).slice(0, mostFaults).map(fault)
-    const where = error.validationContext ?? 'request'
-    return new Problem(400, `The ${where} is not valid: ${errors.map((e) => `${e.pointer} ${e.detail}`).join('; ')}.`, {
-      errors,
-    })
+    const errors = (error.validation as ErrorObject[]).slice(0, mostFaults).map(validationFault)
+    const told = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+    return new Problem(400, `The ${partOf(error.validationContext)} is not valid: ${told}.`, { errors })
   }
   const status = error.statusCode ?? 500
+  if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
+  if (status === 415) return new Problem(415, mediaTypeExpected(request))
   if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
   return new Problem(status, error.message)
 }
 
-function fault({ instancePath, keyword, params, message }: ErrorObject): Fault {
-  if (keyword === 'required') return { pointer: `${instancePath}/${params.missingProperty}`, detail: 'is required' }
-  if (keyword === 'additionalProperties')
-    return { pointer: `${instancePath}/${params.additionalProperty}`, detail: 'is not a known member' }
-  if (keyword === 'enum')
-    return { pointer: instancePath || '/', detail: `must be one of ${params.allowedValues.join(', ')}` }
-  if (keyword === 'format' && params.format === 'date-time')
-    return { pointer: instancePath || '/', detail: instantExpected }
-  if (keyword === 'const') return { pointer: instancePath || '/', detail: `must be ${params.allowedValue}` }
-  return { pointer: instancePath || '/', detail: message ?? 'is not valid' }
+function bodyLimitOf({ routeOptions, server }: FastifyRequest): number | undefined {
+  return routeOptions.bodyLimit ?? server.initialConfig.bodyLimit
+}
+
+const mediaTypes = ['application/json', 'application/x-www-form-urlencoded', 'text/plain']
+
+function mediaTypeExpected({ server, headers }: FastifyRequest): string {
+  const given = headers['content-type']
+  const taken = mediaTypes.filter((type) => server.hasContentTypeParser(type))
+  return `The body must be ${taken.join(' or ')}${given === undefined ? '' : `, not ${given.split(';', 1)[0]}`}.`
 }

@@ -109,9 +109,39 @@ test('bytes that are not UTF-8, broken JSON, a prototype in JSON and a body over
   })
   assert.deepEqual([binary.statusCode, binary.json().detail], [400, 'The body is not UTF-8.'])
   assert.equal((await post('{"count":')).statusCode, 400)
-  assert.equal((await post('{"count":1,"name":"a","__proto__":{"x":1}}')).statusCode, 400)
-  assert.equal((await post({ count: 1, name: 'x'.repeat(2_000) })).statusCode, 413)
-  assert.equal((await post('count=1', { 'content-type': 'text/plain' })).statusCode, 415)
+  const large = await post({ count: 1, name: 'x'.repeat(2_000) })
+  assert.deepEqual(
+    [large.statusCode, large.json().detail],
+    [413, 'The body is larger than the 1000 bytes allowed here.'],
+  )
+  const plain = await post('count=1', { 'content-type': 'text/plain; charset=utf-8' })
+  assert.deepEqual([plain.statusCode, plain.json().detail], [415, 'The body must be application/json, not text/plain.'])
+})
+
+for (const [member, pointer] of [
+  ['"__proto__":{"x":1}', '/__proto__'],
+  ['"tags":[{"\\u005f_proto__":1}]', '/tags/0/__proto__'],
+  ['"constructor":{"prototype":{"x":1}}', '/constructor'],
+] as const) {
+  test(`a body with ${member} is told which member it may not have`, async () => {
+    const { post } = setup()
+    const answer = await post(`{"count":1,"name":"a",${member}}`)
+    assert.equal(answer.statusCode, 400)
+    assert.deepEqual(answer.json().errors, [{ pointer, detail: 'is a name that no member may have' }])
+  })
+}
+
+test('faults are told in the words of whoever asked: the part of the request, and what a form or format means', async () => {
+  const { http } = setup()
+  const params = Type.Object({ id: Type.String({ pattern: '^[a-z]+$', description: 'A word.', examples: ['orders'] }) })
+  const querystring = Type.Object({ mail: Type.Optional(Type.String({ format: 'email' })) })
+  http.get('/words/:id', { schema: { params, querystring } }, async () => ({}))
+  const detail = async (url: string) => (await http.inject(url)).json().detail
+  assert.equal(
+    await detail('/words/42'),
+    'The path is not valid: /id does not have the form that is expected here: A word, such as orders.',
+  )
+  assert.equal(await detail('/words/a?mail=x'), 'The query is not valid: /mail must be an e-mail address.')
 })
 
 test('an unforeseen error becomes a 500 that tells the request id and nothing else', async () => {

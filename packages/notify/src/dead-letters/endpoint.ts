@@ -5,7 +5,7 @@ import { type Channel, channels } from '../channel.ts'
 import { idPattern } from '../ids.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store.ts'
 
-const Id = Type.String({ pattern: idPattern })
+const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
 const OneLetter = Type.Object({ id: Id })
 
 const LetterRecord = Type.Object({

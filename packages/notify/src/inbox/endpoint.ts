@@ -7,7 +7,7 @@ import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
-const Id = Type.String({ pattern: idPattern })
+const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
 
 const Feed = Type.Object({
   items: Type.Array(ItemRecord),

@@ -13,7 +13,7 @@ const FireAt = Type.String({
   description: 'When it fires, RFC 3339',
   examples: ['2026-12-24T18:00:00Z'],
 })
-const Id = Type.Object({ id: Type.String({ pattern: idPattern }) })
+const Id = Type.Object({ id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }) })
 const ScheduledRecord = Type.Object({
   id: Type.String(),
   fire_at: FireAt,

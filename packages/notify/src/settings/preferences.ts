@@ -7,7 +7,7 @@ import { timeOfDayPattern } from '../quiet-hours.ts'
 import { unknownEventProblem } from '../request-problem.ts'
 import type { Preference, Preferences } from '../store.ts'
 
-const TimeOfDay = Type.String({ pattern: timeOfDayPattern, examples: ['22:00'] })
+const TimeOfDay = Type.String({ pattern: timeOfDayPattern, description: 'A time of day.', examples: ['22:00'] })
 
 const PreferenceSettings = Type.Object(
   {

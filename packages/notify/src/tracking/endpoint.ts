@@ -47,7 +47,9 @@ export function notificationEndpoint(http: Http, guards: Guards, store: Notifica
           { bearer: [guards.scopes.write] },
           { bearer: [guards.scopes.admin] },
         ],
-        params: Type.Object({ id: Type.String({ pattern: idPattern }) }),
+        params: Type.Object({
+          id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }),
+        }),
         response: { 200: NotificationBody },
       },
     },

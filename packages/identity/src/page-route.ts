@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from './oauth-error.ts'
 import { type PageParts, sendPage, textsFor } from './pages/answer.ts'
 import { errorPage } from './pages/error-page.ts'
-import { PageError } from './pages/page-error.ts'
+import { type NextStep, PageError } from './pages/page-error.ts'
 import { type Form, Parameters } from './parameters.ts'
 import { Busy } from './passwords.ts'
 
@@ -13,10 +13,10 @@ export function pageRoute(parts: PageParts) {
     validatorCompiler: () => () => true,
     errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       const texts = textsFor(parts, request)
-      const { status, text, detail, headers } = told(error)
+      const { status, headers, ...wrong } = told(error)
       if (status >= 500) request.log.error({ err: error }, 'request failed')
       for (const [name, value] of Object.entries(headers)) reply.header(name, value)
-      sendPage(parts, reply, texts, { ...errorPage(texts, text, detail, request.id), status })
+      sendPage(parts, reply, texts, { ...errorPage(texts, { ...wrong, requestId: request.id }), status })
     },
   } as const
 }
@@ -25,11 +25,15 @@ interface Told {
   readonly status: number
   readonly text: string
   readonly detail?: string
+  readonly next?: NextStep | undefined
   readonly headers: Readonly<Record<string, string>>
 }
 
 function told(error: FastifyError): Told {
-  if (error instanceof PageError) return { status: error.status, text: error.text, headers: error.headers }
+  if (error instanceof PageError) {
+    const { status, text, headers, next } = error
+    return { status, text, headers, next }
+  }
   if (error instanceof Busy) return { status: 503, text: 'login.busy', headers: { 'retry-after': '5' } }
   if (error instanceof OAuthError) {
     const { error: code, error_description } = error.body()

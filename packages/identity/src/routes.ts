@@ -18,6 +18,7 @@ import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint
 import { serverMetadata } from './metadata/documents.ts'
 import { acceptForms, oauthRoute } from './oauth-route.ts'
 import { pageRoute } from './page-route.ts'
+import { icon } from './pages/icon.ts'
 import { styleSheet, submitScript } from './pages/style.ts'
 import type { Parts } from './parts.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
@@ -84,6 +85,7 @@ function pageRoutes(http: Http, parts: Parts): void {
   }
   for (const [path, type, text] of [
     ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(parts.branding)],
+    ['/pages/icon.svg', 'image/svg+xml', icon(parts.branding)],
     ['/pages/submit.js', 'text/javascript; charset=utf-8', submitScript],
   ] as const) {
     http.get(path, { schema: schemas.hidden }, (_request, reply) =>

@@ -8,7 +8,7 @@ import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
-import { PageError } from '../pages/page-error.ts'
+import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
 import { revocationTimes } from '../revocation-times.ts'
@@ -46,7 +46,7 @@ export function forgotPasswordEndpoint(parts: Parts): Handler {
       request.log.error({ err: error }, 'a reset link was not sent'),
     )
     const minutes = String(Math.round(parts.lifetimes.resetLink / 60))
-    return sendPage(parts, reply, texts, messagePage(texts, 'forgot.done', { minutes }))
+    return sendPage(parts, reply, texts, messagePage(texts, 'forgot.done', { values: { minutes } }))
   }
 }
 
@@ -62,7 +62,7 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
     const link = await parts.store.accounts.findLink(tokenHash(token), 'reset', parts.clock.now())
-    if (link === undefined) throw new PageError(400, 'reset.over')
+    if (link === undefined) throw resetOver()
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
     const form: FormPage = {
@@ -81,14 +81,14 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
     }
     const hash = await parts.passwords.hash(password)
     if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, revocationTimes(parts)))) {
-      throw new PageError(400, 'reset.over')
+      throw resetOver()
     }
     await audit(parts, request, 'password_changed', {
       actor: link.userId,
       subject: link.userId,
       details: { by: 'mail' },
     })
-    return sendPage(parts, reply, texts, messagePage(texts, 'password.done'))
+    return sendPage(parts, reply, texts, messagePage(texts, 'password.done', { next: signInNext }))
   }
 }
 
@@ -110,6 +110,10 @@ export function verifyEmailEndpoint(parts: Parts): Handler {
       throw new PageError(400, 'reset.over')
     }
     await audit(parts, request, 'email_verified', { actor: link.userId, subject: link.userId })
-    return sendPage(parts, reply, texts, messagePage(texts, 'verify.done'))
+    return sendPage(parts, reply, texts, messagePage(texts, 'verify.done', { next: signInNext }))
   }
+}
+
+function resetOver(): PageError {
+  return new PageError(400, 'reset.over', {}, { href: '/password/forgot', text: 'login.forgot' })
 }

@@ -6,6 +6,7 @@ import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
+import type { NextStep } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
 import { revocationTimes } from '../revocation-times.ts'
@@ -26,6 +27,8 @@ const fields: readonly Field[] = [
   newPasswordField,
 ]
 
+const home: NextStep = { href: '/account', text: 'back' }
+
 /** GET and POST /account/password: a new password, after the old one; all else that was signed in is signed out. */
 export function changePasswordEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
@@ -34,8 +37,8 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     const { user, session } = browser.signedIn
     const texts = textsFor(parts, request)
     const ask = (wrong?: string) => {
-      const form = { key: 'password', action: '/account/password', formToken: formToken(parts, browser), fields, wrong }
-      return sendPage(parts, reply, texts, formPage(texts, form))
+      const form = { key: 'password', action: '/account/password', fields, wrong, back: home }
+      return sendPage(parts, reply, texts, formPage(texts, { ...form, formToken: formToken(parts, browser) }))
     }
     if (request.method === 'GET') return ask()
     const parameters = pageParameters(request)
@@ -50,6 +53,6 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     const hash = await parts.passwords.hash(password)
     await parts.store.accounts.setPassword(user.id, hash, session.id, revocationTimes(parts))
     await audit(parts, request, 'password_changed', { actor: user.id, subject: user.id })
-    return sendPage(parts, reply, texts, messagePage(texts, 'password.done'))
+    return sendPage(parts, reply, texts, messagePage(texts, 'password.done', { next: home }))
   }
 }

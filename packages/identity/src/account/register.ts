@@ -10,7 +10,7 @@ import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
-import { PageError } from '../pages/page-error.ts'
+import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
@@ -66,7 +66,7 @@ export function registerEndpoint(parts: Parts): Handler {
     const email = normalName(parameters.required('email'))
     const passwordHash = await parts.passwords.hash(parameters.required('new_password'))
     await sendLink(parts, email, parameters.get('name') ?? email, passwordHash)
-    return sendPage(parts, reply, texts, messagePage(texts, 'register.done', { email }))
+    return sendPage(parts, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }
 }
 
@@ -112,7 +112,7 @@ export function confirmRegistrationEndpoint(parts: Parts): Handler {
     checkForm(parts, request, browser, parameters)
     await create(parts, registration)
     await audit(parts, request, 'user_registered', { actor: registration.id, subject: registration.id })
-    return sendPage(parts, reply, texts, messagePage(texts, 'verify.done'))
+    return sendPage(parts, reply, texts, messagePage(texts, 'verify.done', { next: signInNext }))
   }
 }
 
@@ -123,7 +123,7 @@ function read({ encryptionKey, clock }: Parts, token: string): Registration {
   } catch {
     // told below
   }
-  throw new PageError(400, 'reset.over')
+  throw over()
 }
 
 async function create(parts: Parts, { id, email, name, passwordHash }: Registration): Promise<void> {
@@ -140,6 +140,10 @@ async function create(parts: Parts, { id, email, name, passwordHash }: Registrat
   try {
     await parts.store.users.create(user, [recipientMessage(parts, id)], parts.clock.now())
   } catch (error) {
-    throw error instanceof NameTaken ? new PageError(400, 'reset.over') : error
+    throw error instanceof NameTaken ? over() : error
   }
+}
+
+function over(): PageError {
+  return new PageError(400, 'reset.over', {}, { href: '/register', text: 'login.register' })
 }

@@ -8,6 +8,7 @@ import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { logoutPage } from '../pages/logout-page.ts'
+import { signInNext } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
 import { originOf } from '../redirect-uri.ts'
@@ -101,5 +102,5 @@ async function end(
 function leave(parts: Parts, request: FastifyRequest, reply: FastifyReply, { goTo }: Asked): FastifyReply {
   if (goTo !== undefined) return reply.redirect(goTo, request.method === 'POST' ? 303 : 302)
   const texts = textsFor(parts, request)
-  return sendPage(parts, reply, texts, messagePage(texts, 'logout.done'))
+  return sendPage(parts, reply, texts, messagePage(texts, 'logout.done', { next: signInNext }))
 }

@@ -31,6 +31,11 @@ export function brandingFrom(chosen: Partial<Branding> = {}): Branding {
   return branding
 }
 
+/** The letter that stands for the product where there is no logo. */
+export function initialOf({ name }: Pick<Branding, 'name'>): string {
+  return [...name].slice(0, 1).join('').toUpperCase()
+}
+
 /** Black or white, whichever is easier to read on the colour (WCAG 2.2, contrast). */
 export function inkOn(colour: string): string {
   const rgb = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))

@@ -1,21 +1,46 @@
 import type { PageAnswer } from './answer.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
+import type { NextStep } from './page-error.ts'
 import type { Texts } from './texts.ts'
 
+export interface WhatWentWrong {
+  /** The key of the words. */
+  readonly text: string
+  /** For the application's developers. */
+  readonly detail?: string | undefined
+  readonly requestId: string
+  readonly next?: NextStep | undefined
+}
+
 /** Something went wrong and there is nowhere safe to send the browser. */
-export function errorPage(texts: Texts, text: string, detail: string | undefined, requestId: string): PageAnswer {
+export function errorPage(texts: Texts, { text, detail, requestId, next }: WhatWentWrong): PageAnswer {
   const title = texts.say('error.title')
   return {
     title,
     body: html`<h1>${title}</h1>
 <p class="lead" role="alert">${texts.say(text)}</p>
 ${detail !== undefined && html`<p class="soft">${texts.say('error.detail')}: <code>${detail}</code></p>`}
-<p class="soft"><code>${requestId}</code></p>`,
+${nextLink(texts, next)}
+<p class="soft">${texts.say('error.reference')}: <code>${requestId}</code></p>`,
   }
 }
 
-/** One thing said, with nothing to do. */
-export function messagePage(texts: Texts, key: string, values: Readonly<Record<string, string>> = {}): PageAnswer {
+export interface Message {
+  readonly values?: Readonly<Record<string, string>>
+  readonly next?: NextStep
+}
+
+/** One thing said, and where to go from here. */
+export function messagePage(texts: Texts, key: string, { values = {}, next }: Message = {}): PageAnswer {
   const title = texts.say(`${key}.title`, values)
-  return { title, body: html`<h1>${title}</h1>\n<p class="lead" role="status">${texts.say(`${key}.lead`, values)}</p>` }
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p class="lead" role="status">${texts.say(`${key}.lead`, values)}</p>
+${nextLink(texts, next)}`,
+  }
+}
+
+function nextLink(texts: Texts, next: NextStep | undefined): Html | false {
+  return next !== undefined && html`<p><a class="button" href="${next.href}">${texts.say(next.text)}</a></p>`
 }

@@ -1,5 +1,6 @@
 import type { PageAnswer } from './answer.ts'
 import { html } from './html.ts'
+import type { NextStep } from './page-error.ts'
 import type { Texts } from './texts.ts'
 
 export interface Field {
@@ -23,11 +24,13 @@ export interface FormPage {
   readonly values?: Readonly<Record<string, string>>
   readonly wrong?: string | undefined
   readonly status?: number
+  readonly back?: NextStep
 }
 
 /** A page that asks for a few things. */
 export function formPage(texts: Texts, page: FormPage): PageAnswer {
   const title = texts.say(`${page.key}.title`, page.values)
+  const firstEmpty = page.fields.find(({ value }) => value === undefined)?.name
   return {
     title,
     status: page.status ?? (page.wrong === undefined ? 200 : 400),
@@ -39,10 +42,11 @@ ${page.wrong !== undefined && html`<p class="note wrong" role="alert">${texts.sa
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
   ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${hint !== undefined && html` aria-describedby="${name}-hint"`}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${hint !== undefined && html` aria-describedby="${name}-hint"`}${name === firstEmpty && html` autofocus`}>
 ${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
-</form>`,
+</form>
+${page.back !== undefined && html`<p class="links"><a href="${page.back.href}">${texts.say(page.back.text)}</a></p>`}`,
   }
 }

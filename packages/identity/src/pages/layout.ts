@@ -1,4 +1,4 @@
-import type { Branding } from './branding.ts'
+import { type Branding, initialOf } from './branding.ts'
 import { type Html, html } from './html.ts'
 import type { Texts } from './texts.ts'
 
@@ -16,7 +16,7 @@ export interface Page {
 export function layout({ texts, branding, title, body, wide, submits }: Page): string {
   const brand = branding.logoUrl
     ? html`<img src="${branding.logoUrl}" alt="${branding.name}">`
-    : html`<span class="mark" aria-hidden="true">${branding.name.slice(0, 1).toUpperCase()}</span><span>${branding.name}</span>`
+    : html`<span class="mark" aria-hidden="true">${initialOf(branding)}</span><span>${branding.name}</span>`
   return html`<!doctype html>
 <html lang="${texts.locale}">
 <head>
@@ -24,6 +24,7 @@ export function layout({ texts, branding, title, body, wide, submits }: Page): s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title} · ${branding.name}</title>
+<link rel="icon" type="image/svg+xml" href="/pages/icon.svg">
 <link rel="stylesheet" href="/pages/style.css">
 </head>
 <body>

@@ -29,20 +29,23 @@ p { margin: 0 0 1rem; overflow-wrap: anywhere; }
 .lead, .soft { color: var(--soft); }
 .soft { font-size: .9rem; }
 form { margin: 0; }
+h1 + .note, h1 + form { margin-top: 1rem; }
+main > :last-child { margin-bottom: 0; }
 .links + .soft, form + .soft, .soft[id] { margin-top: .6rem; }
 label { display: block; font-weight: 550; font-size: .92rem; margin: 1rem 0 .3rem; }
 input:not([type=hidden]) { width: 100%; font: inherit; color: inherit; background: var(--field); border: 1px solid var(--soft); border-radius: .6rem; padding: .65rem .8rem; min-height: 2.9rem; }
 input.code { font: 600 1.5rem/1.2 ui-monospace, "Liberation Mono", monospace; letter-spacing: .15em; text-align: center; text-transform: uppercase; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: .6rem 1.1rem; border-radius: .6rem; border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); cursor: pointer; }
-button:hover { filter: brightness(1.08); }
+button, a.button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: .6rem 1.1rem; border-radius: .6rem; border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); cursor: pointer; }
+a.button { display: block; text-align: center; text-decoration: none; margin-top: 1.5rem; }
+button:hover, a.button:hover { filter: brightness(1.08); }
 button.quiet { background: transparent; color: var(--ink); border-color: var(--soft); }
 button.small { min-height: 2.25rem; padding: .25rem .8rem; font-size: .9rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
 .actions > * { flex: 1 1 8rem; }
 a { color: var(--accent); text-underline-offset: .2em; }
 .links { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .5rem 1rem; margin: 1.5rem 0 0; font-size: .92rem; }
-.note { border-radius: .6rem; padding: .75rem .9rem; margin: 0 0 1rem; font-size: .94rem; }
+.note { border-left: .25rem solid; border-radius: .6rem; padding: .75rem .9rem; margin: 0 0 1rem; font-size: .94rem; }
 .wrong { background: var(--wrong-ground); color: var(--wrong); }
 .careful { background: var(--careful-ground); color: var(--careful); }
 ul.grants { list-style: none; margin: 0 0 1rem; padding: 0; border: 1px solid var(--line); border-radius: .6rem; }
@@ -53,13 +56,13 @@ ul.rows { list-style: none; margin: 0; padding: 0; }
 ul.rows li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1rem; padding: .8rem 0; border-top: 1px solid var(--line); }
 ul.rows li > div { flex: 1 1 14rem; min-width: 0; overflow-wrap: anywhere; }
 ul.rows strong { display: block; }
-.badge { font-size: .78rem; font-weight: 600; border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .5rem; color: var(--soft); }
+.badge { white-space: nowrap; font-size: .78rem; font-weight: 600; border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .5rem; color: var(--soft); }
 code { font: .9em ui-monospace, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 @media (max-width: 30rem) {
   body { padding: 1.5rem 0 0; background: var(--card); }
   main { border: 0; border-radius: 0; box-shadow: none; padding: 1rem 1.25rem 2rem; }
 }
-@media (forced-colors: active) { button { border: 2px solid ButtonText; } }
+@media (forced-colors: active) { button, a.button { border: 2px solid ButtonText; } }
 `
 }
 

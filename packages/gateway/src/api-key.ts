@@ -6,6 +6,8 @@ export interface ApiKey {
   readonly id: string
   /** The subject it acts for. */
   readonly owner: string
+  /** What the owner is: the key has that one's reach. */
+  readonly kind: Caller['kind']
   readonly scopes: readonly string[]
   readonly plan?: string | undefined
 }
@@ -52,7 +54,7 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       if (known.size >= mostKeys) known.delete(known.keys().next().value ?? '')
       const caller: Caller = Object.freeze({
         subject: found.owner,
-        kind: 'key',
+        kind: found.kind,
         keyId: found.id,
         scopes: new Set(found.scopes),
         roles: [],

@@ -1,8 +1,8 @@
 /** Who makes a request, once verified: what services get from `authenticate`, and what upstreams are told. */
 export interface Caller {
-  /** The user; the client itself where `kind` is `client`; the owner of the key where it is `key`. */
+  /** The user; the client itself where `kind` is `client`. An API key stands for its owner. */
   readonly subject: string
-  readonly kind: 'user' | 'client' | 'key'
+  readonly kind: 'user' | 'client'
   readonly clientId?: string
   readonly scopes: ReadonlySet<string>
   readonly roles: readonly string[]
@@ -10,7 +10,7 @@ export interface Caller {
   readonly grantId?: string
   /** The plan that the credential itself carries: a client's or a key's. */
   readonly plan?: string
-  /** The id of the API key, where `kind` is `key`. */
+  /** The id of the API key, where one was shown. */
   readonly keyId?: string
   /** When the credential ends, Unix milliseconds; an API key may last for ever. */
   readonly expiresAt?: number

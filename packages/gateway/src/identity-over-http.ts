@@ -81,10 +81,14 @@ function record(text: string, method: string, path: string): Record<string, unkn
   throw new Error(`identity answered no object to ${method} ${path}`)
 }
 
-function apiKeyFrom({ id, owner, scopes, plan }: Record<string, unknown>): ApiKey {
-  if (typeof id !== 'string' || typeof owner !== 'string' || !isTexts(scopes))
-    throw new Error('identity answered an API key without id, owner and scopes')
-  return { id, owner, scopes, plan: typeof plan === 'string' ? plan : undefined }
+function apiKeyFrom({ id, owner, kind, scopes, plan }: Record<string, unknown>): ApiKey {
+  if (typeof id !== 'string' || typeof owner !== 'string' || !isKind(kind) || !isTexts(scopes))
+    throw new Error('identity answered an API key without id, owner, kind and scopes')
+  return { id, owner, kind, scopes, plan: typeof plan === 'string' ? plan : undefined }
+}
+
+function isKind(value: unknown): value is ApiKey['kind'] {
+  return value === 'user' || value === 'client'
 }
 
 function isTexts(value: unknown): value is string[] {

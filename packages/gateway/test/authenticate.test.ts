@@ -8,7 +8,8 @@ const challenge = (answer: { headers: Record<string, unknown> }) => String(answe
 
 test('a local service gets the verified caller: user, client or API key', async () => {
   const { http, bearer } = await setup({
-    resolveApiKey: async (key) => (key === 'good' ? { id: 'key-1', owner: 'u7', scopes: ['read:notes'] } : undefined),
+    resolveApiKey: async (key) =>
+      key === 'good' ? { id: 'key-1', owner: 'u7', kind: 'user', scopes: ['read:notes'] } : undefined,
   })
   const ask = async (headers: Record<string, string>) => (await http.inject({ url: '/whoami', headers })).json()
   const user = await ask(bearer({ scope: 'a b', roles: ['editor'], grant_id: 'g1' }))
@@ -25,7 +26,11 @@ test('a local service gets the verified caller: user, client or API key', async 
   )
   assert.equal((await ask(bearer({ sub: 'web' }))).kind, 'client')
   const key = await ask({ 'x-api-key': 'good' })
-  assert.deepEqual([key.kind, key.subject, key.keyId, key.scopes], ['key', 'u7', 'key-1', ['read:notes']])
+  assert.deepEqual(
+    [key.kind, key.subject, key.keyId, key.scopes],
+    ['user', 'u7', 'key-1', ['read:notes']],
+    'a key has the reach of its owner',
+  )
 })
 
 test('a missing, bad, foreign or expired token answers 401 as RFC 6750 says, and is counted by address', async () => {
@@ -86,7 +91,7 @@ test('an API key is looked up once in five seconds; a removed one stops working 
   const { http, clock } = await setup({
     async resolveApiKey() {
       lookups++
-      return removed ? undefined : { id: '1', owner: 'u1', scopes: ['read:notes'] }
+      return removed ? undefined : { id: '1', owner: 'u1', kind: 'user', scopes: ['read:notes'] }
     },
   })
   const ask = async () => (await http.inject({ url: '/notes', headers: { 'x-api-key': 'k' } })).statusCode

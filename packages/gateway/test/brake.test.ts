@@ -12,7 +12,7 @@ async function braked() {
     trustedProxies: ['127.0.0.1'],
     resolveApiKey: async (key) => {
       resolved.push(key)
-      return key === 'good' ? { id: 'key-1', owner: 'u7', scopes: [] } : undefined
+      return key === 'good' ? { id: 'key-1', owner: 'u7', kind: 'user', scopes: [] } : undefined
     },
   })
   const ask = async (headers: Record<string, string>, from = attacker) =>

@@ -28,7 +28,7 @@ test('users, clients, API keys and addresses are counted apart', async () => {
   const { http, bearer } = await setup({
     tiers: { free: { rpm: 1 } },
     policies: { anonymous: { rpm: 1 } },
-    resolveApiKey: async (id) => ({ id, owner: 'u1', scopes: [], plan: 'free' }),
+    resolveApiKey: async (id) => ({ id, owner: 'u1', kind: 'user', scopes: [], plan: 'free' }),
   })
   const callers = [
     bearer(),

@@ -17,7 +17,7 @@ async function setup(context: TestContext) {
     if (asked === 'GET /users/broken ') return res.writeHead(500).end()
     if (asked === 'GET /users/odd ') return res.end('[]')
     if (asked === 'POST /admin/v1/api-keys/resolve {"key":"k1"}')
-      return res.end('{"id":"1","owner":"u1","scopes":["a"],"plan":"pro"}')
+      return res.end('{"id":"1","owner":"u1","kind":"user","scopes":["a"],"plan":"pro"}')
     return res.writeHead(404).end()
   })
   const identity = identityOverHttp(url, {
@@ -44,6 +44,12 @@ test('plans are asked of an identity service that runs elsewhere, with the own t
 
 test('API keys are resolved by an identity service that runs elsewhere', async (context) => {
   const { identity } = await setup(context)
-  assert.deepEqual(await identity.resolveApiKey('k1'), { id: '1', owner: 'u1', scopes: ['a'], plan: 'pro' })
+  assert.deepEqual(await identity.resolveApiKey('k1'), {
+    id: '1',
+    owner: 'u1',
+    kind: 'user',
+    scopes: ['a'],
+    plan: 'pro',
+  })
   assert.equal(await identity.resolveApiKey('k2'), undefined)
 })

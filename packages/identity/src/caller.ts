@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 /** Who made a request with a bearer token, as the handed-in check tells it. */
 export interface Caller {
   readonly subject: string
-  readonly kind: 'user' | 'client' | 'key'
+  readonly kind: 'user' | 'client'
   readonly clientId?: string | undefined
   readonly scopes: ReadonlySet<string> | readonly string[]
 }

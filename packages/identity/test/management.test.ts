@@ -127,7 +127,7 @@ test('an API key is shown once, resolved while it lives, and removed', async () 
   })
   const key = String(made.body.key)
   assert.match(key, /^gk_/)
-  const resolved = { id: made.body.id, owner: 'alice', scopes: ['write:notifications'], plan: 'pro' }
+  const resolved = { id: made.body.id, owner: 'alice', kind: 'user', scopes: ['write:notifications'], plan: 'pro' }
   assert.deepEqual(await running.identity.resolveApiKey(key), resolved)
   const internal = { grant_type: 'client_credentials', client_id: 'internal', client_secret: service.client_secret }
   const bearer = String((await running.post('/token', internal)).body.access_token)
@@ -138,6 +138,25 @@ test('an API key is shown once, resolved while it lives, and removed', async () 
   assert.equal((await call('DELETE', `/admin/v1/api-keys/${made.body.id}`)).status, 204)
   assert.equal(await running.identity.resolveApiKey(key), undefined)
   assert.equal((await call('POST', '/admin/v1/api-keys', { owner: 'nobody', name: 'x' })).status, 422)
+})
+
+test('an API key ends with its owner: while a user is locked, and for good when the owner is deleted', async () => {
+  await call('POST', '/admin/v1/users', { id: 'keyed', password: 'battery staple' })
+  await call('POST', '/admin/v1/clients', { client_id: 'keyed-client' })
+  const keyOf = async (owner: string) =>
+    String((await call('POST', '/admin/v1/api-keys', { owner, name: 'k' })).body.key)
+  const [user, client] = [await keyOf('keyed'), await keyOf('keyed-client')]
+  const kind = async (key: string) => (await running.identity.resolveApiKey(key))?.kind
+  assert.deepEqual([await kind(user), await kind(client)], ['user', 'client'])
+  await call('PATCH', '/admin/v1/users/keyed', { locked: true })
+  assert.equal(await kind(user), undefined)
+  await call('PATCH', '/admin/v1/users/keyed', { locked: false })
+  assert.equal(await kind(user), 'user')
+  await call('DELETE', '/admin/v1/users/keyed')
+  await call('DELETE', '/admin/v1/clients/keyed-client')
+  await call('POST', '/admin/v1/users', { id: 'keyed' })
+  await call('POST', '/admin/v1/clients', { client_id: 'keyed-client' })
+  assert.deepEqual([await kind(user), await kind(client)], [undefined, undefined], 'nobody inherits a key with a name')
 })
 
 test('a key is rotated by command, and no private part is shown', async () => {

@@ -7,7 +7,8 @@ export interface Caller {
   readonly subject: string
   readonly clientId?: string
   readonly scopes: ReadonlySet<string>
-  readonly kind: 'user' | 'client' | 'key'
+  /** What the subject is; an API key has its owner's reach. */
+  readonly kind: 'user' | 'client'
   /** When the credential ends, Unix milliseconds; an API key may last for ever. */
   readonly expiresAt?: number
 }

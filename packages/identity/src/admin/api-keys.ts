@@ -67,10 +67,12 @@ export async function removeApiKey({ store }: KeyParts, id: string): Promise<voi
   }
 }
 
-/** Whose key it is and what it may; undefined for one that is unknown, over or removed. */
+/** Whose key it is and what it may; undefined for one that is unknown, over, removed, or of a locked user. */
 export interface ResolvedApiKey {
   readonly id: string
   readonly owner: string
+  /** What the owner is: the key has that one's reach, no more. */
+  readonly kind: 'user' | 'client'
   readonly scopes: readonly string[]
   readonly plan: string
 }
@@ -84,5 +86,6 @@ export async function resolveApiKey(
   const found = await store.apiKeys.findByHash(tokenHash(key), clock.now())
   const owner = found && (await store.subjects.planOf(found.owner))
   if (found === undefined || owner === undefined) return undefined
-  return { id: found.id, owner: found.owner, scopes: found.scopes, plan: found.plan ?? owner.plan ?? defaultPlan }
+  const { id, scopes, plan = owner.plan ?? defaultPlan } = found
+  return { id, owner: found.owner, kind: owner.kind, scopes, plan }
 }

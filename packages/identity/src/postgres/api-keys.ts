@@ -29,7 +29,8 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   async findByHash(hash: string, now: number): Promise<ApiKey | undefined> {
-    const text = `${select} WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)`
+    const text = `${select} WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)
+      AND NOT EXISTS (SELECT FROM identity.account WHERE account.id = owner AND locked_at IS NOT NULL)`
     const { rows } = await this.#database.query<KeyRow>({ name: 'identity api key', text, values: [hash, now] })
     return rows[0] && keyOf(rows[0])
   }

@@ -48,6 +48,7 @@ export class PostgresClients implements Clients {
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'client'", [id])
       if (rowCount === 0) return false
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
+      await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
       await appendRevocations(tx, [{ client: id, before: nextSecond(end.now) }], end)
       return true
     })

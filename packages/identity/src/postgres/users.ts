@@ -68,6 +68,7 @@ export class PostgresUsers implements Users {
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       if (rowCount === 0) return false
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
+      await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
       await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
       return true
     })

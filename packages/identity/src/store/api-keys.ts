@@ -10,6 +10,7 @@ export interface ApiKey {
 
 export interface ApiKeys {
   create(key: ApiKey, hash: string): Promise<void>
+  /** The key while it lives and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   list(after: string, most: number): Promise<ApiKey[]>
   remove(id: string): Promise<boolean>

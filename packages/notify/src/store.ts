@@ -7,6 +7,7 @@ import type { Intake } from './store/intake.ts'
 import type { Mailbox } from './store/mailbox.ts'
 import type { Notifications } from './store/notifications.ts'
 import type { Outbox } from './store/outbox.ts'
+import type { Parked } from './store/parked.ts'
 import type { Privacy } from './store/privacy.ts'
 import type { ProviderHealth } from './store/provider-health.ts'
 import type { Schedule } from './store/schedule.ts'
@@ -24,6 +25,7 @@ export type * from './store/intake.ts'
 export type * from './store/mailbox.ts'
 export type * from './store/notifications.ts'
 export type * from './store/outbox.ts'
+export type * from './store/parked.ts'
 export type * from './store/privacy.ts'
 export type * from './store/provider-health.ts'
 export type * from './store/schedule.ts'
@@ -38,6 +40,7 @@ export interface NotifyStore {
   readonly deliveries: Deliveries
   readonly waiting: Waiting
   readonly schedule: Schedule
+  readonly parked: Parked
   readonly providerHealth: ProviderHealth
   readonly deadLetters: DeadLetters
   readonly outbox: Outbox

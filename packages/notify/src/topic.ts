@@ -3,6 +3,8 @@ export interface TopicMessage {
   readonly text: string
   /** `stream:sequence`: the same however often the message is delivered. */
   readonly key: string
+  /** Its place in the stream: who was published later has a greater one. */
+  readonly place: number
   /** It is committed. */
   ack(): void
   /** Not now; deliver it again after a while. */

@@ -9,6 +9,7 @@ import { startWakingWorker } from './plan/worker.ts'
 import { startRetentionWorker } from './privacy/retention.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
+import { startReleaseWorker } from './schedule/release.ts'
 import { startScheduleWorker } from './schedule/worker.ts'
 import type { NotifyStore } from './store.ts'
 import type { Topic } from './topic.ts'
@@ -37,6 +38,7 @@ export function startWorkers({ store, catalog, accept, wake, topic, ...rest }: W
     ...channelWorkers({ ...rest, store, catalog, accept, wake }, deliveries, buckets),
     startWakingWorker({ ...common, intake, waiting, catalog, onAdmitted: wake }),
     startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
+    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: wake }),
     startRetentionWorker({ ...common, privacy: store.privacy, retention: rest.options.retention }),
     ...(topic ? [startOutboxWorker({ ...common, outbox: store.outbox, topic })] : []),
   ]

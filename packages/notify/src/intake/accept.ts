@@ -7,7 +7,7 @@ import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
 import { problemOf } from '../request-problem.ts'
-import type { Intake, Profile } from '../store.ts'
+import type { Intake, Parkable, Profile, RateAsked, RateGranted } from '../store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -15,10 +15,19 @@ interface IncomingEvent {
   readonly source: string
   /** The scheduled row that it fires; taken away in the same transaction. */
   readonly settles?: Settled
+  /** Set where nobody waits for the answer: over its type's rate it is parked, not refused. */
+  readonly turn?: Pick<Parkable, 'key' | 'place'>
 }
 
-/** Accepted, or refused with the finished answer; `undefined` where what it settles was taken by another. */
-export type AcceptResult = { readonly accepted: Acceptance } | { readonly refused: Problem } | { readonly gone: true }
+/**
+ * Accepted; or refused with the finished answer; or parked until its type's rate allows it; or `gone`, where what it
+ * settles was taken by another.
+ */
+export type AcceptResult =
+  | { readonly accepted: Acceptance }
+  | { readonly refused: Problem }
+  | { readonly parked: true }
+  | { readonly gone: true }
 
 export interface AcceptOptions {
   readonly intake: Intake
@@ -77,10 +86,10 @@ async function acceptBatch(
   const profiles = await intake.profiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
-  const refused = await refusals(events, catalog, intake, now)
+  const stopped = await stops(events, catalog, intake, bucket, now)
   const units = events.flatMap((event, index): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
-    if (refused[index] || !eventType) return []
+    if (stopped[index] || !eventType) return []
     const profile = profiles.users.get(event.request.user_id) ?? emptyProfile
     const id = newId(bucket)
     const planned = plan({ id, request: event.request, eventType, profile, catalog, now, source: event.source })
@@ -90,8 +99,8 @@ async function acceptBatch(
   const admitted = units.length > 0 ? await intake.admit(bucket, units, rules, now) : []
   if (units.length > 0) onAccepted()
   let next = 0
-  return refused.map((problem): AcceptResult => {
-    if (problem) return { refused: problem }
+  return stopped.map((stop): AcceptResult => {
+    if (stop) return stop
     const decided = admitted[next++]?.[0]
     if (!decided) return { gone: true }
     countDecided(metrics, decided)
@@ -99,30 +108,29 @@ async function acceptBatch(
   })
 }
 
-/** For each event the finished answer when it can't be taken: it names what there is not, or its type is over its rate. */
-async function refusals(
+/** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */
+async function stops(
   events: readonly IncomingEvent[],
   catalog: Catalog,
   intake: Intake,
+  bucket: number,
   now: number,
-): Promise<Array<Problem | undefined>> {
-  const counts = new Map<string, number>()
-  for (const { request, settles } of events) {
-    if (settles || problemOf(request, catalog) || !catalog.eventTypes.get(request.event)?.rate) continue
-    counts.set(request.event, (counts.get(request.event) ?? 0) + 1)
-  }
-  const asked = [...counts].flatMap(([event, count]) => {
+): Promise<Array<AcceptResult | undefined>> {
+  const problems = events.map(({ request }) => problemOf(request, catalog))
+  const rated = events.filter(({ settles }, index) => !settles && !problems[index])
+  const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateAsked[] => {
     const rate = catalog.eventTypes.get(event)?.rate
-    return rate ? [{ event, count, rate }] : []
+    const parkable = mine.flatMap(({ request, turn }) => (turn ? [{ ...turn, request }] : []))
+    return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
-  const granted = asked.length > 0 ? await intake.takeRates(asked, now) : new Map()
-  const left = new Map([...granted].map(([event, grant]) => [event, grant.granted as number]))
-  return events.map(({ request, settles }) => {
-    const problem = problemOf(request, catalog)
-    if (problem || settles || !left.has(request.event)) return problem
-    const remaining = (left.get(request.event) ?? 0) - 1
-    left.set(request.event, remaining)
-    return remaining >= 0 ? undefined : overRate(request.event, granted.get(request.event)?.nextAt ?? now, now)
+  const granted = asked.length > 0 ? await intake.takeRates(bucket, asked, now) : new Map<string, RateGranted>()
+  const left = new Map([...granted].map(([event, grant]) => [event, { ...grant }]))
+  return events.map(({ request, settles, turn }, index) => {
+    if (problems[index]) return { refused: problems[index] }
+    const grant = settles ? undefined : left.get(request.event)
+    if (!grant) return undefined
+    if (turn) return grant.passed-- > 0 ? undefined : { parked: true }
+    return grant.granted-- > 0 ? undefined : { refused: overRate(request.event, grant.nextAt, now) }
   })
 }
 

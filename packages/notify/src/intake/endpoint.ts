@@ -24,7 +24,8 @@ export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void
     async (request, reply) => {
       const result = await accept.one({ request: request.body as NotifyRequest, source: 'http' })
       if ('refused' in result) throw result.refused
-      if ('gone' in result) throw new Error('an event that settles nothing can not be gone')
+      if (!('accepted' in result))
+        throw new Error('an event that settles nothing and waits for its answer was neither taken nor refused')
       return reply.code(202).send(result.accepted as never)
     },
   )

@@ -1,4 +1,4 @@
-import type { Clock, Problem } from '@gatehouse/kit'
+import type { Clock } from '@gatehouse/kit'
 import { newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { readRequest, tellFaults } from '../read-request.ts'
@@ -15,9 +15,9 @@ export interface TopicIntakeOptions {
 const troubleDelayMs = 5_000
 
 /**
- * Takes messages of the topic `notifications`: acked once committed; an event type over its rate waits while the others
- * pass; trouble of ours means later; only an invalid message is made a dead letter and never delivered again. One
- * without a dedup_key gets its place in the stream as its key, so that a redelivery is a duplicate.
+ * Takes messages of the topic `notifications`: acked once committed, and once parked when their event type is over its
+ * rate; trouble of ours means later; only an invalid message is made a dead letter and never delivered again. One without
+ * a dedup_key gets its place in the stream as its key, so that a redelivery is a duplicate.
  */
 export function topicIntake({
   accept,
@@ -31,16 +31,12 @@ export function topicIntake({
   return async (message) => {
     const read = requestOf(message)
     if (typeof read === 'string') return refuse(message, read)
-    const result = await accept.one({ request: read, source: 'topic' }).catch(() => undefined)
+    const turn = { key: message.key, place: message.place }
+    const result = await accept.one({ request: read, source: 'topic', turn }).catch(() => undefined)
     if (!result) message.later(troubleDelayMs)
     else if (!('refused' in result)) message.ack()
-    else if (result.refused.status === 429) message.later(retryAfterMs(result.refused))
     else await refuse(message, result.refused.message)
   }
-}
-
-function retryAfterMs({ headers }: Problem): number {
-  return Number(headers['retry-after'] ?? '1') * 1_000
 }
 
 /** The request in a message, its key filled in, or what is wrong with it. */

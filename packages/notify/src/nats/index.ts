@@ -139,6 +139,7 @@ async function hand(
 function topicMessage(message: JsMsg): TopicMessage {
   return {
     text: message.string(),
+    place: message.info.streamSequence,
     key: `${message.info.stream}:${message.info.streamSequence}`,
     ack: () => message.ack(),
     later: (delayMs) => message.nak(delayMs),

@@ -10,6 +10,7 @@ import { postgresInbox } from './inbox.ts'
 import { postgresMailbox } from './mailbox.ts'
 import { postgresNotifications } from './notifications.ts'
 import { postgresOutbox } from './outbox.ts'
+import { postgresParked } from './parked.ts'
 import { postgresPrivacy } from './privacy.ts'
 import { readProfiles } from './profiles.ts'
 import { postgresProviderHealth } from './provider-health.ts'
@@ -58,11 +59,12 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
       admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
       counters: (bucket, userId) => readCounters(database, bucket, userId),
-      takeRates: (asked, now) => takeRates(database, asked, now),
+      takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
     deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
+    parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
     outbox: postgresOutbox(database),

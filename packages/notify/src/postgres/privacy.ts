@@ -14,6 +14,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['work', ofUser],
   ['deferral', ofUser],
   ['scheduled', ofUser],
+  ['parked', ofUser],
   ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
   ['pending_window', ofUser],
   ['dead_letter', ofUser],

@@ -8,6 +8,7 @@ interface ScheduledRow {
   readonly id: string
   readonly fire_at: number
   readonly payload: NotifyRequest
+  readonly source: string
 }
 
 const claimSql = `
@@ -15,10 +16,12 @@ WITH due AS MATERIALIZED (
   SELECT id FROM notify.scheduled
    WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
    ORDER BY fire_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+), claimed AS (
+  UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
+   WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
+  RETURNING s.id, s.fire_at, s.payload, s.source
 )
-UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
- WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
-RETURNING s.id, s.fire_at, s.payload`
+SELECT id, fire_at, payload, source FROM claimed ORDER BY fire_at`
 
 export function postgresSchedule(database: Database, buckets: number): Schedule {
   return {
@@ -33,14 +36,14 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
     },
     async find(id) {
       const { rows } = await database.query<ScheduledRow>(
-        'SELECT id, fire_at, payload FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        'SELECT id, fire_at, payload, source FROM notify.scheduled WHERE bucket = $1 AND id = $2',
         [bucketOfId(id), id],
       )
       return rows[0] && scheduledOf(rows[0])
     },
     async list(userId) {
       const { rows } = await database.query<ScheduledRow>(
-        `SELECT id, fire_at, payload FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
+        `SELECT id, fire_at, payload, source FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
           ORDER BY fire_at, id LIMIT 1000`,
         [bucketOfUser(userId, buckets), userId],
       )
@@ -59,7 +62,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
         text: claimSql,
         values: [bucket, limit, leaseMs, timestamp(now)],
       })
-      return rows.map(scheduledOf).sort((a, b) => a.fireAt - b.fireAt)
+      return rows.map(scheduledOf)
     },
     bury: (scheduled, cause, detail, now) =>
       database.transaction(async (tx) => {
@@ -87,6 +90,6 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
   }
 }
 
-function scheduledOf({ id, fire_at: fireAt, payload }: ScheduledRow): Scheduled {
-  return { id, fireAt, payload }
+function scheduledOf({ fire_at: fireAt, ...row }: ScheduledRow): Scheduled {
+  return { ...row, fireAt }
 }

@@ -88,6 +88,6 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
   )
 }
 
-function written({ id, fireAt, payload }: Scheduled) {
+function written({ id, fireAt, payload }: Omit<Scheduled, 'source'>) {
   return { id, fire_at: new Date(fireAt).toISOString(), payload }
 }

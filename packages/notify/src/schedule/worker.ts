@@ -22,7 +22,7 @@ export interface ScheduleWorkerOptions {
 export function startScheduleWorker({ schedule, accept, buckets, options, clock, log }: ScheduleWorkerOptions): Worker {
   const fire = async (scheduled: Scheduled): Promise<void> => {
     const settles = { kind: 'scheduled', id: scheduled.id } as const
-    const result = await accept({ request: scheduled.payload, source: 'schedule', settles })
+    const result = await accept({ request: scheduled.payload, source: scheduled.source, settles })
     if ('refused' in result && result.refused instanceof Problem && result.refused.status === 422)
       await schedule.bury(scheduled, 'invalid_schedule', result.refused.message, clock.now())
   }

@@ -1,5 +1,6 @@
 import type { AdmissionUnit, CapRules, Counters, Decided } from '../admission.ts'
 import type { EventRate } from '../event-type.ts'
+import type { NotifyRequest } from '../notification.ts'
 import type { Profile } from './users.ts'
 
 export interface Profiles {
@@ -8,14 +9,27 @@ export interface Profiles {
   readonly settingsVersion: number
 }
 
+/** An event of the topic: it may wait for its turn. */
+export interface Parkable {
+  /** `stream:sequence`: the same however often it is delivered. */
+  readonly key: string
+  /** Its place in the stream. */
+  readonly place: number
+  readonly request: NotifyRequest
+}
+
 export interface RateAsked {
   readonly event: string
+  /** Events whose producers wait for an answer. */
   readonly count: number
+  readonly parkable: readonly Parkable[]
   readonly rate: EventRate
 }
 
 export interface RateGranted {
   readonly granted: number
+  /** How many of the parkable, the first of them, may go on; the others are parked. */
+  readonly passed: number
   /** When the next window begins, Unix milliseconds. */
   readonly nextAt: number
 }
@@ -33,6 +47,9 @@ export interface Intake {
   ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
   /** A user's cap counters as they stand, without a promise that they still do in a moment. */
   counters(bucket: number, userId: string): Promise<Counters>
-  /** Takes up to `count` events from each event type's rate, and says how many it got and when the next may come. */
-  takeRates(asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
+  /**
+   * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
+   * are parked already; parks the rest. Says how many may go on and when the next may come.
+   */
+  takeRates(bucket: number, asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
 }

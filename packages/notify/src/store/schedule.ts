@@ -4,6 +4,8 @@ export interface Scheduled {
   readonly id: string
   readonly fireAt: number
   readonly payload: NotifyRequest
+  /** Where it came from: `schedule`, or `topic` when it was parked. */
+  readonly source: string
 }
 
 /** Notifications for later. */

@@ -1,0 +1,35 @@
+import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { CatalogKeeper } from '../catalog.ts'
+import type { NotifyOptions } from '../options.ts'
+import type { Parked } from '../store.ts'
+
+export interface ReleaseWorkerOptions {
+  readonly parked: Parked
+  readonly catalog: CatalogKeeper
+  readonly buckets: readonly number[]
+  readonly options: NotifyOptions
+  readonly clock: Clock
+  readonly log: Log
+  /** Told when something was released, so that it is fired at once. */
+  readonly onReleased: () => void
+}
+
+/**
+ * The worker that lets parked events of the topic follow as their type's rate allows: the oldest first, so many a pass.
+ * A type that has no rate any more, or is gone, lets all of them go.
+ */
+export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
+  const { parked, catalog, buckets, options, clock, log, onReleased } = settings
+  const pass = async (): Promise<boolean> => {
+    const heads = []
+    for (const bucket of buckets) heads.push(...(await parked.heads(bucket)).map((head) => ({ ...head, bucket })))
+    if (heads.length === 0) return false
+    const { eventTypes } = await catalog.current()
+    let released = 0
+    for (const { event, bucket } of heads.sort((a, b) => a.place - b.place))
+      released += await parked.release(bucket, event, eventTypes.get(event)?.rate, options.claimSize, clock.now())
+    if (released > 0) onReleased()
+    return released > 0
+  }
+  return startWorker({ name: 'release', log, pass, idleMs: options.idleMs })
+}

@@ -12,5 +12,6 @@ export {
 } from './http-server.ts'
 export { type SendgridFake, type SendgridMail, startSendgrid } from './sendgrid.ts'
 export { type SesFake, type SesMail, startSes } from './ses.ts'
+export { type SmtpFake, type SmtpMail, startSmtp } from './smtp.ts'
 export { startTwilio, type TwilioMessage } from './twilio.ts'
 export { startWebPush, type WebPushFake, type WebPushMessage } from './web-push.ts'

@@ -4,14 +4,33 @@ declare module 'nodemailer' {
     readonly url: string
     readonly pool: true
     readonly maxConnections: number
+    readonly maxRequeues: number
     readonly connectionTimeout: number
     readonly greetingTimeout: number
     readonly socketTimeout: number
+    readonly dkim?: {
+      readonly domainName: string
+      readonly keySelector: string
+      readonly privateKey: string
+      readonly headerFieldNames: string
+    }
+  }
+
+  interface Address {
+    readonly name: string
+    readonly address: string
   }
 
   interface Mail {
-    readonly from: string
-    readonly to: { readonly name: string; readonly address: string }
+    readonly from: Address
+    readonly to: Address
+    readonly envelope: { readonly from: string; readonly to: readonly string[] }
+    readonly dsn: {
+      readonly id: string
+      readonly return: 'headers'
+      readonly notify: readonly string[]
+      readonly recipient: string
+    }
     readonly subject: string
     readonly text: string
     readonly html?: string
@@ -21,7 +40,7 @@ declare module 'nodemailer' {
     readonly disableUrlAccess: true
   }
 
-  interface Transport {
+  export interface Transport {
     sendMail(mail: Mail): Promise<{ readonly messageId: string }>
     close(): void
   }

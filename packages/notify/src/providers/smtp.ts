@@ -1,11 +1,44 @@
-import { createTransport } from 'nodemailer'
+import { createPrivateKey } from 'node:crypto'
+import { createTransport, type Transport } from 'nodemailer'
 import { Type } from 'typebox'
+import { bounceWebhook } from './bounce-webhook.ts'
 import { defineProvider } from './kind.ts'
+import { mailHeaders, messageIdOf, readSender, type Sender } from './mail.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
+import { createReturnPaths, type ReturnPaths } from './return-path.ts'
+import { textOrFile } from './secret-file.ts'
+import { type SmtpError, smtpResult } from './smtp-result.ts'
 
-const timeoutMs = 30_000
+const Dkim = Type.Object(
+  {
+    domain: Type.String({ minLength: 1, examples: ['example.com'] }),
+    selector: Type.String({ pattern: '^[A-Za-z0-9._-]+$', examples: ['mail2026'] }),
+    private_key: Type.String({
+      minLength: 1,
+      description: 'An RSA key in PEM, or the path of its file from the configuration file.',
+      examples: ['./dkim.pem', '${DKIM_PRIVATE_KEY}'],
+    }),
+  },
+  { additionalProperties: false, description: 'Signs every mail (RFC 6376).' },
+)
 
-/** Carries email over SMTP. A 250 is the ack; 4xx is tried again, 5xx is permanent (RFC 5321 §4.2.1). */
+const Bounces = Type.Object(
+  {
+    domain: Type.String({
+      pattern: '^[A-Za-z0-9.-]+$',
+      description: 'Whose mail server hands us what comes back. Every mail has a return path of its own there.',
+      examples: ['bounces.example.com'],
+    }),
+    secret: Type.String({
+      minLength: 16,
+      description: 'Shown as a bearer token by whoever hands us bounces, and proves our return paths.',
+      examples: ['${BOUNCE_SECRET}'],
+    }),
+  },
+  { additionalProperties: false, description: 'How bounces and complaints reach us.' },
+)
+
+/** Carries email over SMTP (RFC 5321). A 250 is the ack. */
 export const smtp = defineProvider({
   kind: 'smtp',
   channels: ['email'],
@@ -22,23 +55,38 @@ export const smtp = defineProvider({
     connections: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Connections kept open.', default: 5 }),
     ),
+    timeout_seconds: Type.Optional(
+      Type.Number({
+        minimum: 0.1,
+        maximum: 30,
+        description: 'The longest silence of the server that is borne, in seconds.',
+        default: 20,
+      }),
+    ),
+    dkim: Type.Optional(Dkim),
+    bounces: Type.Optional(Bounces),
   },
-  create({ url, from, connections = 5 }, context): Provider {
+  create({ url, from, connections = 5, timeout_seconds: seconds = 20, dkim, bounces }, context): Provider {
+    const sender = readSender(from ?? context.from)
+    const returnPaths = bounces && createReturnPaths(bounces.domain, bounces.secret)
     const transport = createTransport({
       url,
       pool: true,
       maxConnections: connections,
-      connectionTimeout: 10_000,
-      greetingTimeout: 10_000,
-      socketTimeout: 20_000,
+      // over another connection, when the server closed one that was kept before it had a byte of the mail
+      maxRequeues: connections,
+      connectionTimeout: Math.min(10, seconds) * 1_000,
+      greetingTimeout: Math.min(10, seconds) * 1_000,
+      socketTimeout: seconds * 1_000,
+      ...(dkim ? { dkim: dkimOf(dkim, context.folder) } : {}),
     })
     return {
       name: context.name,
       channel: 'email',
-      timeoutMs,
-      async send(messages) {
-        return Promise.all(messages.map((message) => sendMail(transport, mailOf(message, from ?? context.from))))
-      },
+      timeoutMs: seconds * 1_000 + 10_000,
+      send: (messages) =>
+        Promise.all(messages.map((message) => sendMail(transport, mailOf(message, sender, returnPaths)))),
+      ...(bounces && returnPaths ? { webhook: bounceWebhook(bounces.secret, returnPaths) } : {}),
       async close() {
         transport.close()
       },
@@ -46,45 +94,59 @@ export const smtp = defineProvider({
   },
 })
 
-async function sendMail(
-  transport: ReturnType<typeof createTransport>,
-  mail: ReturnType<typeof mailOf>,
-): Promise<SendResult> {
+/** What DKIM covers: also both fields of one-click unsubscribing, as RFC 8058 §4 asks. */
+const signedFields =
+  'From:Reply-To:Subject:Date:Message-ID:To:Cc:MIME-Version:Content-Type:Content-Transfer-Encoding:In-Reply-To:' +
+  'References:List-Id:List-Unsubscribe:List-Unsubscribe-Post:Auto-Submitted:Feedback-ID'
+const fewestKeyBits = 1024
+
+function dkimOf(given: { domain: string; selector: string; private_key: string }, folder: string) {
+  const privateKey = readKey(given.private_key, folder)
+  return {
+    domainName: given.domain,
+    keySelector: given.selector,
+    privateKey,
+    headerFieldNames: signedFields,
+  }
+}
+
+function readKey(given: string, folder: string): string {
+  try {
+    const pem = textOrFile(given, /^\s*-----BEGIN/, folder)
+    const key = createPrivateKey(pem)
+    if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < fewestKeyBits)
+      throw new RangeError(`must be an RSA key of ${fewestKeyBits} bits or more`)
+    return pem
+  } catch (error) {
+    const why = error instanceof RangeError ? error.message : 'must be an RSA key in PEM'
+    throw new RangeError(`dkim.private_key ${why}`)
+  }
+}
+
+async function sendMail(transport: Transport, mail: ReturnType<typeof mailOf>): Promise<SendResult> {
   try {
     const { messageId } = await transport.sendMail(mail)
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return resultOf(error as SmtpError)
+    return smtpResult(error as SmtpError)
   }
 }
 
-/** The mail of a message. Its Message-ID is the same at every try, so that mail servers see one mail. */
-function mailOf({ id, event, target, content, headers }: OutgoingMessage, from: string) {
-  const domain = /@([^>\s]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+/** The mail, which asks for notice of its failure alone where the server knows how (RFC 3461). */
+function mailOf(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
+  const { deliveryId, target, content } = message
+  const from = returnPaths?.of(deliveryId) ?? sender.address
   return {
-    from,
+    from: { name: sender.name ?? '', address: sender.address },
     to: { name: '', address: target.address },
+    envelope: { from, to: [target.address] },
+    dsn: { id: deliveryId, return: 'headers', notify: ['failure'], recipient: target.address },
     subject: content.subject ?? '',
     text: content.body,
     ...(content.html === undefined ? {} : { html: content.html }),
-    messageId: `<${id}@${domain}>`,
-    headers: { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${event}:gatehouse`, ...headers },
+    messageId: messageIdOf(message, sender),
+    headers: mailHeaders(message),
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const
-}
-
-interface SmtpError extends Error {
-  readonly code?: string
-  readonly responseCode?: number
-  readonly command?: string
-}
-
-function resultOf({ code, responseCode, command, message }: SmtpError): SendResult {
-  const reason = message.slice(0, 500)
-  if (responseCode !== undefined && responseCode >= 500)
-    return { kind: 'permanent', code: String(responseCode), reason }
-  if (code === 'EENVELOPE' && responseCode === undefined) return { kind: 'permanent', code, reason }
-  if (responseCode === undefined && command === 'DATA') return { kind: 'ambiguous', reason }
-  return { kind: 'transient', reason }
 }

@@ -1,0 +1,166 @@
+/** Header fields by their names in lower case; of a field that stands there twice, all. */
+type Fields = ReadonlyMap<string, readonly string[]>
+
+/** One recipient of a delivery status notification (RFC 3464 §2.3). */
+interface RecipientStatus {
+  readonly action: string
+  /** The enhanced status code. */
+  readonly status: string
+  readonly diagnostic: string
+}
+
+/** A mail that came back, as far as it concerns a mail of ours. */
+export type ReturnedMail =
+  /** A delivery status notification (RFC 3464). */
+  | { readonly kind: 'status'; readonly recipients: readonly RecipientStatus[]; readonly about: AboutMail }
+  /** A feedback report (ARF, RFC 5965). */
+  | { readonly kind: 'feedback'; readonly feedback: string; readonly about: AboutMail }
+  /** Anything else: vacation notices and other automatic answers, mail of people. */
+  | { readonly kind: 'other' }
+
+/** What may lead to the mail that came back. */
+export interface AboutMail {
+  /** Addresses that the notice was sent to, or that the mail had as its return path. */
+  readonly returnPaths: readonly string[]
+  /** The Message-ID of the mail that came back. */
+  readonly messageId?: string
+  /** The Message-ID of the notice itself. */
+  readonly noticeId?: string
+}
+
+const mostParts = 20
+const mostRecipients = 100
+
+/** Reads a mail that came to a return path: a notice of its standard, or `other`. */
+export function readReturnedMail(raw: Buffer): ReturnedMail {
+  const mail = readPart(raw.toString('latin1'))
+  const { value: type, parameters } = contentType(mail.fields)
+  if (type !== 'multipart/report') return { kind: 'other' }
+  const parts = partsOf(mail.body, parameters.get('boundary') ?? '')
+  const find = (...types: readonly string[]) => parts.find((part) => types.includes(contentType(part.fields).value))
+  const returned = find('message/rfc822', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global')
+  const original = returned ? readPart(decoded(returned)).fields : new Map()
+  const status = find('message/delivery-status', 'message/global-delivery-status')
+  if (status) {
+    const [ofMessage, ...groups] = groupsOf(decoded(status))
+    if (!ofMessage || groups.length === 0) return { kind: 'other' }
+    const recipients = groups.slice(0, mostRecipients).map(recipientOf)
+    return { kind: 'status', recipients, about: about(mail.fields, ofMessage, original) }
+  }
+  const feedback = find('message/feedback-report')
+  if (!feedback) return { kind: 'other' }
+  const [report = new Map()] = groupsOf(decoded(feedback))
+  const kind = first(report, 'feedback-type')?.toLowerCase() ?? ''
+  return { kind: 'feedback', feedback: kind, about: about(mail.fields, report, original) }
+}
+
+function about(notice: Fields, report: Fields, original: Fields): AboutMail {
+  const addressed = ['x-original-to', 'delivered-to', 'to'].flatMap((name) => notice.get(name) ?? [])
+  const [messageId, noticeId] = [messageIdIn(original), messageIdIn(notice)]
+  return {
+    returnPaths: [
+      ...addressed,
+      ...(report.get('original-mail-from') ?? []),
+      ...(original.get('return-path') ?? []),
+    ].map(bare),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(noticeId === undefined ? {} : { noticeId }),
+  }
+}
+
+function recipientOf(group: Fields): RecipientStatus {
+  return {
+    action: first(group, 'action')?.toLowerCase() ?? '',
+    status: /^[245]\.\d{1,3}\.\d{1,3}/.exec(first(group, 'status') ?? '')?.[0] ?? '',
+    diagnostic: (first(group, 'diagnostic-code') ?? '').replace(/^[\w-]+;\s*/, ''),
+  }
+}
+
+interface Part {
+  readonly fields: Fields
+  readonly body: string
+}
+
+/** Splits the header from the body (RFC 5322 §2.1), with lines that were folded put together. */
+function readPart(text: string): Part {
+  const end = /\r?\n\r?\n/.exec(text)
+  const head = end ? text.slice(0, end.index) : text
+  return { fields: fieldsOf(head), body: end ? text.slice(end.index + end[0].length) : '' }
+}
+
+function fieldsOf(head: string): Fields {
+  const fields = new Map<string, string[]>()
+  for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
+    const colon = line.indexOf(':')
+    if (colon < 1) continue
+    const name = line.slice(0, colon).trim().toLowerCase()
+    const values = fields.get(name)
+    if (values) values.push(line.slice(colon + 1).trim())
+    else fields.set(name, [line.slice(colon + 1).trim()])
+  }
+  return fields
+}
+
+/** Groups of fields with an empty line between them. */
+function groupsOf(text: string): Fields[] {
+  return text
+    .split(/\r?\n[ \t]*\r?\n/)
+    .map(fieldsOf)
+    .filter(({ size }) => size > 0)
+}
+
+function first(fields: Fields, name: string): string | undefined {
+  return fields.get(name)?.[0]
+}
+
+/** The type and its parameters (RFC 2045 §5.1). */
+function contentType(fields: Fields): { value: string; parameters: ReadonlyMap<string, string> } {
+  const [value = '', ...rest] = (first(fields, 'content-type') ?? '').split(';')
+  const parameters = rest.map((part): [string, string] => {
+    const [name = '', ...text] = part.split('=')
+    return [
+      name.trim().toLowerCase(),
+      text
+        .join('=')
+        .trim()
+        .replace(/^"(.*)"$/, '$1'),
+    ]
+  })
+  return { value: value.trim().toLowerCase(), parameters: new Map(parameters) }
+}
+
+/** The parts of a multipart body (RFC 2046 §5.1.1), found by their delimiter lines alone. */
+function partsOf(body: string, boundary: string): Part[] {
+  if (boundary === '' || boundary.length > 70) return []
+  const parts: string[] = []
+  let from = -1
+  let at = 0
+  for (const line of `${body}\n`.split('\n')) {
+    const text = line.trimEnd()
+    if (text === `--${boundary}` || text === `--${boundary}--`) {
+      if (from >= 0) parts.push(body.slice(from, at))
+      from = at + line.length + 1
+      if (text.endsWith('--') || parts.length >= mostParts) break
+    }
+    at += line.length + 1
+  }
+  return parts.map(readPart)
+}
+
+/** The content of a part; in a notice it is seldom encoded, yet may be (RFC 2045 §6). */
+function decoded({ fields, body }: Part): string {
+  const encoding = first(fields, 'content-transfer-encoding')?.toLowerCase()
+  if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1')
+  if (encoding !== 'quoted-printable') return body
+  return body
+    .replace(/=[ \t]*\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+}
+
+function messageIdIn(fields: Fields): string | undefined {
+  return /<([^<>\s]{1,250})>/.exec(first(fields, 'message-id') ?? '')?.[1]
+}
+
+function bare(address: string): string {
+  return (/<([^<>]*)>/.exec(address)?.[1] ?? address).trim()
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { constantTimeEqual } from '@gatehouse/kit'
+import { idPattern } from '../ids.ts'
+import { type AboutMail, type ReturnedMail, readReturnedMail } from './bounce-mail.ts'
+import type { ReturnPaths } from './return-path.ts'
+import { enhancedCode, isAddressGone } from './smtp-status.ts'
+import type { ReceivedWebhook, WebhookReceiver, WebhookReport } from './webhook.ts'
+
+/**
+ * Takes mail that came to a return path, as a mail server's pipe posts it: the raw message as `message/rfc822`, with the
+ * secret as a bearer token, and in the query as `to` whom it was for, where the server knows that.
+ */
+export function bounceWebhook(secret: string, returnPaths: ReturnPaths): WebhookReceiver {
+  return {
+    async receive({ headers, body, url }, now): Promise<ReceivedWebhook> {
+      const { authorization, 'content-type': type } = headers
+      const [, token] = /^Bearer (.+)$/i.exec(String(authorization ?? '')) ?? []
+      if (token === undefined || !constantTimeEqual(token, secret))
+        return { kind: 'refused', reason: 'the bearer token is not the declared secret' }
+      if (!/^message\/rfc822\b/i.test(String(type ?? '')))
+        return { kind: 'malformed', reason: 'its content type must be message/rfc822' }
+      const to = URL.parse(url)?.searchParams.getAll('to') ?? []
+      return { kind: 'reports', reports: reportsOf(readReturnedMail(body), to, returnPaths, now) }
+    },
+  }
+}
+
+function reportsOf(mail: ReturnedMail, to: readonly string[], returnPaths: ReturnPaths, now: number): WebhookReport[] {
+  if (mail.kind === 'other') return []
+  const deliveryId = deliveryOf(mail.about, to, returnPaths)
+  if (deliveryId === undefined) return []
+  return meaningsOf(mail).map((meaning) => ({
+    eventId: eventId(mail.about, deliveryId, meaning),
+    deliveryId,
+    ...meaning,
+    at: now,
+  }))
+}
+
+type Meaning = Pick<WebhookReport, 'report' | 'soft' | 'reason'>
+
+/** Delays and relays are no end; a complaint that says the mail was no spam is none. */
+function meaningsOf(mail: Exclude<ReturnedMail, { kind: 'other' }>): Meaning[] {
+  if (mail.kind === 'feedback') {
+    if (mail.feedback === 'opt-out') return [{ report: 'unsubscribed' }]
+    return mail.feedback === 'not-spam' || mail.feedback === '' ? [] : [{ report: 'complained', reason: mail.feedback }]
+  }
+  return mail.recipients.flatMap(({ action, status, diagnostic }): Meaning[] => {
+    if (action === 'delivered') return [{ report: 'delivered' }]
+    if (action !== 'failed') return []
+    const code = /^\d\.0\.0$/.test(status) ? (enhancedCode(diagnostic) ?? undefined) : status || undefined
+    return [{ report: 'bounced', soft: !isAddressGone(code, diagnostic), reason: `${status} ${diagnostic}`.trim() }]
+  })
+}
+
+const ours = new RegExp(idPattern)
+
+/** By a return path of ours, which nobody else can make; else by the Message-ID that we gave the mail. */
+function deliveryOf({ returnPaths: told, messageId }: AboutMail, to: readonly string[], paths: ReturnPaths) {
+  for (const address of [...to, ...told]) {
+    const deliveryId = paths.deliveryOf(address)
+    if (deliveryId !== undefined) return deliveryId
+  }
+  const [id = ''] = messageId?.split('@') ?? []
+  return ours.test(id) ? id : undefined
+}
+
+/** A notice that is handed over twice is one. */
+function eventId({ noticeId }: AboutMail, deliveryId: string, { report, reason }: Meaning): string {
+  return createHash('sha256')
+    .update(JSON.stringify([noticeId, deliveryId, report, reason]))
+    .digest('base64url')
+}

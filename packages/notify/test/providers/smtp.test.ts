@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { startSmtp } from '@gatehouse/fakes'
+import fc from 'fast-check'
+import type { WebhookRequest } from '../../src/index.ts'
+import { readReturnedMail } from '../../src/providers/bounce-mail.ts'
+import { createReturnPaths } from '../../src/providers/return-path.ts'
+import { enhancedCode, isAddressGone } from '../../src/providers/smtp-status.ts'
+import { build, caught, message, sendOne } from './setup.ts'
+
+const secret = 'a-secret-of-the-bounces'
+const bounces = { domain: 'bounces.example.com', secret }
+const mail = () =>
+  message({
+    channel: 'email',
+    target: { id: 'email', address: 'alice@example.com' },
+    content: { subject: 'Größe', body: 'It left. ✓', html: '<p>It left.</p>', locale: 'en' },
+    headers: { 'List-Unsubscribe': '<https://example.com/u/1>', 'X-Long': 'broken\r\nBcc: eve@example.com' },
+  })
+
+async function setup(t: { after(work: () => Promise<void>): void }, declared: Record<string, unknown> = {}) {
+  const fake = await startSmtp({ user: 'us', password: 'p@ss/word', bounceSecret: secret })
+  const provider = build({ provider: 'smtp', url: fake.url, bounces, ...declared })
+  t.after(async () => {
+    await provider.close?.()
+    await fake.stop()
+  })
+  const receive = async (request: WebhookRequest | undefined) =>
+    provider.webhook?.receive(request ?? assert.fail('no webhook came'), Date.now()) ?? assert.fail('no receiver')
+  return { fake, provider, receive }
+}
+
+test('a mail goes over SMTP with its texts, header fields that can not break out, and a return path of its own', async (t) => {
+  const { fake, provider } = await setup(t)
+  const sent = mail()
+  const result = await sendOne(provider, sent)
+  assert.deepEqual(fake.refusals, [])
+  assert.deepEqual(result, { kind: 'accepted', providerMessageId: `<${sent.id}@example.com>` })
+  const [{ from, to, raw } = assert.fail()] = fake.requests
+  assert.equal(to, 'alice@example.com')
+  assert.equal(createReturnPaths(bounces.domain, secret).deliveryOf(from), sent.deliveryId)
+  assert.ok((from.split('@')[0] ?? '').length <= 64)
+  assert.match(raw, /^From: Example <hello@example\.com>\r$/m)
+  assert.match(raw, new RegExp(`^Message-ID: <${sent.id}@example\\.com>\r$`, 'm'))
+  assert.match(raw, /^List-Unsubscribe: <https:\/\/example\.com\/u\/1>\r$/m)
+  assert.match(raw, /^Auto-Submitted: auto-generated\r$/m)
+  assert.doesNotMatch(raw, /^Bcc:/im)
+  assert.match(raw, /multipart\/alternative/)
+})
+
+test('every reply of a mail server has its meaning', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.5, connections: 1 })
+  const table = [
+    [550, '5.1.1 User unknown', 'permanent', 'bounced'],
+    [550, '5.1.10 null MX', 'permanent', 'bounced'],
+    [550, '5.2.1 mailbox disabled', 'permanent', 'bounced'],
+    [550, 'No such user here', 'permanent', 'bounced'],
+    [550, 'The email account that you tried to reach does not exist', 'permanent', 'bounced'],
+    [550, 'go away', 'permanent', undefined],
+    [552, '5.2.2 mailbox full', 'permanent', undefined],
+    [550, '5.7.1 blocked by policy; user unknown to us', 'permanent', undefined],
+    [554, '5.4.4 unroutable', 'permanent', undefined],
+    [450, '4.2.1 mailbox busy', 'transient', undefined],
+    [451, '4.3.0 local error', 'transient', undefined],
+    [452, '4.2.2 mailbox full', 'transient', undefined],
+    [421, '4.7.0 too many messages from you', 'rate_limited', undefined],
+    [450, '4.7.1 greylisted', 'rate_limited', undefined],
+    [451, 'Rate limit exceeded, slow down', 'rate_limited', undefined],
+    [452, 'too many recipients this hour', 'rate_limited', undefined],
+  ] as const
+  for (const [status, body, kind, undeliverable] of table) {
+    // a server that hangs up on a connection that was used before is called once more over another
+    fake.answerNext({ status, body }, status === 421 ? 2 : 1)
+    const result = await sendOne(provider, mail())
+    assert.equal(result.kind, kind, `${status} ${body}: ${JSON.stringify(result)}`)
+    assert.equal(result.kind === 'permanent' ? result.undeliverable : undefined, undeliverable, body)
+  }
+  fake.answerNext('gone')
+  const gone = await sendOne(provider, mail())
+  assert.deepEqual([gone.kind, gone.kind === 'permanent' && gone.code], ['permanent', '5.1.1'])
+})
+
+test('a mail whose fate nobody knows is ambiguous, and is not sent again behind our back', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.5 })
+  for (const behaviour of ['drop', 'hang'] as const) {
+    fake.answerNext(behaviour)
+    assert.equal((await sendOne(provider, mail())).kind, 'ambiguous', behaviour)
+  }
+  assert.equal(fake.requests.length, 1, 'the one that was dropped after it was taken')
+  assert.equal((await sendOne(provider, mail())).kind, 'accepted')
+})
+
+test('what the mail server has against us, whoever the mail is for, is a fault of the configuration', async (t) => {
+  const { fake, provider } = await setup(t)
+  const wrong = build({ provider: 'smtp', url: fake.url.replace('word', 'wrong') })
+  t.after(() => wrong.close?.() ?? Promise.resolve())
+  const refused = await sendOne(wrong, mail())
+  assert.equal(refused.kind, 'misconfigured')
+  assert.match('reason' in refused ? refused.reason : '', /535/)
+  for (const [reply, kind] of [
+    ['550 5.7.1 you may not send as this', 'misconfigured'],
+    ['552 5.3.4 too large', 'permanent'],
+    ['451 4.3.0 later', 'transient'],
+  ] as const) {
+    fake.refuseSender(reply)
+    assert.equal((await sendOne(provider, mail())).kind, kind, reply)
+  }
+  const away = build({ provider: 'smtp', url: 'smtp://127.0.0.1:1' })
+  t.after(() => away.close?.() ?? Promise.resolve())
+  assert.equal((await sendOne(away, mail())).kind, 'transient')
+})
+
+test('mails that go together share the connections that are allowed', async (t) => {
+  const { fake, provider } = await setup(t, { connections: 2 })
+  const results = await provider.send(
+    Array.from({ length: 20 }, () => mail()),
+    new AbortController().signal,
+  )
+  assert.ok(results.every(({ kind }) => kind === 'accepted'))
+  assert.equal(fake.requests.length, 20)
+})
+
+test('bounces and complaints that the mail server hands over lead to their delivery', async (t) => {
+  const { fake, provider, receive } = await setup(t)
+  const sent = mail()
+  await sendOne(provider, sent)
+  const [{ id } = assert.fail()] = fake.requests
+  for (const [what, soft, report] of [
+    ['bounced', false, 'bounced'],
+    ['bounced', true, 'bounced'],
+    ['delivered', undefined, 'delivered'],
+    ['complained', undefined, 'complained'],
+  ] as const) {
+    const given = { message: id, what, eventId: `e-${what}-${soft}`, ...(soft === undefined ? {} : { soft }) }
+    const [first, again] = await caught((to) => fake.sendWebhook(to, [given, given]), 'https://gatehouse.example.com')
+    const [one, two] = [await receive(first), await receive(again)]
+    assert.ok(one.kind === 'reports' && two.kind === 'reports')
+    assert.deepEqual(
+      one.reports.map((each) => [each.deliveryId, each.report, each.soft]),
+      [[sent.deliveryId, report, soft]],
+    )
+    assert.equal(two.reports[0]?.eventId, one.reports[0]?.eventId, 'handed over twice it is one')
+  }
+})
+
+test('bounces without the secret are refused, and other things than mail are malformed', async (t) => {
+  const { receive } = await setup(t)
+  const body = Buffer.from('Subject: hi\r\n\r\nhello')
+  const request = (headers: Record<string, string>) => ({ headers, body, url: 'https://x/v1/webhooks/smtp' })
+  const type = { 'content-type': 'message/rfc822' }
+  for (const authorization of ['', 'Bearer wrong', `Basic ${secret}`, secret])
+    assert.equal((await receive(request({ ...type, authorization }))).kind, 'refused')
+  const authorization = `Bearer ${secret}`
+  assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
+  assert.deepEqual(await receive(request({ ...type, authorization })), { kind: 'reports', reports: [] })
+})
+
+const id = '01a1fc2f-f883-7605-8c84-abdd08620000'
+const paths = createReturnPaths(bounces.domain, secret)
+
+/** A notice as Postfix, Exim or a provider of mailboxes writes it. */
+function notice(options: { to?: string; type?: string; status?: string; original?: string; encoding?: string } = {}) {
+  const { to = 'postmaster@example.com', type = 'delivery-status', encoding } = options
+  const { status = 'Final-Recipient: rfc822; a@example.com\nAction: failed\nStatus: 5.1.1', original = '' } = options
+  const body = `Reporting-MTA: dns; mx.example.com\nArrival-Date: Mon, 1 Jun 2026 00:00:00 +0000\n\n${status}\n`
+  const written = encoding === 'base64' ? Buffer.from(body).toString('base64') : body
+  return Buffer.from(
+    [
+      `To: ${to}`,
+      'Auto-Submitted: auto-replied',
+      `Content-Type: multipart/report; report-type=${type};\n\tboundary="=_b/1"`,
+      '',
+      'This is a MIME message.',
+      '--=_b/1',
+      'Content-Description: Notification',
+      '',
+      'I am sorry.',
+      '--=_b/1',
+      `Content-Type: message/${type}`,
+      ...(encoding ? [`Content-Transfer-Encoding: ${encoding}`] : []),
+      '',
+      written,
+      '--=_b/1',
+      'Content-Type: message/rfc822',
+      '',
+      original,
+      '--=_b/1--',
+    ].join('\r\n'),
+  )
+}
+
+test('the reason of a bounce decides whether the address is gone', async (t) => {
+  const { receive } = await setup(t)
+  const table = [
+    ['Action: failed\nStatus: 5.1.1', [['bounced', false]]],
+    ['Action: Failed\nStatus: 5.2.2 (full)', [['bounced', true]]],
+    ['Action: failed\nStatus: 5.7.1', [['bounced', true]]],
+    ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550 5.1.1 unknown', [['bounced', false]]],
+    ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550 no such\n user', [['bounced', false]]],
+    ['Action: failed\nStatus: 5.0.0', [['bounced', true]]],
+    ['Action: failed\nStatus: 4.4.1\nDiagnostic-Code: timed out', [['bounced', true]]],
+    ['Action: delayed\nStatus: 4.4.1', []],
+    ['Action: relayed\nStatus: 2.0.0', []],
+    ['Action: delivered\nStatus: 2.0.0', [['delivered', undefined]]],
+  ] as const
+  for (const [status, expected] of table)
+    for (const encoding of ['7bit', 'base64']) {
+      const body = notice({
+        to: `<${paths.of(id)}>`,
+        status: `Final-Recipient: rfc822; a@example.com\n${status}`,
+        encoding,
+      })
+      const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+      const received = await receive({ headers, body, url: 'https://x/v1/webhooks/smtp' })
+      assert.ok(received.kind === 'reports')
+      assert.deepEqual(
+        received.reports.map(({ report, soft }) => [report, soft]),
+        expected,
+        `${status} ${encoding}`,
+      )
+    }
+})
+
+test('a notice leads to its delivery by the return path, by whom it was handed over for, or by the Message-ID, and by nothing else', async (t) => {
+  const { receive } = await setup(t)
+  const forged = paths.of(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
+  const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').of(id)
+  const table = [
+    [notice({ to: paths.of(id) }), '', id],
+    [notice({ to: paths.of(id).toUpperCase() }), '', id],
+    [notice(), `?to=${encodeURIComponent(paths.of(id))}`, id],
+    [notice({ original: `Return-Path: <${paths.of(id)}>\nSubject: x\n\nhello` }), '', id],
+    [notice({ original: `Message-ID: <${id}@example.com>\n\nhello` }), '', id],
+    [notice({ original: `Subject: x\nMessage-Id:\n <${id}@example.com>\n\nhello` }), '', id],
+    [notice(), '', undefined],
+    [notice({ to: forged }), '', undefined],
+    [notice({ to: other }), '', undefined],
+    [notice({ to: paths.of(id).replace('bounces.', 'elsewhere.') }), '', undefined],
+    [notice({ original: 'Message-ID: <hello@example.com>\n\nhello' }), '', undefined],
+  ] as const
+  for (const [body, query, expected] of table) {
+    const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+    const received = await receive({ headers, body, url: `https://x/v1/webhooks/smtp${query}` })
+    assert.ok(received.kind === 'reports')
+    assert.equal(received.reports[0]?.deliveryId, expected, body.toString())
+  }
+})
+
+test('automatic answers, mail of people and broken notices are left alone', () => {
+  const vacation = 'To: x@example.com\r\nAuto-Submitted: auto-replied\r\nContent-Type: text/plain\r\n\r\nI am away.'
+  for (const raw of [
+    vacation,
+    'Subject: hi\n\nhello',
+    '',
+    '\r\n\r\n',
+    'Content-Type: multipart/report\r\n\r\n--\r\n--',
+  ])
+    assert.equal(readReturnedMail(Buffer.from(raw)).kind, 'other')
+  const cut = notice()
+  for (let length = 0; length < cut.length; length += 7) readReturnedMail(cut.subarray(0, length))
+})
+
+test('complaints are told from mail that was no spam and from wishes to be taken off', async (t) => {
+  const { receive } = await setup(t)
+  for (const [kind, expected] of [
+    ['abuse', ['complained']],
+    ['fraud', ['complained']],
+    ['not-spam', []],
+    ['opt-out', ['unsubscribed']],
+  ] as const) {
+    const raw = notice({ type: 'feedback-report', to: paths.of(id) }).toString()
+    const body = Buffer.from(raw.replace('Reporting-MTA:', `Feedback-Type: ${kind}\nReporting-MTA:`))
+    const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+    const received = await receive({ headers, body, url: 'https://x/v1/webhooks/smtp' })
+    assert.deepEqual(received.kind === 'reports' && received.reports.map(({ report }) => report), expected, kind)
+  }
+})
+
+test('whatever comes as a mail, reading it ends and never fails', () => {
+  const lines = fc.array(
+    fc.constantFrom(
+      '--b',
+      '--b--',
+      '',
+      'Content-Type: multipart/report; boundary=b',
+      'Content-Type: message/delivery-status',
+      'Action: failed',
+      'Status: 5.1.1',
+      ' folded',
+      ':',
+      'Content-Transfer-Encoding: base64',
+      'Message-ID: <x>',
+      '\u0000',
+    ),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(lines, fc.uint8Array({ maxLength: 200 }), (text, bytes) => {
+      readReturnedMail(Buffer.concat([Buffer.from(text.join('\r\n')), bytes]))
+    }),
+    { numRuns: 500 },
+  )
+  for (const nasty of [
+    '-'.repeat(500_000),
+    `${'a:'.repeat(200_000)}`,
+    `\n ${'\n '.repeat(200_000)}`,
+    `${' \n'.repeat(200_000)}x`,
+    `Content-Type: multipart/report; boundary=b\n\n${'--b\n'.repeat(100_000)}`,
+  ])
+    readReturnedMail(Buffer.from(nasty))
+})
+
+test('only codes of the address itself make it gone', () => {
+  assert.equal(enhancedCode('550-5.1.1 The email account'), '5.1.1')
+  assert.equal(enhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
+  assert.equal(isAddressGone('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
+  assert.equal(isAddressGone('4.1.1', ''), false)
+  assert.equal(isAddressGone(undefined, 'mailbox unavailable'), false)
+})
+
+test('what SMTP can not work with is named by its member', () => {
+  const entry = { provider: 'smtp', url: 'smtp://localhost' }
+  const dkim = { domain: 'example.com', selector: 's' }
+  assert.throws(
+    () => build({ ...entry, dkim: { ...dkim, private_key: '-----BEGIN x' } }),
+    /dkim.private_key must be an RSA key/,
+  )
+  assert.throws(
+    () => build({ ...entry, dkim: { ...dkim, private_key: './none.pem' } }),
+    /dkim.private_key names the file/,
+  )
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  assert.throws(() => build({ ...entry, dkim: { ...dkim, private_key: pem } }), /dkim.private_key must be an RSA key/)
+})

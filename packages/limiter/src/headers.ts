@@ -11,13 +11,13 @@ export interface HeaderOptions {
 /**
  * The response headers of a decision: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset (Unix seconds of the
  * next window), Retry-After (seconds) only when rejected, and on demand RateLimit-Policy and RateLimit. Rules in shadow
- * are not told; a policy that is all shadow has no headers.
+ * are not told, nor is what was granted beyond a limit; a policy that is all shadow has no headers.
  */
 export function decisionHeaders(decision: Decision, options: HeaderOptions = {}): Record<string, string> {
   if (decision.policy.rules.every((rule) => rule.shadow)) return {}
   const headers: Record<string, string> = {
     'X-RateLimit-Limit': String(decision.limit),
-    'X-RateLimit-Remaining': String(decision.remaining),
+    'X-RateLimit-Remaining': String(Math.min(decision.limit, decision.remaining)),
     'X-RateLimit-Reset': String(Math.ceil(decision.resetAt / 1000)),
   }
   if (!decision.allowed) headers['Retry-After'] = String(decision.retryAfterSeconds)
@@ -33,7 +33,10 @@ function ietfFields(decision: Decision): Record<string, string> {
       .map((rule) => `${quoted(rule.name)};q=${rule.limit};w=${Math.ceil(rule.windowMs / 1000)}`)
       .join(','),
     RateLimit: rules
-      .map((rule) => `${quoted(rule.name)};r=${rule.remaining};t=${effectiveSeconds(rule, decision)}`)
+      .map(
+        (rule) =>
+          `${quoted(rule.name)};r=${Math.min(rule.limit, rule.remaining)};t=${effectiveSeconds(rule, decision)}`,
+      )
       .join(','),
   }
 }

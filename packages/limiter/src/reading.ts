@@ -17,12 +17,8 @@ export function admits(rule: CountedRule, a: number, b: number, cost: number, no
   return tokenBucket.admits(tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs), cost)
 }
 
-/** Requests of cost 1 that still fit, at most the limit: what was given beyond it is not told. */
+/** Requests of cost 1 that still fit; more than the limit where more was granted. */
 export function remaining(rule: CountedRule, a: number, b: number, now: number): number {
-  return Math.min(rule.limit, left(rule, a, b, now))
-}
-
-function left(rule: CountedRule, a: number, b: number, now: number): number {
   if (rule.algorithm === 'sliding-window')
     return slidingWindow.remaining(a, b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit)
   if (rule.algorithm === 'fixed-window') return fixedWindow.remaining(b, rule.limit)

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CounterStore, createLimiter, definePolicy, memoryStore, type Taken } from '@gatehouse/limiter'
+import {
+  type CounterStore,
+  createLimiter,
+  decisionHeaders,
+  definePolicy,
+  memoryStore,
+  type Taken,
+} from '@gatehouse/limiter'
 
 const start = Date.UTC(2026, 0, 1)
 const alice = { kind: 'user', id: 'alice' }
@@ -173,10 +180,12 @@ test('what another process gave back or reset is believed after an outage, at on
   }
 })
 
-test('what remains is never told to be more than the limit, however much was granted', async () => {
+test('headers never tell that more remains than the limit, however much was granted', async () => {
   const { limiter } = setup()
-  const { remaining, limit } = await limiter.grant(local, alice, 50)
-  assert.equal(remaining, limit)
+  await limiter.grant(local, alice, 50)
+  const headers = decisionHeaders(await limiter.check(local, alice), { ietf: 'draft-11' })
+  assert.equal(headers['X-RateLimit-Remaining'], headers['X-RateLimit-Limit'])
+  assert.match(headers.RateLimit ?? '', /;r=3;/)
 })
 
 test('a bucket that the store has lost is as empty again as this process remembers, refilled since', async () => {

@@ -42,13 +42,17 @@ async function findOpaque({ store, clock }: VerifyParts, token: string): Promise
 async function verifyJwt({ issuer, keys, clock }: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
   if (token.length > longestToken) return undefined
   try {
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys.jwks() as unknown as JSONWebKeySet), {
-      algorithms: ['ES256', 'RS256'],
-      typ: 'at+jwt',
-      issuer,
-      currentDate: new Date(clock.now()),
-      requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
-    })
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      {
+        algorithms: ['ES256', 'RS256'],
+        typ: 'at+jwt',
+        issuer,
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
+      },
+    )
     const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles } = payload
     return {
       subject: String(sub),

@@ -3,7 +3,7 @@ import type { Client } from './client.ts'
 import type { Clients } from './store.ts'
 
 /** How long a client is remembered, in milliseconds: so long another process's change may go unseen. */
-const clientMemoryMs = 2_000
+export const clientMemoryMs = 2_000
 const mostRemembered = 10_000
 
 interface Remembered {

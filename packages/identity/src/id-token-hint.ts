@@ -16,14 +16,18 @@ export async function readIdTokenHint(
 ): Promise<IdTokenHint | undefined> {
   if (token.length > longestHint) return undefined
   try {
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys.jwks() as unknown as JSONWebKeySet), {
-      algorithms: ['RS256', 'ES256'],
-      typ: 'JWT',
-      issuer,
-      currentDate: new Date(0),
-      clockTolerance: Number.MAX_SAFE_INTEGER,
-      requiredClaims: ['sub', 'aud', 'auth_time'],
-    })
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      {
+        algorithms: ['RS256', 'ES256'],
+        typ: 'JWT',
+        issuer,
+        currentDate: new Date(0),
+        clockTolerance: Number.MAX_SAFE_INTEGER,
+        requiredClaims: ['sub', 'aud', 'auth_time'],
+      },
+    )
     const { sub, aud, sid } = payload
     return {
       subject: String(sub),

@@ -29,6 +29,8 @@ import { userinfoEndpoint } from './userinfo/endpoint.ts'
 import { readUser } from './users/endpoint.ts'
 
 const publicDocument = 'public, max-age=300'
+/** Shorter than the minute between the publication of a key that a command made and its first signature. */
+const publicKeys = 'public, max-age=30'
 
 /** Every endpoint of identity. */
 export async function routes(http: Http, parts: Parts, authenticate: Authenticate): Promise<void> {
@@ -104,7 +106,7 @@ function documentRoutes(http: Http, parts: Parts): void {
     })
   }
   http.get('/.well-known/jwks.json', { schema: schemas.jwks }, (_request, reply) => {
-    reply.header('cache-control', publicDocument).header('access-control-allow-origin', '*')
+    reply.header('cache-control', publicKeys).header('access-control-allow-origin', '*')
     reply.header('cross-origin-resource-policy', 'cross-origin')
     return parts.keys.jwks()
   })

@@ -102,6 +102,32 @@ describe('on a schedule', () => {
   })
 })
 
+for (const minutes of [0, 5, 9.99]) {
+  test(`a key made by command ${minutes} minutes after the next one was published lets no token die early`, async () => {
+    const database = await memoryDatabase()
+    await migrateIdentity(database)
+    const clock = manualClock()
+    const keys = keysOf(database, clock)
+    await keys.refresh()
+    clock.advance(90 * dayMs - 10 * minuteMs)
+    await keys.refresh()
+    clock.advance(minutes * minuteMs)
+    const byCommand = await keys.rotate('ES256')
+    const tokens: { token: string; endsAt: number }[] = []
+    for (let passed = 0; passed < 150; passed++) {
+      const endsAt = clock.now() + longestTokenMs
+      const exp = Math.floor(endsAt / 1000)
+      tokens.push({ token: await signJwt(keys.active('ES256'), 'at+jwt', { exp }), endsAt })
+      clock.advance(minuteMs)
+      await keys.refresh()
+      const alive = tokens.filter((one) => one.endsAt > clock.now())
+      for (const { token } of alive) assert.equal(await verifies(keys, token, clock), true, `after ${passed} minutes`)
+    }
+    assert.equal(keys.active('ES256').kid, byCommand)
+    await database.close()
+  })
+}
+
 test('the service rotates by itself, writes it down, and goes on accepting what it signed before', async () => {
   const running = await setup()
   const token = await serviceToken(running)

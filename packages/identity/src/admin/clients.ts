@@ -1,5 +1,6 @@
 import { type Fault, Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import { type Client, isPublic } from '../client.ts'
+import { clientMemoryMs } from '../client-directory.ts'
 import { faultsOfClient, membersOf, metadataOf } from '../client-registration.ts'
 import type { ClientDeclaration, ClientPatch } from '../declarations.ts'
 import type { Parts } from '../parts.ts'
@@ -85,7 +86,8 @@ export async function renewSecret(
 
 /** Deletes the client; what it was granted ends at once. @throws Problem 404 */
 export async function removeClient(parts: ClientParts, id: string): Promise<void> {
-  if (!(await parts.store.clients.remove(id, revocationTimes(parts)))) throw missing()
+  const end = revocationTimes(parts)
+  if (!(await parts.store.clients.remove(id, end.now + clientMemoryMs, end))) throw missing()
   parts.clients.forget(id)
 }
 

@@ -35,6 +35,8 @@ const publishedAheadMs = 10 * 60_000
 /** By command it signs after this: processes read the keys every few seconds, callers ask again after half a minute. */
 const announcedAheadMs = 60_000
 const overlapMs = 5 * 60_000
+/** So often, at most, are the keys read again for a kid that is not among them. */
+const rereadEveryMs = 1_000
 
 /**
  * The keys this server signs with: one that signs for each algorithm, the next one published ahead, old ones published
@@ -44,6 +46,8 @@ export class SigningKeys {
   readonly #options: SigningKeysOptions
   #stored: readonly StoredKey[] = []
   readonly #private = new Map<string, KeyObject>()
+  #reading: Promise<void> | undefined
+  #rereadAfter = 0
 
   constructor(options: SigningKeysOptions) {
     this.#options = options
@@ -74,7 +78,7 @@ export class SigningKeys {
     return key.kid
   }
 
-  /** The key that signs now: the youngest that is active. */
+  /** The key that signs now: of those that are active the one made last. */
   active(alg: SigningAlgorithm): SigningKey {
     const now = this.#options.clock.now()
     const stored = this.#live(now).find((key) => key.alg === alg && key.activatesAt <= now)
@@ -86,6 +90,25 @@ export class SigningKeys {
   jwks(): { keys: PublicJwk[] } {
     const keys = this.#live(this.#options.clock.now())
     return { keys: keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' as const })) }
+  }
+
+  /**
+   * The JWK Set in which the key of this JWT is to be looked for: read again, once a second at most, when it names one that
+   * is not known here, which another process may have made a moment ago.
+   */
+  async jwksFor(token: string): Promise<{ keys: PublicJwk[] }> {
+    const kid = kidOf(token)
+    const known = this.jwks()
+    if (kid === undefined || known.keys.some((key) => key.kid === kid)) return known
+    const now = this.#options.clock.now()
+    if (this.#reading === undefined && now >= this.#rereadAfter) {
+      this.#rereadAfter = now + rereadEveryMs
+      this.#reading = this.#read().finally(() => {
+        this.#reading = undefined
+      })
+    }
+    await this.#reading
+    return this.jwks()
   }
 
   /** What operators may know of the keys. */
@@ -154,5 +177,18 @@ export class SigningKeys {
 
   #sealing(kid: string): [Secret, string] {
     return [this.#options.encryptionKey, `signing key ${kid}`]
+  }
+}
+
+const longestHeader = 1_000
+
+function kidOf(token: string): string | undefined {
+  const [header = ''] = token.split('.', 1)
+  if (header.length > longestHeader) return undefined
+  try {
+    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid?: unknown }
+    return typeof kid === 'string' ? kid : undefined
+  } catch {
+    return undefined
   }
 }

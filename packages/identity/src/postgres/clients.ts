@@ -43,13 +43,13 @@ export class PostgresClients implements Clients {
     })
   }
 
-  remove(id: string, end: RevocationTimes): Promise<boolean> {
+  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'client'", [id])
       if (rowCount === 0) return false
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
-      await appendRevocations(tx, [{ client: id, before: nextSecond(end.now) }], end)
+      await appendRevocations(tx, [{ client: id, before: nextSecond(forgottenAt) }], end)
       return true
     })
   }

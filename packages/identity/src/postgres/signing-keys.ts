@@ -23,7 +23,7 @@ export class PostgresSigningKeys implements SigningKeyRows {
   async all(now: number): Promise<StoredKey[]> {
     const { rows } = await this.#database.query<KeyRow>(
       `SELECT kid, alg, public_jwk, private_sealed, created_at, activates_at, expires_at FROM identity.signing_key
-       WHERE expires_at IS NULL OR expires_at > $1 ORDER BY activates_at DESC, kid`,
+       WHERE expires_at IS NULL OR expires_at > $1 ORDER BY created_at DESC, expires_at DESC NULLS FIRST, kid`,
       [now],
     )
     return rows.map((row) => ({

@@ -18,6 +18,9 @@ export interface Clients {
   create(client: NewClient, now: number): Promise<void>
   /** False when there is no such client. */
   update(client: NewClient, now: number): Promise<boolean>
-  /** Ends the client and everything under it, and tells the revocation feed. */
-  remove(id: string, end: RevocationTimes): Promise<boolean>
+  /**
+   * Ends the client and everything under it, and tells the revocation feed. `forgottenAt`: until then another process may
+   * still remember the client and issue tokens to it.
+   */
+  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
 }

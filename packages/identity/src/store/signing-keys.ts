@@ -6,14 +6,14 @@ export interface StoredKey {
   readonly publicJwk: Readonly<Record<string, unknown>>
   readonly privateSealed: string
   readonly createdAt: number
-  /** From here on it signs, if it is the youngest. */
+  /** From here on it signs, unless one made later does. */
   readonly activatesAt: number
   /** From here on nothing it signed is valid; undefined while it is the one that signs. */
   readonly expiresAt: number | undefined
 }
 
 export interface SigningKeyRows {
-  /** Those that are not expired, the youngest first. */
+  /** Those that are not expired, the one made last first. */
   all(now: number): Promise<StoredKey[]>
   /**
    * Adds a key and ends the others of its algorithm at `othersExpireAt`, unless one was added after `unlessSince`.

@@ -8,6 +8,8 @@ export interface ApnsFakeSettings {
   readonly port?: number
   /** Streams that a connection may carry at once. Default 1000. */
   readonly streams?: number
+  /** How long a connection holds to a provider token before it takes another, in seconds. Default 1200. */
+  readonly tokenSeconds?: number
 }
 
 export interface ApnsMessage {
@@ -37,7 +39,6 @@ const teamId = 'DEF1234567'
 const topic = 'com.example.app'
 const mostPayloadBytes = 4_096
 const tokenAgeMs = 3_600_000
-const tokenUpdateMs = 1_200_000
 
 interface Answer {
   readonly status: number
@@ -48,7 +49,8 @@ interface Answer {
 }
 
 /** Apple's push service: HTTP/2 without TLS, with its checks of headers and provider tokens. */
-export async function startApns({ port = 0, streams = 1_000 }: ApnsFakeSettings = {}): Promise<ApnsFake> {
+export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFake> {
+  const { port = 0, streams = 1_000, tokenSeconds = 1_200 } = settings
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const requests: ApnsMessage[] = []
   const refusals: string[] = []
@@ -58,7 +60,7 @@ export async function startApns({ port = 0, streams = 1_000 }: ApnsFakeSettings 
   const server = createServer({ settings: { maxConcurrentStreams: streams } })
   server.on('session', (session) => {
     counted.connections += 1
-    sessions.set(session, { tokens: new Map(), streams: 0 })
+    sessions.set(session, { tokens: new Map(), tokenMs: tokenSeconds * 1_000, streams: 0 })
     session.on('error', () => {}).on('close', () => sessions.delete(session))
   })
   server.on('request', async (request, response) => {
@@ -117,6 +119,7 @@ export async function startApns({ port = 0, streams = 1_000 }: ApnsFakeSettings 
 interface TokensOfSession {
   /** When each provider token was first seen on the connection. */
   readonly tokens: Map<string, number>
+  readonly tokenMs: number
   streams: number
 }
 
@@ -165,7 +168,7 @@ function faultOf(
   return body.length > mostPayloadBytes ? { status: 413, reason: 'PayloadTooLarge' } : undefined
 }
 
-function tokenFault(authorization: string, key: KeyObject, { tokens }: TokensOfSession): Answer | undefined {
+function tokenFault(authorization: string, key: KeyObject, { tokens, tokenMs }: TokensOfSession): Answer | undefined {
   const [, token] = /^bearer (.+)$/i.exec(authorization) ?? []
   if (!token) return { status: 403, reason: 'MissingProviderToken' }
   const jwt = readJwt(token, 'ES256', key)
@@ -176,7 +179,7 @@ function tokenFault(authorization: string, key: KeyObject, { tokens }: TokensOfS
   if (Number.isNaN(age) || age < -60_000) return { status: 403, reason: 'InvalidProviderToken' }
   if (age > tokenAgeMs) return { status: 403, reason: 'ExpiredProviderToken' }
   const latest = Math.max(...tokens.values())
-  if (!tokens.has(token) && now - latest < tokenUpdateMs) return { status: 429, reason: 'TooManyProviderTokenUpdates' }
+  if (!tokens.has(token) && now - latest < tokenMs) return { status: 429, reason: 'TooManyProviderTokenUpdates' }
   if (!tokens.has(token)) tokens.set(token, now)
   return undefined
 }

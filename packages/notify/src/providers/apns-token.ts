@@ -37,18 +37,22 @@ export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock):
   const make = (issuedAt: number) => ({ issuedAt, text: signedToken(key, keyId, teamId, issuedAt) })
   const latest = () => Math.floor(clock.now() / lifetimeMs) * lifetimeMs
   let current = make(latest())
-  let renewedAt = Number.NEGATIVE_INFINITY
+  let usedSince: number | undefined
   return {
     get() {
-      if (latest() > current.issuedAt) current = make(latest())
+      if (latest() > current.issuedAt) {
+        current = make(latest())
+        usedSince = undefined
+      }
+      usedSince ??= clock.now()
       return current.text
     },
     renew(refused) {
       if (current.text !== refused) return true
       const now = clock.now()
-      if (now - Math.max(current.issuedAt, renewedAt) < shortestLifetimeMs) return false
-      renewedAt = now
+      if (usedSince !== undefined && now - usedSince < shortestLifetimeMs) return false
       current = make(now)
+      usedSince = undefined
       return true
     },
   }

@@ -14,8 +14,8 @@ function entryOf(fake: ApnsFake, declared: Record<string, unknown> = {}) {
   return { provider: 'apns', key, key_id, team_id, topic, url, ...declared }
 }
 
-async function setup(declared: Record<string, unknown> = {}, clock = present(), streams: number = 1_000) {
-  const fake = await startApns({ streams })
+async function setup(declared: Record<string, unknown> = {}, clock = present(), settings: object = {}) {
+  const fake = await startApns(settings)
   const provider = build(entryOf(fake, declared), { clock })
   return {
     fake,
@@ -98,11 +98,9 @@ test('every answer of APNs means what its table of reasons says', async (t) => {
   t.after(close)
   await sendOne(provider, push())
   for (const [status, reason, kind] of reasons) {
-    fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } }, 2)
+    fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } })
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, `${status} ${reason}`)
-    fake.answerNext({ status: 200 })
-    while ((await sendOne(provider, push())).kind !== 'accepted');
   }
 })
 
@@ -156,18 +154,24 @@ test('one provider token serves for half an hour, whatever starts in between, an
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
 })
 
-test('a provider token that expired before its time is replaced once', async (t) => {
-  const clock = manualClock(Date.now() - 120 * minuteMs)
-  const { fake, provider, close } = await setup({}, clock)
+test('a provider token that is refused is replaced once, but not sooner than Apple allows', async (t) => {
+  const halfHour = 30 * minuteMs
+  const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
+  const { fake, provider, close } = await setup({}, clock, { tokenSeconds: 0 })
   t.after(close)
-  await sendOne(provider, push())
-  assert.deepEqual(fake.refusals[0], 'ExpiredProviderToken')
-  clock.set(Date.now())
+  const expired = { status: 403, body: { reason: 'ExpiredProviderToken' } }
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  clock.advance(21 * minuteMs)
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
 })
 
 test('a connection carries as many pushes at once as the server allows, and another is opened when it is full', async (t) => {
-  const { fake, provider, close } = await setup({ connections: 2 }, present(), 5)
+  const { fake, provider, close } = await setup({ connections: 2 }, present(), { streams: 5 })
   t.after(close)
   const results = await sendMany(provider, 60)
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])

@@ -19,7 +19,7 @@ test('a connection that went silent is found out by a ping, and the next call go
   })
   const caller = createHttp2Caller(`http://127.0.0.1:${await listening(proxy)}`, {
     connections: 1,
-    callMs: 200,
+    callMs: 1_000,
     pingMs: 60_000,
     pongMs: 20,
   })

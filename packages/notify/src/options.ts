@@ -26,6 +26,8 @@ export interface Retention {
   readonly deadLetterDays: number
   /** Items of the in-app feed, in days. */
   readonly inboxDays: number
+  /** Devices whose push service said that they are gone, in days. */
+  readonly deadDeviceDays: number
 }
 
 /** When a provider's circuit breaker opens, and for how long. */
@@ -112,7 +114,7 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: up to 1000 due rows per pass
   schedulePassSize: 1_000,
   idleMs: 1_000,
-  retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365 },
+  retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },

@@ -55,7 +55,7 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   templateToolEndpoints(http, { guards, store: store.templates, catalog, clock, testSend: given.testSend })
   recipientEndpoints(http, guards, store.recipients, clock)
   preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
-  deviceEndpoints(http, guards, store.devices, clock)
+  deviceEndpoints(http, { guards, store: store.devices, providers: given.providers, clock })
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
   inboxEndpoints(http, { guards, inbox: store.inbox, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock })

@@ -33,6 +33,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       logDays: declared.retention?.log_days ?? retention.logDays,
       deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
       inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
+      deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
     },
   })
 }

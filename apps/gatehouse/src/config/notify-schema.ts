@@ -67,6 +67,7 @@ export const NotifySection = Type.Object(
           log_days: days('For how long a dedup key prevents a second notification.', retention.logDays),
           dead_letter_days: days('Dead letters.', retention.deadLetterDays),
           inbox_days: days('Items of the in-app feed.', retention.inboxDays),
+          dead_device_days: days('Devices that their push service calls gone.', retention.deadDeviceDays),
         },
         { ...strict, description: 'How long what is kept.' },
       ),

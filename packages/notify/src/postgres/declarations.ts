@@ -24,7 +24,7 @@ export function postgresDeclarations(database: Database, buckets: number): Decla
       await applyDeclared(database, schema, 'recipient', declared, async (tx, userId, { recipient, devices }) => {
         const bucket = bucketOfUser(userId, buckets)
         await putRecipients(tx, bucket, [recipient], now)
-        for (const device of devices) await putDevice(tx, bucket, userId, device, now)
+        for (const device of devices) await putDevice(tx, buckets, userId, device, now)
       })
     },
   }

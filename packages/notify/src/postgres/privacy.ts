@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, firstIdAt } from '../ids.ts'
 import type { Retention } from '../options.ts'
 import type { Privacy } from '../store.ts'
+import { purgeDevices } from './devices.ts'
 import { lockInboxes, purgeInboxes } from './inbox-count.ts'
 import { timestamp } from './words.ts'
 
@@ -28,6 +29,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
   ['suppression', ofUser],
   ['device', ofUser],
+  ['push_token', '$1::integer IS NOT NULL AND user_id = $2'],
   ['preference', ofUser],
   ['recipient', ofUser],
   ['cap', ofUser],
@@ -60,6 +62,8 @@ export function postgresPrivacy(database: Database, buckets: number): Privacy {
         )
         removed += rowCount
       }
+      const deadBefore = timestamp(now - retention.deadDeviceDays * dayMs)
+      removed += await database.transaction((tx) => purgeDevices(tx, buckets, bucket, deadBefore, batchSize))
       const oldestItem = timestamp(now - retention.inboxDays * dayMs)
       return removed + (await database.transaction((tx) => purgeInboxes(tx, bucket, oldestItem, batchSize)))
     },

@@ -51,6 +51,7 @@ export interface DeviceRow {
   readonly service: string
   readonly registered_at: number
   readonly dead_at?: number | null
+  readonly dead_reason?: string | null
 }
 
 interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
@@ -102,5 +103,6 @@ export function deviceOf(row: DeviceRow): Device {
     service: row.service,
     registeredAt: row.registered_at,
     ...(row.dead_at === undefined || row.dead_at === null ? {} : { deadAt: row.dead_at }),
+    ...(row.dead_reason ? { deadReason: row.dead_reason } : {}),
   }
 }

@@ -1,6 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { Device, Devices } from '../store.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
@@ -30,11 +31,22 @@ const DeviceRecord = Type.Object({
   device_id: Type.String(),
   service: Type.String(),
   registered_at: Type.String({ format: 'date-time' }),
-  dead_at: Type.Optional(Type.String({ format: 'date-time' })),
+  dead_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Since when its push service calls it gone' }),
+  ),
+  dead_reason: Type.Optional(Type.String()),
 })
 
-/** A user's devices. A token is written and never read back. */
-export function deviceEndpoints(http: Http, guards: Guards, store: Devices, clock: Clock): void {
+export interface DeviceRoutes {
+  readonly guards: Guards
+  readonly store: Devices
+  /** Those that carry push know what a token of theirs looks like. */
+  readonly providers: readonly Provider[]
+  readonly clock: Clock
+}
+
+/** A user's devices, the dead ones too. A token is written and never read back. */
+export function deviceEndpoints(http: Http, { guards, store, providers, clock }: DeviceRoutes): void {
   const { own, admin } = guards.scopes
   const about = (summary: string) => ({
     tags: ['devices'],
@@ -67,6 +79,7 @@ export function deviceEndpoints(http: Http, guards: Guards, store: Devices, cloc
     },
     async ({ params, body }) => {
       const device = { deviceId: params.device_id, token: body.token, service: body.service ?? 'fcm' }
+      refuseToken(providers, device)
       const registeredAt = clock.now()
       await store.put(params.id, device, registeredAt)
       return written(params.id, { ...device, registeredAt })
@@ -86,12 +99,25 @@ export function deviceEndpoints(http: Http, guards: Guards, store: Devices, cloc
   )
 }
 
-function written(userId: string, { deviceId, service, registeredAt, deadAt }: Device) {
+/** A token that no provider of its service could carry to is refused, where there are such providers and they can tell. */
+function refuseToken(
+  providers: readonly Provider[],
+  { deviceId: id, token: address, service }: Omit<Device, 'registeredAt'>,
+) {
+  const able = providers.filter((each) => each.channel === 'push' && each.carries?.({ id, address, service }))
+  const faults = able.map((each) => each.tokenFault?.(address))
+  const [detail] = faults
+  if (detail === undefined || faults.includes(undefined)) return
+  throw new Problem(400, `The body is not valid: /token ${detail}.`, { errors: [{ pointer: '/token', detail }] })
+}
+
+function written(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {
   return {
     user_id: userId,
     device_id: deviceId,
     service,
     registered_at: new Date(registeredAt).toISOString(),
     ...(deadAt === undefined ? {} : { dead_at: new Date(deadAt).toISOString() }),
+    ...(deadReason === undefined ? {} : { dead_reason: deadReason }),
   }
 }

@@ -26,6 +26,8 @@ export interface Device {
   readonly service: string
   readonly registeredAt: number
   readonly deadAt?: number
+  /** What the push service said. */
+  readonly deadReason?: string
 }
 
 /** Everything planning needs to know about a user. */
@@ -52,8 +54,11 @@ export interface Preferences {
 
 export interface Devices {
   list(userId: string): Promise<readonly Device[]>
-  /** Registers a device or its new token; a dead one lives again. */
-  put(userId: string, device: Omit<Device, 'registeredAt' | 'deadAt'>, now: number): Promise<void>
+  /**
+   * Registers a device or its new token; a dead one lives again. Another device that had this token, of whomever, is
+   * removed: a token belongs to the one who registered it last.
+   */
+  put(userId: string, device: Omit<Device, 'registeredAt' | 'deadAt' | 'deadReason'>, now: number): Promise<void>
   remove(userId: string, deviceId: string): Promise<boolean>
   /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
   bury(userId: string, token: string, at: number, reason: string): Promise<boolean>

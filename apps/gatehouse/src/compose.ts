@@ -1,6 +1,6 @@
 import type { Identity } from '@gatehouse/identity'
 import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
-import { registerApiDocs } from './api-docs.ts'
+import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
 import { composeServiceToken } from './compose/bearer.ts'
 import { openCounters } from './compose/counters.ts'
@@ -39,6 +39,15 @@ export async function compose(config: Config, version: string, log: Log): Promis
   }
 }
 
+/** Our services in other processes, where this one is the gateway before them. */
+function siblingsOf({ services, identityUrl, notifyUrl }: Config['settings']): Readonly<Record<string, string>> {
+  if (!services.has('gateway')) return {}
+  return {
+    ...(identityUrl && !services.has('identity') ? { identity: identityUrl } : {}),
+    ...(notifyUrl && !services.has('notify') ? { notify: notifyUrl } : {}),
+  }
+}
+
 async function build(config: Config, version: string, log: Log, held: Held[]): Promise<Omit<App, 'stop'>> {
   const { settings } = config
   const { services, baseUrl, authUrl } = settings
@@ -50,8 +59,15 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
   const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
   const built: { identity?: Identity } = {}
+  const serveApiDocs = await gatherApi(http, {
+    version,
+    baseUrl,
+    authUrl,
+    limited: services.has('gateway'),
+    siblings: siblingsOf(settings),
+  })
   const entrance = await composeEntrance(parts, http, counters, () => built.identity)
-  await registerApiDocs(http, { title: 'Gatehouse', version, baseUrl, authUrl })
+  await serveApiDocs()
   const composed = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
   if (database && services.has('identity')) {
     built.identity = await composeIdentity(parts, database, entrance, composed?.notify)

@@ -24,6 +24,7 @@ export function registerHealth(http: Http, engines: readonly Engine[], metrics: 
     {
       schema: {
         tags,
+        security: [],
         summary: 'Whether the process is alive',
         response: { 200: Type.Object({ status: Type.Literal('ok') }) },
       },
@@ -35,6 +36,7 @@ export function registerHealth(http: Http, engines: readonly Engine[], metrics: 
     {
       schema: {
         tags,
+        security: [],
         summary: 'Whether the engines answer; 503 names the missing one',
         response: { 200: Readiness, 503: Readiness },
       },
@@ -53,12 +55,18 @@ export function registerHealth(http: Http, engines: readonly Engine[], metrics: 
   )
   http.get(
     '/metrics',
-    { schema: { tags, summary: 'Metrics in the Prometheus text format' } },
+    { schema: { tags, security: [], summary: 'Metrics in the Prometheus text format', response: { 200: prometheus } } },
     async (_request, reply) => {
       reply.type(metrics.contentType)
       return metrics.metrics()
     },
   )
+}
+
+/** Text is sent as it is. */
+const prometheus = {
+  description: 'The metrics.',
+  content: { 'text/plain': { schema: Type.String() } },
 }
 
 async function askEngine(engine: Engine): Promise<string> {

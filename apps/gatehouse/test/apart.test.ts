@@ -63,6 +63,8 @@ test('each in a process of its own on embedded engines, the services call one an
   const token = await tokenOf(gateway.url, secretOf(identity))
   const limited = await fetch(`${gateway.url}/users/alice`, { headers: { authorization: `Bearer ${token}` } })
   assert.equal(limited.headers.get('x-ratelimit-limit'), '100', "the client's plan is looked up over HTTP")
+  const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: object }
+  for (const path of ['/token', '/v1/notify', '/admin/v1/limits']) assert.ok(path in paths, `${path} is described`)
   for (const program of [gateway, notify, identity]) {
     assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
     assert.equal((await program.stop()).code, 0)

@@ -25,7 +25,7 @@ function consentRoutes(http: Http, { parts, check, changed }: Gate): void {
     }
   })
   const ofClient = Type.Object({ id: Type.String(), client_id: Type.String() })
-  const withdraw = { ...doc('Withdraw a consent and its grants', scope), params: ofClient }
+  const withdraw = { ...doc('Withdraw a consent and its grants', scope, 204), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const caller = await check(request, scope)
     const { id, client_id: clientId } = request.params
@@ -50,7 +50,7 @@ function sessionRoutes(http: Http, { parts, check, changed }: Gate): void {
     }
   })
   const ofSession = Type.Object({ id: Type.String(), session_id: Type.String({ format: 'uuid' }) })
-  const end = { ...doc('End a session', scope), params: ofSession }
+  const end = { ...doc('End a session', scope, 204), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const caller = await check(request, scope)
     const { id, session_id } = request.params

@@ -41,7 +41,7 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
 function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
   http.post(
     path,
-    { schema: { ...doc('Register a client', scope), body: ClientDeclaration } },
+    { schema: { ...doc('Register a client', scope, 201), body: ClientDeclaration } },
     async (request, reply) => {
       const caller = await check(request, scope)
       const made = await createClient(parts, request.body)
@@ -56,12 +56,16 @@ function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
     await changed(request, caller, 'client changed', { clientId: client.client_id })
     return client
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('Delete a client', scope), params: byId } }, async (request, reply) => {
-    const caller = await check(request, scope)
-    await removeClient(parts, request.params.id)
-    await changed(request, caller, 'client deleted', { clientId: request.params.id })
-    return reply.code(204).send()
-  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...doc('Delete a client', scope, 204), params: byId } },
+    async (request, reply) => {
+      const caller = await check(request, scope)
+      await removeClient(parts, request.params.id)
+      await changed(request, caller, 'client deleted', { clientId: request.params.id })
+      return reply.code(204).send()
+    },
+  )
   http.post(`${path}/:id/secret`, { schema: { ...doc('Renew a secret', scope), params: byId } }, async (request) => {
     const caller = await check(request, scope)
     const renewed = await renewSecret(parts, request.params.id)

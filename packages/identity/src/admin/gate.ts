@@ -28,9 +28,15 @@ export interface Gate {
   ): Promise<void>
 }
 
-/** What the API document says about a route of management. */
-export function doc(summary: string, scope: string): object {
-  return { tags: ['management'], summary, security: [{ bearer: [scope] }] }
+const answers = {
+  200: Type.Unknown({ description: 'What was asked for.' }),
+  201: Type.Unknown({ description: 'What was made.' }),
+  204: Type.Null({ description: 'Done.' }),
+} as const
+
+/** What the API document says about a route of management, and which status it answers with. */
+export function doc(summary: string, scope: string, status: keyof typeof answers = 200): object {
+  return { tags: ['management'], summary, security: [{ bearer: [scope] }], response: { [status]: answers[status] } }
 }
 
 /** One page of a list, and where the next one begins. */

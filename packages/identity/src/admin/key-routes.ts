@@ -25,7 +25,7 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
     const { after = '', limit = 50 } = request.query
     return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
   })
-  http.post(path, { schema: { ...doc('Make an API key', scope), body: NewApiKey } }, async (request, reply) => {
+  http.post(path, { schema: { ...doc('Make an API key', scope, 201), body: NewApiKey } }, async (request, reply) => {
     const caller = await check(request, scope)
     const made = await createApiKey(parts, request.body)
     await changed(request, caller, 'api key created', { subject: made.owner })
@@ -33,7 +33,7 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
   })
   http.delete(
     `${path}/:id`,
-    { schema: { ...doc('Remove an API key', scope), params: byId } },
+    { schema: { ...doc('Remove an API key', scope, 204), params: byId } },
     async (request, reply) => {
       const caller = await check(request, scope)
       await removeApiKey(parts, request.params.id)

@@ -29,7 +29,7 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
 }
 
 function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
-  http.post(path, { schema: { ...doc('Make a user', scope), body: UserDeclaration } }, async (request, reply) => {
+  http.post(path, { schema: { ...doc('Make a user', scope, 201), body: UserDeclaration } }, async (request, reply) => {
     const caller = await check(request, scope)
     const made = await createUser(parts, request.body)
     await changed(request, caller, 'user created', { subject: made.id })
@@ -44,12 +44,16 @@ function changingRoutes(http: Http, { parts, check, changed }: Gate): void {
     await changed(request, caller, action, { subject: user.id })
     return user
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('Delete a user', scope), params: byId } }, async (request, reply) => {
-    const caller = await check(request, scope)
-    await removeUser(parts, request.params.id)
-    await changed(request, caller, 'user deleted', { subject: request.params.id })
-    return reply.code(204).send()
-  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...doc('Delete a user', scope, 204), params: byId } },
+    async (request, reply) => {
+      const caller = await check(request, scope)
+      await removeUser(parts, request.params.id)
+      await changed(request, caller, 'user deleted', { subject: request.params.id })
+      return reply.code(204).send()
+    },
+  )
 }
 
 function passwordRoute(http: Http, { parts, check, changed }: Gate): void {
@@ -57,7 +61,7 @@ function passwordRoute(http: Http, { parts, check, changed }: Gate): void {
     { password: Type.String({ minLength: shortestPassword, maxLength: longestPassword }) },
     { additionalProperties: false },
   )
-  const password = { ...doc('Set a password', scope), params: byId, body }
+  const password = { ...doc('Set a password', scope, 204), params: byId, body }
   http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
     const caller = await check(request, scope)
     await setPassword(parts, request.params.id, request.body.password)

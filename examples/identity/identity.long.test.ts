@@ -78,6 +78,6 @@ test('the example of a web application signs a user in', async () => {
 test('the example of a device is connected', async () => {
   const device = run('device.ts')
   const [, address = '', code = ''] = await device.said(/Open (\S+) and enter (\S+)/)
-  assert.match(await new Person().connectDevice(new URL(`${address}?user_code=${code}`)), /Device connected/)
+  assert.match((await new Person().browse(new URL(`${address}?user_code=${code}`))).text, /Device connected/)
   await device.said(/connected; the access token works/)
 })

@@ -1,3 +1,4 @@
+export * from './apache.ts'
 export * from './database.ts'
 export * from './nats.ts'
 export * from './postgres.ts'

@@ -3,6 +3,7 @@ import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { freePort, requireProgram, type Server, startServer, temporaryFolder } from './server.ts'
+import { unprivileged } from './unprivileged.ts'
 
 export interface PostgresOptions {
   readonly port?: number
@@ -15,7 +16,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
   const initdb = requireProgram('postgresql', 'initdb')
   const port = options.port ?? (await freePort())
   const folder = temporaryFolder('postgres')
-  const owner = unprivileged()
+  const owner = unprivileged(['postgres', 'nobody'])
   if (owner) chownSync(folder, owner.uid, owner.gid)
   const data = join(folder, 'data')
   const args = ['-D', data, '-U', 'gatehouse', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
@@ -49,18 +50,3 @@ async function answering(url: string): Promise<void> {
 }
 
 const mostTries = 200
-
-/** PostgreSQL refuses to run as root; Debian's package brings the user `postgres`, and `nobody` is everywhere. */
-function unprivileged(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  for (const user of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string) =>
-        Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
-      return { uid: id('-u'), gid: id('-g') }
-    } catch {
-      // the next one
-    }
-  }
-  throw new Error('PostgreSQL needs an unprivileged user, and neither postgres nor nobody is here')
-}

@@ -15,7 +15,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export type ServerName = 'postgresql' | 'redis-server' | 'nats-server' | 'chromium'
+export type ServerName = 'postgresql' | 'redis-server' | 'nats-server' | 'chromium' | 'libapache2-mod-auth-openidc'
 
 const debianPostgres = '/usr/lib/postgresql'
 
@@ -49,6 +49,7 @@ const programs: Readonly<Record<ServerName, string>> = {
   'redis-server': 'redis-server',
   'nats-server': 'nats-server',
   chromium: 'chromium',
+  'libapache2-mod-auth-openidc': 'apache2',
 }
 
 /** What a skipped test says; the runner counts these and tells how many tests wait for which server. */

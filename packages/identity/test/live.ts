@@ -1,6 +1,6 @@
-import { type AddressInfo, createServer } from 'node:net'
 import { createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
-import { memoryDatabase } from '@gatehouse/testing'
+import { freePort, memoryDatabase } from '@gatehouse/testing'
+import type { Features } from '../src/features.ts'
 import { createIdentity, type IdentityDeclarations } from '../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
 
@@ -10,7 +10,7 @@ export interface Live {
   close(): Promise<void>
 }
 
-export async function live(declared: IdentityDeclarations): Promise<Live> {
+export async function live(declared: IdentityDeclarations, features: Partial<Features> = {}): Promise<Live> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`
   const database = await memoryDatabase()
@@ -21,6 +21,7 @@ export async function live(declared: IdentityDeclarations): Promise<Live> {
     baseUrl: issuer,
     encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
     declared,
+    features,
     authenticate: () => {
       throw new Error('nothing here is called with a bearer')
     },
@@ -39,14 +40,6 @@ export async function live(declared: IdentityDeclarations): Promise<Live> {
       await database.close()
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** A person with a browser that keeps cookies and runs no script. */
@@ -69,20 +62,27 @@ export class Person {
     throw new Error('the browser was sent in circles')
   }
 
-  /** Signs in, enters the code of a device and connects it. */
-  async connectDevice(address: URL): Promise<string> {
-    let response = await this.#fetch(address)
-    for (let step = 0; step < 10; step++) {
+  /** Goes where it is sent, wherever that is, signs in and agrees where it is asked; answers where that ended. */
+  async browse(address: URL, decision: string = 'allow'): Promise<{ readonly address: URL; readonly text: string }> {
+    let at = address
+    let response = await this.#fetch(at)
+    for (let step = 0; step < 15; step++) {
       const location = response.headers.get('location')
       if (location !== null) {
-        response = await this.#fetch(new URL(location, address))
+        at = new URL(location, at)
+        response = await this.#fetch(at)
         continue
       }
-      const page = await response.text()
-      if (!page.includes('<form')) return page
-      response = await this.#submit(address, page, 'allow')
+      const text = await response.text()
+      if (!text.includes('<form method="post"')) return { address: at, text }
+      response = await this.#submit(at, text, decision)
     }
     throw new Error('the browser was sent in circles')
+  }
+
+  /** Where an address sends the browser; empty when it shows something. */
+  async look(address: URL): Promise<string> {
+    return (await this.#fetch(address)).headers.get('location') ?? ''
   }
 
   async #submit(base: URL, page: string, decision: string): Promise<Response> {

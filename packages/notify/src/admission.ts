@@ -40,24 +40,24 @@ export interface PlannedNotification {
 }
 
 /** A stored thing that an admission takes away in its own transaction, so that it happens once. */
-export interface Settled {
-  readonly kind: 'scheduled' | 'deferral' | 'window'
+export type Settled = { readonly kind: 'scheduled' | 'deferral'; readonly id: string } | SettledWindow
+
+/** A closed window, or some of its items. */
+export interface SettledWindow {
+  readonly kind: 'window'
   readonly id: string
+  /** Only these of its items; all of them where it is left out. */
+  readonly items?: readonly string[]
+  /** Told in the timeline of each of its items: into which notification they were combined. */
+  readonly told?: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }
+  /** Its items are sensitive, and have nothing to be sent themselves: their data goes. */
+  readonly erases?: boolean
 }
 
 /** What is admitted or left together. */
 export interface AdmissionUnit {
   readonly settles?: Settled
   readonly notifications: readonly PlannedNotification[]
-  /** Told in the timelines of other notifications: that they were combined into this one. */
-  readonly notes?: readonly Note[]
-}
-
-/** An entry for the timeline of a notification that is not itself admitted. */
-export interface Note {
-  readonly notificationId: string
-  readonly what: string
-  readonly detail: Readonly<Record<string, unknown>>
 }
 
 /** A counter and the time of its first counted notification. */

@@ -57,7 +57,10 @@ function engine(escapes: boolean, locale: string): Liquid {
   })
   for (const tag of ['include', 'render', 'layout', 'block']) liquid.registerTag(tag, Refused as never)
   if (escapes) liquid.registerFilter('raw', refuseRaw)
-  liquid.registerFilter('names', (list: unknown, most?: unknown) => listNames(list, most, locale))
+  liquid.registerFilter('names', function (list: unknown, most?: unknown) {
+    const isOfAll = list === this.context.getSync(['actors'])
+    return listNames(list, most, locale, isOfAll ? this.context.getSync(['actor_count']) : undefined)
+  })
   return liquid
 }
 

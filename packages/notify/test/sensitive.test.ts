@@ -109,3 +109,19 @@ test('a dead letter of a sensitive event keeps its message until it is discarded
   assert.equal((await s.call('POST', '/v1/dead-letters/discard', {})).body.discarded, 1)
   assert.doesNotMatch(await keptData(s), /hush/)
 })
+
+test('sensitive events that were gathered into one notification leave no data behind once it is sent', async (t) => {
+  const s = await sensitive({}, { priority: 'normal', aggregation: { threshold: 1, actor: 'who' } })
+  t.after(s.close)
+  for (const who of ['Ann', 'Bob']) await s.call('POST', '/v1/notify', { ...reset, data: { who, order_id: 'hush' } })
+  s.clock.advance(300_000)
+  await eventually(
+    () => s.call('GET', '/dev/mailbox'),
+    ({ body }) => body.messages.length === 1,
+  )
+  await eventually(
+    () => s.database.query("SELECT FROM notify.delivery_event WHERE what = 'sent'"),
+    ({ rowCount }) => rowCount === 1,
+  )
+  assert.doesNotMatch(await keptData(s), /hush/)
+})

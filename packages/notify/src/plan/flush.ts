@@ -1,11 +1,11 @@
-import type { AdmissionUnit, Note, PlannedNotification } from '../admission.ts'
+import type { AdmissionUnit, PlannedNotification } from '../admission.ts'
 import type { Catalog } from '../catalog.ts'
-import type { Channel } from '../channel.ts'
+import { type Channel, channels } from '../channel.ts'
 import type { EventType } from '../event-type.ts'
 import { newId } from '../ids.ts'
 import type { Data, TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
-import type { ClosedWindow, PendingItem, Profile } from '../store.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store.ts'
 import { channelPlanner } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
 
@@ -17,49 +17,42 @@ export interface FlushInput {
   readonly now: number
 }
 
-const mostItems = 100
-
 /**
  * Makes of a pending set what is sent: one combined notification when its distinct actors exceed the threshold, else
- * each item's own. Preferences, quiet hours and (in admission) the cap are looked at now. What settles the window is
- * admitted with it, so it is flushed once.
+ * each item's own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. What settles
+ * the window, or the items, is admitted with it, so each is flushed once.
  */
 export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
   const { window, catalog } = input
-  const settles = { kind: 'window', id: window.id } as const
+  const { items, summary } = window
+  const whole = { kind: 'window', id: window.id } as const
   const eventType = catalog.eventTypes.get(window.event)
   if (!eventType) {
-    const detail = { reason: 'the event type was removed' }
-    const notes = window.items.map(({ notificationId }): Note => ({ notificationId, what: 'excluded', detail }))
-    return { settles, notifications: [], notes }
+    const told = { what: 'excluded', detail: { reason: 'the event type was removed' } }
+    return { settles: { ...whole, told, erases: true }, notifications: [] }
   }
   const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
-  if (actorsOf(window.items).length <= threshold)
-    return { settles, notifications: window.items.map((item) => individual(item, input, eventType, options)) }
-  const one = combined(input, eventType, options)
-  const notes = window.items.map(
-    ({ notificationId }): Note => ({ notificationId, what: 'combined', detail: { into: one.id } }),
-  )
-  return { settles, notifications: [one], notes }
-}
-
-function actorsOf(items: readonly PendingItem[]): string[] {
-  return [...new Set(items.map(({ actor }) => actor))]
+  if (!summary || summary.actorCount <= threshold)
+    return {
+      settles: { ...whole, items: items.map(({ notificationId }) => notificationId) },
+      notifications: items.map((item) => individual(item, input, eventType, options)),
+    }
+  const one = combined(summary, input, eventType, options)
+  const told = { what: 'combined', detail: { into: one.id } }
+  return { settles: { ...whole, told, erases: eventType.sensitive }, notifications: [one] }
 }
 
 /** What a template of an aggregated event type may name, beside the data of the event itself. */
-function variables(items: readonly PendingItem[]): Data {
-  const actors = actorsOf(items)
-  const times = items.map(({ at }) => at)
+function variables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingItem[]): Data {
   return {
-    ...items.at(-1)?.data,
-    count: items.length,
-    actors,
-    actor_count: actors.length,
-    others_count: Math.max(0, actors.length - 1),
-    items: items.slice(0, mostItems).map(({ data }) => data),
-    first_at: new Date(Math.min(...times)).toISOString(),
-    last_at: new Date(Math.max(...times)).toISOString(),
+    ...of.lastData,
+    count: of.count,
+    actors: of.actors,
+    actor_count: of.actorCount,
+    others_count: Math.max(0, of.actorCount - 1),
+    items: items.map(({ data }) => data),
+    first_at: new Date(of.firstAt).toISOString(),
+    last_at: new Date(of.lastAt).toISOString(),
   }
 }
 
@@ -69,21 +62,40 @@ function individual(
   eventType: EventType,
   options: NotifyOptions,
 ): PlannedNotification {
-  const channels = wantedOf(item, input, eventType)
-  const left = item.channels.filter((channel) => !channels.includes(channel))
-  const planned = plannedFor(item.notificationId, channels, variables([item]), input, eventType, options)
+  const wanted = wantedOf(item, input, eventType)
+  const left = item.channels.filter((channel) => !wanted.includes(channel))
+  const { actor, at, data } = item
+  const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
+  const planned = plannedFor(item.notificationId, wanted, variables(alone, [item]), input, eventType, options)
   const excluded = left.map((channel) => ({ channel, plan: { kind: 'exclude', reason: 'preference' } as const }))
-  return { ...planned, acceptedAt: item.at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
+  return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
 }
 
-function combined(input: FlushInput, eventType: EventType, options: NotifyOptions): PlannedNotification {
-  const { items } = input.window
-  const wanted = [...new Set(items.flatMap((item) => wantedOf(item, input, eventType)))]
-  return plannedFor(newId(input.bucket), wanted, variables(items), input, eventType, options)
+function combined(
+  summary: WindowSummary,
+  input: FlushInput,
+  eventType: EventType,
+  options: NotifyOptions,
+): PlannedNotification {
+  const wanted = inOrder(summary.chosen.flatMap((item) => wantedOf(item, input, eventType)))
+  const requested = inOrder(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
+  const data = variables(summary, input.window.items)
+  const planned = plannedFor(newId(input.bucket), wanted, data, input, eventType, options)
+  const { event } = input.window
+  const detail = { source: 'aggregation', event, priority: eventType.priority, count: summary.count }
+  return {
+    ...planned,
+    decisions: [{ at: input.now, what: 'accepted', detail }, ...planned.decisions],
+    ...(requested.length > 0 ? { requested } : {}),
+  }
+}
+
+function inOrder(chosen: readonly Channel[]): readonly Channel[] {
+  return channels.filter((channel) => chosen.includes(channel))
 }
 
 /** The channels an item may still take: those its request named, or those the stored preferences of now leave it. */
-function wantedOf(item: PendingItem, { profile }: FlushInput, eventType: EventType): readonly Channel[] {
+function wantedOf(item: ChosenBy, { profile }: FlushInput, eventType: EventType): readonly Channel[] {
   const chosen = chooseChannels(undefined, eventType, profile)
   const free = item.byRequest || chosen.because === 'event type'
   return free ? item.channels : item.channels.filter((channel) => chosen.channels.includes(channel))
@@ -91,31 +103,16 @@ function wantedOf(item: PendingItem, { profile }: FlushInput, eventType: EventTy
 
 function plannedFor(
   id: string,
-  channels: readonly Channel[],
+  wanted: readonly Channel[],
   data: Data,
   { window, profile, catalog, now }: FlushInput,
   eventType: EventType,
   options: NotifyOptions,
 ): PlannedNotification {
   const { userId, event } = window
-  const decisions: TimelineEntry[] = [
-    {
-      at: now,
-      what: 'accepted',
-      detail: { source: 'aggregation', event, priority: eventType.priority, count: data.count },
-    },
-  ]
+  const decisions: TimelineEntry[] = []
   const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, decisions)
-  return {
-    id,
-    userId,
-    event,
-    data,
-    priority: eventType.priority,
-    acceptedAt: now,
-    sensitive: eventType.sensitive,
-    decisions,
-    deliveries: channels.map((channel) => ({ channel, plan: plan(channel) })),
-    stored: 'no',
-  }
+  const deliveries = wanted.map((channel) => ({ channel, plan: plan(channel) }))
+  const { priority, sensitive } = eventType
+  return { id, userId, event, data, priority, acceptedAt: now, sensitive, decisions, deliveries, stored: 'no' }
 }

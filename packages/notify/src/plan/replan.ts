@@ -2,6 +2,7 @@ import type { AdmissionUnit, DeliveryPlan, PlannedDelivery } from '../admission.
 import type { Catalog } from '../catalog.ts'
 import type { Channel } from '../channel.ts'
 import { composeDedupKey } from '../dedup-key.ts'
+import type { TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Profile, StoredNotification, WokenDeferral } from '../store.ts'
 import { channelPlanner } from './channel-plan.ts'
@@ -20,7 +21,8 @@ export function replan(
 ): AdmissionUnit {
   const { notification, reason } = woken
   const eventType = catalog.eventTypes.get(notification.event)
-  const plan = planFor(woken, profile, catalog, options, now)
+  const decisions: TimelineEntry[] = []
+  const plan = planFor(woken, profile, catalog, options, now, decisions)
   const deliveries = woken.channels.map((channel): PlannedDelivery => {
     const key = reason === 'fallback' ? notification.dedupKey : undefined
     const logKey = key && composeDedupKey(notification.event, key, notification.userId, channel)
@@ -37,7 +39,7 @@ export function replan(
         priority: eventType?.priority ?? 'normal',
         acceptedAt: notification.acceptedAt,
         sensitive: notification.sensitive,
-        decisions: [],
+        decisions,
         deliveries,
         stored: 'deliveries',
         ...(reason === 'quiet_hours' ? {} : { free: reason }),
@@ -52,18 +54,14 @@ function planFor(
   catalog: Catalog,
   options: NotifyOptions,
   now: number,
+  decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
   const { data, userId } = notification
   const eventType = catalog.eventTypes.get(notification.event)
   if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
   if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
-  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, [])
-  const excludes = exclusion(
-    notification,
-    reason,
-    profile,
-    chooseChannels(notification.requested, eventType, profile).channels,
-  )
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, decisions)
+  const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)
   return (channel) => (excludes(channel) ? { kind: 'exclude', reason: 'preference' } : plan(channel))
 }
 
@@ -71,9 +69,9 @@ function exclusion(
   notification: StoredNotification,
   reason: WokenDeferral['reason'],
   profile: Profile,
-  chosen: readonly Channel[],
+  preferred: readonly Channel[],
 ): (channel: Channel) => boolean {
   if (reason === 'replay') return () => false
   if (reason === 'fallback') return (channel) => isExcluded(channel, notification.event, profile)
-  return (channel) => !chosen.includes(channel)
+  return (channel) => !notification.requested?.includes(channel) && !preferred.includes(channel)
 }

@@ -1,4 +1,4 @@
-import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
@@ -39,36 +39,62 @@ export function startWakingWorker(settings: WakingWorkerOptions): Worker {
 async function wakeDeferrals(settings: WakingWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
   const woken = await waiting.claimDeferrals(bucket, options.claimSize, options.leaseMs, clock.now())
-  if (woken.length === 0) return false
-  const users = woken.map(({ notification }) => notification.userId)
-  await admitAll(settings, bucket, users, (profileOf, catalog, now) =>
-    woken.map((each) => replan(each, profileOf(each.notification.userId), catalog, options, now)),
-  )
-  return true
+  await admitAll(settings, bucket, woken, {
+    userOf: ({ notification }) => notification.userId,
+    plan: (each, profile, catalog, now) => replan(each, profile, catalog, options, now),
+  })
+  return woken.length > 0
 }
 
 async function flushWindows(settings: WakingWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
   const windows = await waiting.closeWindows(bucket, options.claimSize, options.leaseMs, clock.now())
-  if (windows.length === 0) return false
-  const users = windows.map(({ userId }) => userId)
-  await admitAll(settings, bucket, users, (profileOf, catalog, now) =>
-    windows.map((window) => flush({ bucket, window, profile: profileOf(window.userId), catalog, now }, options)),
-  )
-  return true
+  await admitAll(settings, bucket, windows, {
+    userOf: ({ userId }) => userId,
+    plan: (window, profile, catalog, now) => flush({ bucket, window, profile, catalog, now }, options),
+  })
+  return windows.length > 0
+}
+
+/** How one kind of what waited is planned again. */
+interface Planning<Waited> {
+  readonly userOf: (waited: Waited) => string
+  readonly plan: (waited: Waited, profile: Profile, catalog: Catalog, now: number) => AdmissionUnit
+}
+
+/** Admits what waited together. What fails is halved until the culprit stands alone: it is left until its lease ends. */
+async function admitAll<Waited extends { readonly id: string }>(
+  settings: WakingWorkerOptions,
+  bucket: number,
+  waited: readonly Waited[],
+  planning: Planning<Waited>,
+): Promise<void> {
+  try {
+    if (waited.length > 0) await admitBatch(settings, bucket, waited, planning)
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+    const [first] = waited
+    if (waited.length === 1) {
+      settings.log.error({ err: error, id: first?.id }, 'what waited could not be planned again; its lease will end')
+      return
+    }
+    const middle = Math.ceil(waited.length / 2)
+    await admitAll(settings, bucket, waited.slice(0, middle), planning)
+    await admitAll(settings, bucket, waited.slice(middle), planning)
+  }
 }
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
-async function admitAll(
+async function admitBatch<Waited>(
   { intake, catalog: keeper, options, clock, metrics }: WakingWorkerOptions,
   bucket: number,
-  users: readonly string[],
-  plan: (profileOf: (userId: string) => Profile, catalog: Catalog, now: number) => AdmissionUnit[],
+  waited: readonly Waited[],
+  { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const profiles = await intake.profiles(bucket, [...new Set(users)].sort())
+  const profiles = await intake.profiles(bucket, [...new Set(waited.map(userOf))].sort())
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
-  const units = plan((userId) => profiles.users.get(userId) ?? emptyProfile, catalog, now)
+  const units = waited.map((each) => plan(each, profiles.users.get(userOf(each)) ?? emptyProfile, catalog, now))
   const admitted = await intake.admit(bucket, units, { caps: options.caps, windowMs: options.capWindowMs }, now)
   for (const decided of admitted.flatMap((each) => each ?? [])) countDecided(metrics, decided)
 }

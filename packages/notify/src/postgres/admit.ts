@@ -7,13 +7,12 @@ import {
   decide,
   type Logged,
   logId,
-  type Note,
   type PlannedNotification,
 } from '../admission.ts'
 import type { Channel } from '../channel.ts'
-import { newId } from '../ids.ts'
+import { deliveryIdOf } from '../ids.ts'
 import { settle } from './settle.ts'
-import { columns, planAfresh, timestamp } from './words.ts'
+import { among, columns, planAfresh } from './words.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /**
@@ -33,7 +32,7 @@ export async function admit(
     const [, counters, held, logged] = await Promise.all([
       planAfresh(tx),
       lockUsers(tx, bucket, usersOf(units)),
-      settle(tx, bucket, units),
+      settle(tx, bucket, units, now),
       readLog(
         tx,
         bucket,
@@ -43,12 +42,7 @@ export async function admit(
     const before = new Map(counters)
     const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
     const decided = decide(notifications, { counters, logged }, rules, now)
-    const notes = units.flatMap((unit, index) => (held[index] ? (unit.notes ?? []) : []))
-    await Promise.all([
-      writeAdmitted(tx, bucket, decided, now),
-      writeCounters(tx, bucket, counters, before),
-      writeNotes(tx, bucket, notes, now),
-    ])
+    await Promise.all([writeAdmitted(tx, bucket, decided, now), writeCounters(tx, bucket, counters, before)])
     let next = 0
     return units.map((unit, index) => {
       if (!held[index]) return undefined
@@ -131,33 +125,27 @@ async function readLog(
       ),
     ],
   })
+  const flushed = await flushedSince(tx, bucket, rows)
   return new Map(
     rows.map((row) => [
       logId(row.user_id, { channel: row.channel, logKey: row.dedup_key }),
-      { notificationId: row.notification_id, hasDelivery: row.has_delivery },
+      { notificationId: row.notification_id, hasDelivery: row.has_delivery || flushed.has(originalOf(row)) },
     ]),
   )
 }
 
-async function writeNotes(tx: Transaction, bucket: number, notes: readonly Note[], now: number): Promise<void> {
-  if (notes.length === 0) return
-  await tx.query({
-    name: 'notify_write_notes',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
-           SELECT $1, n.notification_id, n.id, $6, n.what, n.detail::jsonb
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS n (notification_id, id, what, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        notes,
-        (n) => n.notificationId,
-        () => newId(bucket),
-        (n) => n.what,
-        (n) => JSON.stringify(n.detail),
-      ),
-      timestamp(now),
-    ],
+const originalOf = (row: LogRow) => deliveryIdOf(row.notification_id, row.channel)
+
+/** Of those that were aggregated when they burnt their key, the deliveries they have got since. */
+async function flushedSince(tx: Transaction, bucket: number, rows: readonly LogRow[]): Promise<Set<string>> {
+  const ids = rows.filter((row) => !row.has_delivery).map(originalOf)
+  if (ids.length === 0) return new Set()
+  const found = await tx.query<{ id: string }>({
+    name: 'notify_flushed_since',
+    text: `SELECT id FROM notify.delivery WHERE bucket = $1 AND ${among('id', '$2')}`,
+    values: [bucket, ids],
   })
+  return new Set(found.rows.map(({ id }) => id))
 }
 
 async function writeCounters(

@@ -4,7 +4,8 @@ import { deliveryIdOf, newId } from '../ids.ts'
 import type { TimelineEntry } from '../notification.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
-import { among, columns, timestamp } from './words.ts'
+import { columns, timestamp } from './words.ts'
+import { writeWoken } from './write-woken.ts'
 
 /** One channel of an admitted notification, beside the notification. */
 interface AdmittedDelivery extends DecidedDelivery {
@@ -31,7 +32,7 @@ export async function writeAdmitted(
     writeDeferrals(tx, bucket, decided),
     joinWindows(tx, bucket, decided, now),
     writeDeadLetters(tx, bucket, deliveries, now),
-    writeEnds(tx, bucket, decided, now),
+    writeWoken(tx, bucket, decided, now),
   ])
   const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
   await eraseSensitive(
@@ -248,49 +249,4 @@ async function writeDeadLetters(
       timestamp(now),
     ],
   })
-}
-
-/**
- * What became of a notification that was stored before (it woke, or its window was flushed): an entry of its timeline
- * for each channel, and an end for those that will not be sent after all.
- */
-async function writeEnds(tx: Transaction, bucket: number, decided: readonly Decided[], now: number): Promise<void> {
-  const told = decided.flatMap(({ notification, deliveries }) =>
-    notification.stored === 'no' ? [] : deliveries.map((delivery) => ({ ...delivery, of: notification })),
-  )
-  if (told.length === 0) return
-  await tx.query({
-    name: 'notify_write_woken',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, e.what, e.detail::jsonb
-             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $7::text[], $8::text[])
-                  AS e (notification_id, id, delivery_id, channel, what, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        told,
-        (d) => d.of.id,
-        () => newId(bucket),
-        ownId,
-        (d) => d.channel,
-      ),
-      timestamp(now),
-      told.map(({ outcome }) => outcome),
-      told.map(({ plan }) => (plan.kind === 'exclude' ? JSON.stringify({ reason: plan.reason }) : null)),
-    ],
-  })
-  const ended = told.filter(({ outcome }) => !['queued', 'deferred'].includes(outcome))
-  if (ended.length === 0) return
-  await tx.query({
-    name: 'notify_end_deliveries',
-    text: `UPDATE notify.delivery d SET ended = e.ended
-             FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
-            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
-    values: [bucket, ended.map(ownId), ended.map(({ outcome }) => (outcome === 'failed' ? 'dead_letter' : outcome))],
-  })
-}
-
-/** The delivery of the notification itself, also where it turned out to be the duplicate of another's. */
-function ownId({ of, channel }: AdmittedDelivery): string {
-  return deliveryIdOf(of.id, channel)
 }

@@ -22,23 +22,43 @@ export interface StoredNotification {
   readonly data?: Data
 }
 
-/** A pending set that takes no further items: what is in it is to be flushed. */
+/** A pending set that takes no further items: what is in it is to be flushed. Bounded, however much that is. */
 export interface ClosedWindow {
   readonly id: string
   readonly userId: string
   readonly event: string
-  /** Oldest first. */
+  /** The first of its items, oldest first. */
   readonly items: readonly PendingItem[]
+  /** What all of them come to; left out once they are told one by one. */
+  readonly summary?: WindowSummary
 }
 
-export interface PendingItem {
+export interface WindowSummary {
+  readonly count: number
+  /** Distinct actors. */
+  readonly actorCount: number
+  /** The first of them, in the order they came. */
+  readonly actors: readonly string[]
+  readonly firstAt: number
+  readonly lastAt: number
+  /** The data of the last item. */
+  readonly lastData: Data
+  /** In which ways its items chose their channels, each way once. */
+  readonly chosen: readonly ChosenBy[]
+}
+
+/** The channels of an item, and whose word they were. */
+export interface ChosenBy {
+  readonly channels: readonly Channel[]
+  /** The request named the channels: no preference takes them away. */
+  readonly byRequest: boolean
+}
+
+export interface PendingItem extends ChosenBy {
   readonly notificationId: string
   readonly actor: string
   readonly at: number
   readonly data: Data
-  readonly channels: readonly Channel[]
-  /** The request named the channels: no preference takes them away. */
-  readonly byRequest: boolean
 }
 
 /** What waits for its time. What is claimed is leased; admission takes it away. */

@@ -1,0 +1,243 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { SettledWindow } from '../admission.ts'
+import type { Channel } from '../channel.ts'
+import type { Data } from '../notification.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../store.ts'
+import { among, atMost, planAfresh, timestamp } from './words.ts'
+
+/** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
+const itemsAtOnce = { number: 100, bytes: 65_536 } as const
+/** Actors of a summary, and how much of each is kept. */
+const actorsTold = { number: 100, characters: 200 } as const
+
+/** Closes what is due; a closed one whose flusher died is found again when its lease ends. */
+const closeWindowsSql = `
+WITH due AS MATERIALIZED (
+  SELECT id FROM notify.pending_window
+   WHERE bucket = $1 AND flush_at <= $4 AND (lease_until IS NULL OR lease_until < now())
+   ORDER BY flush_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+)
+UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
+ WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
+RETURNING w.id, w.user_id, w.event, w.apart`
+
+const itemsSql = `
+SELECT w.id AS window_id, i.notification_id, i.actor, i.at, i.data, i.channels, i.by_request
+  FROM unnest($2::uuid[]) AS w (id) CROSS JOIN LATERAL (
+    SELECT f.*, row_number() OVER first AS place,
+           sum(octet_length(f.data::text) + octet_length(f.actor)) OVER first AS bytes
+      FROM (SELECT * FROM notify.pending_item WHERE bucket = $1 AND window_id = w.id
+             ORDER BY notification_id LIMIT ${itemsAtOnce.number}) AS f
+    WINDOW first AS (ORDER BY f.notification_id)) AS i
+ WHERE i.place = 1 OR i.bytes <= ${itemsAtOnce.bytes}
+ ORDER BY i.notification_id`
+
+const ofWindow = 'notify.pending_item WHERE bucket = $1 AND window_id = w.id'
+
+const summariesSql = `
+SELECT w.id, whole.*, actors.*, chosen.*,
+       (SELECT data FROM ${ofWindow} ORDER BY notification_id DESC LIMIT 1) AS last_data
+  FROM unnest($2::uuid[]) AS w (id)
+ CROSS JOIN LATERAL (
+   SELECT count(*)::integer AS count, min(at) AS first_at, max(at) AS last_at FROM ${ofWindow}) AS whole
+ CROSS JOIN LATERAL (
+   WITH each AS MATERIALIZED (
+     SELECT actor, min(notification_id::text COLLATE "C") AS first FROM ${ofWindow} GROUP BY actor)
+   SELECT (SELECT count(*)::integer FROM each) AS actor_count,
+          ARRAY(SELECT left(actor, ${actorsTold.characters}) FROM each ORDER BY first LIMIT ${actorsTold.number}) AS actors) AS actors
+ CROSS JOIN LATERAL (
+   SELECT json_agg(json_build_object('channels', channels, 'byRequest', by_request)) AS chosen
+     FROM (SELECT DISTINCT channels, by_request FROM ${ofWindow}) AS ways) AS chosen`
+
+interface WindowRow {
+  readonly id: string
+  readonly user_id: string
+  readonly event: string
+  readonly apart: boolean
+}
+
+interface ItemRow {
+  readonly window_id: string
+  readonly notification_id: string
+  readonly actor: string
+  readonly at: number
+  readonly data: Data
+  readonly channels: Channel[]
+  readonly by_request: boolean
+}
+
+interface SummaryRow {
+  readonly id: string
+  readonly count: number
+  readonly first_at: number | null
+  readonly last_at: number | null
+  readonly actor_count: number
+  readonly actors: string[]
+  readonly chosen: ChosenBy[] | null
+  readonly last_data: Data | null
+}
+
+/**
+ * Closes the windows that are due. Whatever a window holds, what is answered of it is bounded: its first items, and a
+ * summary of the whole that the database counts.
+ */
+export function closeWindows(
+  database: Database,
+  bucket: number,
+  limit: number,
+  leaseMs: number,
+  now: number,
+): Promise<ClosedWindow[]> {
+  return database.transaction(async (tx) => {
+    const [, { rows }] = await Promise.all([
+      planAfresh(tx),
+      tx.query<WindowRow>({
+        name: 'notify_close_windows',
+        text: closeWindowsSql,
+        values: [bucket, limit, leaseMs, timestamp(now)],
+      }),
+    ])
+    if (rows.length === 0) return []
+    const [items, summaries] = await Promise.all([itemsOf(tx, bucket, rows), summariesOf(tx, bucket, rows)])
+    return rows.map(({ id, user_id: userId, event }): ClosedWindow => {
+      const summary = summaries.get(id)
+      return { id, userId, event, items: items.get(id) ?? [], ...(summary ? { summary } : {}) }
+    })
+  })
+}
+
+async function itemsOf(
+  tx: Transaction,
+  bucket: number,
+  windows: readonly WindowRow[],
+): Promise<Map<string, PendingItem[]>> {
+  const values = [bucket, windows.map(({ id }) => id)]
+  const { rows } = await tx.query<ItemRow>({ name: 'notify_first_items', text: itemsSql, values })
+  const groups = Map.groupBy(rows, (row) => row.window_id)
+  return new Map([...groups].map(([id, mine]) => [id, mine.map(itemOf)]))
+}
+
+function itemOf({
+  notification_id: notificationId,
+  by_request: byRequest,
+  window_id: _,
+  ...item
+}: ItemRow): PendingItem {
+  return { ...item, notificationId, byRequest }
+}
+
+async function summariesOf(
+  tx: Transaction,
+  bucket: number,
+  windows: readonly WindowRow[],
+): Promise<Map<string, WindowSummary>> {
+  const ids = windows.filter(({ apart }) => !apart).map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const { rows } = await tx.query<SummaryRow>({
+    name: 'notify_sum_up_windows',
+    text: summariesSql,
+    values: [bucket, ids],
+  })
+  return new Map(rows.map((row) => [row.id, summaryOf(row)]))
+}
+
+function summaryOf(row: SummaryRow): WindowSummary {
+  return {
+    count: row.count,
+    actorCount: row.actor_count,
+    actors: row.actors,
+    firstAt: row.first_at ?? 0,
+    lastAt: row.last_at ?? 0,
+    lastData: row.last_data ?? {},
+    chosen: row.chosen ?? [],
+  }
+}
+
+/**
+ * Takes whole windows away, and tells in the timeline of each of their items what became of it; the database sees to the
+ * items, however many they are. `eventId` is the id of that entry, one for each window. Answers which were there.
+ */
+export async function takeWindows(
+  tx: Transaction,
+  bucket: number,
+  windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly eventId: string }>,
+  now: number,
+): Promise<string[]> {
+  if (windows.length === 0) return []
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_take_windows',
+    text: `WITH taken AS (
+             DELETE FROM notify.pending_window w
+              USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, event_id, what, detail, erases)
+              WHERE w.bucket = $1 AND ${among('w.id', '$2')} AND w.id = s.id AND w.state = 'closed'
+             RETURNING w.id, s.event_id, s.what, s.detail, s.erases
+           ), gone AS (
+             DELETE FROM notify.pending_item i USING taken t
+              WHERE i.bucket = $1 AND i.window_id = ANY (ARRAY(SELECT id FROM taken)) AND i.window_id = t.id
+             RETURNING i.notification_id, t.event_id, t.what, t.detail, t.erases
+           ), told AS (
+             INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
+             SELECT $1, notification_id, event_id, $7, what, detail::json FROM gone WHERE what IS NOT NULL
+           ), erased AS (
+             UPDATE notify.notification SET data = NULL
+              WHERE bucket = $1 AND id = ANY (ARRAY(SELECT notification_id FROM gone WHERE erases)) AND sensitive
+           ) SELECT id FROM taken`,
+    values: [
+      bucket,
+      windows.map(({ id }) => id),
+      windows.map(({ eventId }) => eventId),
+      windows.map(({ told }) => told?.what ?? null),
+      windows.map(({ told }) => (told ? JSON.stringify(told.detail) : null)),
+      windows.map(({ erases = false }) => erases),
+      timestamp(now),
+    ],
+  })
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Takes items out of closed windows; a window that holds no more goes with them, any other is free to be taken up again.
+ * Answers the windows whose items were all there; those of the others were taken by another.
+ */
+export async function takeItems(
+  tx: Transaction,
+  bucket: number,
+  parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[] }>,
+): Promise<string[]> {
+  if (parts.length === 0) return []
+  const ids = parts.map(({ id }) => id)
+  const [locked, gone] = await Promise.all([
+    tx.query<{ id: string }>({
+      name: 'notify_lock_windows',
+      text: `SELECT id FROM notify.pending_window
+              WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE`,
+      values: [bucket, ids],
+    }),
+    tx.query<{ window_id: string }>({
+      name: 'notify_take_items',
+      text: `DELETE FROM notify.pending_item
+              WHERE bucket = $1 AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')} RETURNING window_id`,
+      values: [bucket, ids, parts.flatMap(({ items }) => items)],
+    }),
+  ])
+  const there = new Set(locked.rows.map(({ id }) => id))
+  const counts = Map.groupBy(gone.rows, (row) => row.window_id)
+  const held = parts.filter(({ id, items }) => {
+    const taken = counts.get(id)?.length ?? 0
+    if (taken > 0 && taken < items.length) throw new Error('a part of what is flushed together was flushed by another')
+    return there.has(id) && taken === items.length
+  })
+  const values = [bucket, held.map(({ id }) => id)]
+  await tx.query({
+    name: 'notify_end_windows',
+    text: `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')}
+              AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = w.id)`,
+    values,
+  })
+  await tx.query({
+    name: 'notify_set_windows_apart',
+    text: `UPDATE notify.pending_window SET apart = true, lease_until = NULL WHERE bucket = $1 AND ${among('id', '$2')}`,
+    values,
+  })
+  return held.map(({ id }) => id)
+}

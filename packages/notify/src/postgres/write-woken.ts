@@ -1,0 +1,76 @@
+import type { Transaction } from '@gatehouse/kit'
+import type { Decided, DeliveryPlan } from '../admission.ts'
+import { deliveryIdOf, newId } from '../ids.ts'
+import { among, columns, timestamp } from './words.ts'
+
+/**
+ * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
+ * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
+ */
+export async function writeWoken(
+  tx: Transaction,
+  bucket: number,
+  decided: readonly Decided[],
+  now: number,
+): Promise<void> {
+  const woken = decided.filter(({ notification }) => notification.stored !== 'no')
+  const entries = woken.flatMap(entriesOf)
+  if (entries.length === 0) return
+  await tx.query({
+    name: 'notify_write_woken',
+    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $8, e.what, e.detail::json
+             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
+                  AS e (notification_id, id, delivery_id, channel, what, detail)`,
+    values: [
+      bucket,
+      ...columns(
+        entries,
+        (e) => e.notificationId,
+        () => newId(bucket),
+        ({ notificationId, channel }) => (channel ? deliveryIdOf(notificationId, channel) : null),
+        (e) => e.channel ?? null,
+        (e) => e.what,
+        (e) => (e.detail ? JSON.stringify(e.detail) : null),
+      ),
+      timestamp(now),
+    ],
+  })
+  await endDeliveries(tx, bucket, woken)
+}
+
+/** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
+function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: Decided) {
+  const outcomes = deliveries.map(({ channel, outcome, plan }) => ({
+    what: outcome,
+    channel,
+    detail: reasonOf(plan, sensitive),
+  }))
+  return [...decisions, ...outcomes].map(({ what, channel, detail }) => ({ notificationId, what, channel, detail }))
+}
+
+function reasonOf(plan: DeliveryPlan, sensitive: boolean): Readonly<Record<string, unknown>> | undefined {
+  if (plan.kind === 'exclude') return { reason: plan.reason }
+  return plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : undefined
+}
+
+const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
+
+async function endDeliveries(tx: Transaction, bucket: number, woken: readonly Decided[]): Promise<void> {
+  const ended = woken.flatMap(({ notification: { id }, deliveries }) =>
+    deliveries
+      .filter(({ outcome }) => !goesOn.has(outcome))
+      .map(({ channel, outcome }) => ({
+        id: deliveryIdOf(id, channel),
+        ended: outcome === 'failed' ? 'dead_letter' : outcome,
+      })),
+  )
+  if (ended.length === 0) return
+  await tx.query({
+    name: 'notify_end_deliveries',
+    text: `UPDATE notify.delivery d SET ended = e.ended
+             FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
+            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
+    values: [bucket, ended.map(({ id }) => id), ended.map((each) => each.ended)],
+  })
+}

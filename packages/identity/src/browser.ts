@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constantTimeEqual, randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookie, cookieName, readCookies } from './cookies.ts'
+import { endSession } from './end-session.ts'
 import { PageError } from './pages/page-error.ts'
 import type { Parameters } from './parameters.ts'
 import type { Parts } from './parts.ts'
@@ -35,22 +36,32 @@ export async function readBrowser(parts: BrowserParts, request: FastifyRequest, 
   if (id !== known) setCookie(reply, cookie(browserCookie, id, { secure: parts.secureCookies }))
   const secret = cookies.get(cookieName(sessionCookie, parts.secureCookies)) ?? ''
   const signedIn = cookieValue.test(secret)
-    ? await parts.store.sessions.find(tokenHash(secret), parts.clock.now())
+    ? await parts.store.sessions.find(tokenHash(secret), parts.clock.now(), parts.lifetimes.longestSession * 1000)
     : undefined
   return { id, signedIn }
 }
 
-/** Starts a session for the user, with an id of its own whatever the browser had before. */
+export interface SignIn {
+  readonly user: User
+  readonly amr: readonly string[]
+  /** Who was signed in here until now. */
+  readonly before: Browser['signedIn']
+}
+
+/**
+ * Signs the user in, under a new cookie whatever the browser had before. The same user's session goes on, so that its end is
+ * told to all who were used in it; another's ends.
+ */
 export async function signIn(
-  parts: BrowserParts,
+  parts: BrowserParts & Pick<Parts, 'wakeOutbox'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  user: User,
-  amr: readonly string[],
+  { user, amr, before }: SignIn,
 ): Promise<Session> {
   const secret = randomToken()
-  const now = parts.clock.now()
-  const session: Session = {
+  const { lifetimes, clock, secureCookies: secure } = parts
+  const now = clock.now()
+  const fresh: Session = {
     id: randomUUID(),
     userId: user.id,
     authTime: now,
@@ -59,11 +70,14 @@ export async function signIn(
     address: request.ip,
     createdAt: now,
     seenAt: now,
-    expiresAt: now + parts.lifetimes.session * 1000,
+    expiresAt: now + Math.min(lifetimes.session, lifetimes.longestSession) * 1000,
   }
-  await parts.store.sessions.start(session, tokenHash(secret))
-  const secure = parts.secureCookies
-  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: parts.lifetimes.session }))
+  const again = before?.user.id === user.id ? { ...fresh, id: before.session.id } : undefined
+  if (before !== undefined && again === undefined) await endSession(parts, before.session.id, before.user.id)
+  const renewed = again !== undefined && (await parts.store.sessions.renew(again, tokenHash(secret)))
+  const session = renewed ? again : fresh
+  if (!renewed) await parts.store.sessions.start(session, tokenHash(secret))
+  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.longestSession }))
   const device = seal(JSON.stringify([user.id, user.passwordChangedAt]), parts.encryptionKey, 'known device')
   setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
   return session

@@ -9,7 +9,7 @@ const texts = (description: string, examples: readonly string[]) =>
 
 const id = (what: string, example: string) =>
   Type.String({
-    pattern: '^[A-Za-z0-9._~:@-]{1,128}$',
+    pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._~:@-]{1,128}$',
     description: `${what} 1 to 128 letters, digits and . _ ~ : @ -`,
     examples: [example],
   })

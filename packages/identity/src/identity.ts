@@ -52,12 +52,14 @@ export interface Identity {
  * @throws StartError for a lifetime out of bounds or a declaration that can't be
  */
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
-  const held: { outbox?: Worker } = {}
-  const parts = partsOf(options, () => held.outbox?.wake())
+  const outbox: Worker[] = []
+  const parts = partsOf(options, () => {
+    for (const lane of outbox) lane.wake()
+  })
   await parts.keys.refresh()
   const seeded = await seed(parts, options)
   const workers = startWorkers(parts, options)
-  held.outbox = workers.outbox
+  outbox.push(workers.mails, workers.logouts)
   return {
     plugin: (http) => routes(http, parts, options.authenticate),
     seeded,

@@ -12,6 +12,8 @@ export interface Lifetimes {
   readonly interaction: number
   /** A signed-in browser that is not used. */
   readonly session: number
+  /** Since the login, however much it is used. */
+  readonly longestSession: number
   /** How long a rotated refresh token is answered with its successor. */
   readonly refreshGrace: number
   readonly signingKey: number
@@ -33,6 +35,7 @@ export const defaultLifetimes: Lifetimes = {
   pushedRequest: 60,
   interaction: 30 * minute,
   session: 14 * day,
+  longestSession: 90 * day,
   refreshGrace: 10,
   signingKey: 90 * day,
   verifyLink: 2 * day,
@@ -50,6 +53,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   pushedRequest: [5, 90],
   interaction: [minute, 60 * minute],
   session: [5 * minute, 90 * day],
+  longestSession: [5 * minute, 365 * day],
   refreshGrace: [0, 60],
   signingKey: [day, 365 * day],
   verifyLink: [10 * minute, 7 * day],

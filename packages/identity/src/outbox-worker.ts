@@ -4,7 +4,7 @@ import { signJwt } from './keys/sign-jwt.ts'
 import { type Mail, type Notify, type OnRecipient, payloadOf, recipientOf } from './messages.ts'
 import type { Parts } from './parts.ts'
 import { safeFetch } from './safe-fetch.ts'
-import type { OutboxMessage } from './store.ts'
+import type { IdentityStore, OutboxMessage } from './store.ts'
 
 export interface OutboxOptions {
   readonly parts: Parts
@@ -12,31 +12,48 @@ export interface OutboxOptions {
   readonly onRecipient: OnRecipient | undefined
 }
 
+/** Messages of one lane never wait for those of the other: addresses that clients chose may hang. */
+export const outboxLanes = { mails: ['mail', 'recipient'], logouts: ['logout'] } as const
+
 const leaseMs = 60_000
+/** A pass that has taken this long leaves the rest to the next one, before others could take it too. */
+const longestPassMs = leaseMs / 2
 const batch = 20
 const firstPauseMs = 1_000
 const longestPauseMs = 10 * 60_000
 const logoutTokenSeconds = 120
 
 /**
- * Delivers what is in the outbox, at least once; what fails is tried again, later and later, until it is too old to be
- * of use. True when more is likely waiting.
+ * Delivers what is in a lane of the outbox, at least once; what fails is tried again, later and later, until it is too old
+ * to be of use. Mails go in order, logouts all at once. True when more is likely waiting.
  */
-export async function deliverOutbox({ parts, notify, onRecipient }: OutboxOptions): Promise<boolean> {
-  const { store, clock, log } = parts
-  const messages = await store.outbox.claim(clock.now(), leaseMs, batch)
-  const inOrder = [...messages].sort((a, b) => (a.id < b.id ? -1 : 1))
-  for (const message of inOrder) {
-    try {
-      await deliver({ parts, notify, onRecipient }, message)
-      await store.outbox.done(message.id)
-    } catch (error) {
-      const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** message.attempts)
-      log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
-      await store.outbox.postpone(message.id, clock.now() + pause)
-    }
+export async function deliverOutbox(options: OutboxOptions, lane: keyof typeof outboxLanes): Promise<boolean> {
+  const { store, clock } = options.parts
+  const claimedAt = clock.now()
+  const messages = await store.outbox.claim(outboxLanes[lane], claimedAt, leaseMs, batch)
+  if (lane === 'logouts') {
+    await Promise.all(messages.map((message) => attempt(options, message)))
+    return messages.length === batch
+  }
+  for (const message of [...messages].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    if (clock.now() > claimedAt + longestPassMs) await store.outbox.postpone(message.id, clock.now())
+    else await attempt(options, message)
   }
   return messages.length === batch
+}
+
+type Claimed = Awaited<ReturnType<IdentityStore['outbox']['claim']>>[number]
+
+async function attempt(options: OutboxOptions, message: Claimed): Promise<void> {
+  const { store, clock, log } = options.parts
+  try {
+    await deliver(options, message)
+    await store.outbox.done(message.id)
+  } catch (error) {
+    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** message.attempts)
+    log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
+    await store.outbox.postpone(message.id, clock.now() + pause)
+  }
 }
 
 async function deliver({ parts, notify, onRecipient }: OutboxOptions, message: OutboxMessage): Promise<void> {

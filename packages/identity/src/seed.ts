@@ -2,6 +2,7 @@ import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehou
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
+import { endOfUser } from './end-session.ts'
 import { MacKey } from './mac-key.ts'
 import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
@@ -51,7 +52,7 @@ export async function seed(
     const writtenUsers = await parts.store.declared.users(
       users.map((user) => userEntry(parts, user, secrets)),
       (userId) => recipientMessage(parts, userId),
-      now,
+      endOfUser(parts),
     )
     const made = (written: Map<string, Written>, id: string) => written.get(id) === 'created'
     return [
@@ -112,23 +113,26 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   const { password, ...entry } = user
   const hashed =
     password === undefined ? {} : { password: new MacKey(parts.encryptionKey, 'declared password').of(password) }
+  const known = {
+    id: user.id,
+    username: normalName(user.username ?? user.id),
+    plan: user.plan ?? parts.defaultPlan,
+    email: user.email,
+    emailVerified: user.email_verified ?? false,
+    roles: user.roles ?? [],
+    claims: user.claims ?? {},
+  }
   return {
     id: user.id,
     entry: { ...entry, ...hashed },
-    async record() {
-      const generated = password ?? randomToken(12)
-      if (password === undefined) secrets.set(user.id, new Secret(generated))
-      const hash = await parts.passwords.hash(generated)
-      return {
-        id: user.id,
-        username: normalName(user.username ?? user.id),
-        plan: user.plan ?? parts.defaultPlan,
-        email: user.email,
-        emailVerified: user.email_verified ?? false,
-        roles: user.roles ?? [],
-        claims: user.claims ?? {},
-        ...(password === undefined ? { firstPasswordHash: hash, passwordHash: undefined } : { passwordHash: hash }),
+    async record(current) {
+      if (password === undefined) {
+        const generated = randomToken(12)
+        secrets.set(user.id, new Secret(generated))
+        return { ...known, passwordHash: undefined, firstPasswordHash: await parts.passwords.hash(generated) }
       }
+      const stays = current !== undefined && (await parts.passwords.matches(password, current))
+      return { ...known, passwordHash: stays ? undefined : await parts.passwords.hash(password) }
     },
   }
 }

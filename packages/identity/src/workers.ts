@@ -1,7 +1,7 @@
 import { startWorker, type Worker } from '@gatehouse/kit'
 import { audit } from './audit.ts'
 import type { IdentityOptions } from './options.ts'
-import { deliverOutbox } from './outbox-worker.ts'
+import { deliverOutbox, type outboxLanes } from './outbox-worker.ts'
 import type { Parts } from './parts.ts'
 
 /** So soon a key that another process made is published by this one too. */
@@ -15,8 +15,15 @@ const purgedAtOnce = 500
 export function startWorkers(
   parts: Parts,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
-): { readonly keys: Worker; readonly outbox: Worker; readonly purge: Worker } {
+): { readonly keys: Worker; readonly mails: Worker; readonly logouts: Worker; readonly purge: Worker } {
   const { log } = parts
+  const outbox = (lane: keyof typeof outboxLanes) =>
+    startWorker({
+      name: `identity ${lane}`,
+      log,
+      idleMs: outboxReadEveryMs,
+      pass: () => deliverOutbox({ parts, notify, onRecipient }, lane),
+    })
   return {
     keys: startWorker({
       name: 'identity keys',
@@ -31,12 +38,8 @@ export function startWorkers(
         return false
       },
     }),
-    outbox: startWorker({
-      name: 'identity outbox',
-      log,
-      idleMs: outboxReadEveryMs,
-      pass: () => deliverOutbox({ parts, notify, onRecipient }),
-    }),
+    mails: outbox('mails'),
+    logouts: outbox('logouts'),
     purge: startWorker({ name: 'identity purge', log, idleMs: purgeEveryMs, pass: () => purge(parts) }),
   }
 }

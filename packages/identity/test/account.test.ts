@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { memoryDatabase } from '@gatehouse/testing'
 import type { NotifyRequest } from '../src/index.ts'
+import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret } from './journey.ts'
 import { type Answer, type Running, service, setup } from './setup.ts'
 
@@ -99,6 +101,35 @@ test('people make accounts themselves, once their address is proven; until then 
   assert.equal(again.text, asked.text, 'an address with an account looks the same')
 })
 
+test('registering takes as long with an address that has an account as with one that has none', async () => {
+  const database = await memoryDatabase()
+  await migrateIdentity(database)
+  const store = postgresIdentityStore(database)
+  const asked: string[] = []
+  const users = Object.assign(Object.create(store.users), {
+    findByLogin(login: string) {
+      asked.push(login)
+      return new Promise(() => {})
+    },
+  })
+  const slow = await setup(
+    { store: { ...store, users }, features: { registration: true }, notify: async () => {} },
+    database,
+  )
+  const browser = new TestBrowser(slow)
+  const page = await browser.get('/register')
+  const answer = await browser.submit(page, {
+    email: 'carol@example.com',
+    name: 'Carol',
+    new_password: 'a long password',
+  })
+  assert.equal(answer.status, 200)
+  assert.match(answer.text, /carol@example\.com/)
+  assert.deepEqual(asked, ['carol@example.com'], 'the answer does not wait for what is looked up')
+  await slow.close()
+  await database.close()
+})
+
 test('a new address is proven by a mailed link, and only when its page is confirmed', async () => {
   await running.identity.management.createUser({ id: 'erin', email: 'erin@example.com', password: 'long enough' })
   const mail = await nextMail()
@@ -148,19 +179,6 @@ test('a known device is spared the loose limit on the account alone', async () =
   await browser.signIn(await browser.get('/account'))
   assert.deepEqual(asked, ['login', 'login-account', 'login'])
   await counted.close()
-})
-
-test('a flooded token endpoint answers 429, and still tells what is hopeless', async () => {
-  const flooded = await setup({
-    declared: { clients: [...clients, service], users },
-    limit: async () => ({ allowed: false, retryAfter: 3 }),
-  })
-  const { client_id, client_secret } = service
-  const limited = await flooded.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
-  assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '3'])
-  const hopeless = await flooded.post('/token', { grant_type: 'refresh_token', refresh_token: 'gone', ...webSecret })
-  assert.equal(hopeless.body.error, 'invalid_grant')
-  await flooded.close()
 })
 
 test('pages speak the language that is asked for', async () => {

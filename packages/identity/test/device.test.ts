@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { postgresIdentityStore } from '../src/postgres/index.ts'
 import { authorizeUrl, clients, hiddenFields, pkce, TestBrowser, users } from './journey.ts'
 import { type Running, service, setup } from './setup.ts'
 
@@ -62,6 +63,13 @@ test('saying no and waiting too long are told to the device', async () => {
   assert.equal((await poll(refused.device_code)).body.error, 'access_denied')
   const late = await begin()
   running.clock.advance(600_000)
+  assert.equal((await poll(late.device_code)).body.error, 'expired_token')
+})
+
+test('a device that asks late is told that its code is over, also after the purge', async () => {
+  const late = await begin()
+  running.clock.advance(600_000 + 5 * 60_000)
+  await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
   assert.equal((await poll(late.device_code)).body.error, 'expired_token')
 })
 

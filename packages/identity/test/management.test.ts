@@ -119,6 +119,15 @@ test('consents and sessions are listed and ended', async () => {
   assert.equal((await refreshWith(tokens.refresh_token)).body.error, 'invalid_grant')
 })
 
+test('an id is one that a path can name', async () => {
+  for (const id of ['.', '..']) {
+    assert.equal((await call('POST', '/admin/v1/users', { id })).status, 400, id)
+    assert.equal((await call('POST', '/admin/v1/clients', { client_id: id })).status, 400, id)
+  }
+  assert.equal((await call('POST', '/admin/v1/users', { id: '...' })).status, 201)
+  assert.equal((await call('GET', '/admin/v1/users/...')).status, 200)
+})
+
 test('an API key is shown once, resolved while it lives, and removed', async () => {
   const made = await call('POST', '/admin/v1/api-keys', {
     owner: 'alice',

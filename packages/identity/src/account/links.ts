@@ -2,6 +2,7 @@ import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
+import { endOfUser } from '../end-session.ts'
 import { pass } from '../guards.ts'
 import { mailLink } from '../mail-link.ts'
 import { pageParameters } from '../page-route.ts'
@@ -11,7 +12,6 @@ import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
-import { revocationTimes } from '../revocation-times.ts'
 import { normalName } from '../user.ts'
 import { newPasswordField } from './password.ts'
 
@@ -80,9 +80,10 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
       return sendPage(parts, reply, texts, formPage(texts, { ...form, wrong: 'password.short' }))
     }
     const hash = await parts.passwords.hash(password)
-    if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, revocationTimes(parts)))) {
+    if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, endOfUser(parts)))) {
       throw resetOver()
     }
+    parts.wakeOutbox()
     await audit(parts, request, 'password_changed', {
       actor: link.userId,
       subject: link.userId,
@@ -106,7 +107,7 @@ export function verifyEmailEndpoint(parts: Parts): Handler {
       return sendPage(parts, reply, texts, page)
     }
     checkForm(parts, request, browser, pageParameters(request))
-    if (!(await parts.store.accounts.useLink(link.hash, 'verify', undefined, revocationTimes(parts)))) {
+    if (!(await parts.store.accounts.useLink(link.hash, 'verify', undefined, endOfUser(parts)))) {
       throw new PageError(400, 'reset.over')
     }
     await audit(parts, request, 'email_verified', { actor: link.userId, subject: link.userId })

@@ -76,7 +76,6 @@ async function endOne(
   sessionId: string,
 ): Promise<void> {
   if (!/^[0-9a-f-]{36}$/.test(sessionId) || !(await endSession(parts, sessionId, user.id))) return
-  parts.wakeOutbox()
   await audit(parts, request, 'session_ended', { actor: user.id, subject: user.id, details: { sid: sessionId } })
   if (sessionId === session.id) forgetSession(parts, reply)
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
+import { endOfUser } from '../end-session.ts'
 import { pass } from '../guards.ts'
 import { pageParameters } from '../page-route.ts'
 import { sendPage, textsFor } from '../pages/answer.ts'
@@ -9,7 +10,6 @@ import { type Field, formPage } from '../pages/form-page.ts'
 import type { NextStep } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
-import { revocationTimes } from '../revocation-times.ts'
 import { signInFirst } from '../sign-in-first.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -51,7 +51,8 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     const password = parameters.get('new_password') ?? ''
     if (!isAllowedPassword(password)) return ask('password.short')
     const hash = await parts.passwords.hash(password)
-    await parts.store.accounts.setPassword(user.id, hash, session.id, revocationTimes(parts))
+    await parts.store.accounts.setPassword(user.id, hash, session.id, endOfUser(parts))
+    parts.wakeOutbox()
     await audit(parts, request, 'password_changed', { actor: user.id, subject: user.id })
     return sendPage(parts, reply, texts, messagePage(texts, 'password.done', { next: home }))
   }

@@ -65,7 +65,10 @@ export function registerEndpoint(parts: Parts): Handler {
     await pass(parts.limit, [['registration', { address: request.ip }]])
     const email = normalName(parameters.required('email'))
     const passwordHash = await parts.passwords.hash(parameters.required('new_password'))
-    await sendLink(parts, email, parameters.get('name') ?? email, passwordHash)
+    // The answer does not wait for it: how long it takes would tell whether there is an account.
+    void sendLink(parts, email, parameters.get('name') ?? email, passwordHash).catch((error) =>
+      request.log.error({ err: error }, 'a registration link was not sent'),
+    )
     return sendPage(parts, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }
 }

@@ -55,7 +55,6 @@ function sessionRoutes(http: Http, { parts, check, changed }: Gate): void {
     const caller = await check(request, scope)
     const { id, session_id } = request.params
     if (!(await endSession(parts, session_id, id))) throw new Problem(404, 'There is no such session.')
-    parts.wakeOutbox()
     await changed(request, caller, 'session ended', { subject: id })
     return reply.code(204).send()
   })

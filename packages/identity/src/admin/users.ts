@@ -1,9 +1,9 @@
 import { Problem, randomToken } from '@gatehouse/kit'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
+import { endOfUser } from '../end-session.ts'
 import { mailLink } from '../mail-link.ts'
 import { recipientMessage } from '../messages.ts'
 import type { Parts } from '../parts.ts'
-import { revocationTimes } from '../revocation-times.ts'
 import { normalName, type User } from '../user.ts'
 import { orConflict } from './clients.ts'
 
@@ -87,7 +87,10 @@ export async function changeUser(parts: Parts, id: string, patch: UserPatch): Pr
     parts.wakeOutbox()
     if (email !== user.email) await askForProof(parts, id)
   }
-  if (locked !== undefined) await parts.store.accounts.setLocked(id, locked, revocationTimes(parts))
+  if (locked !== undefined) {
+    await parts.store.accounts.setLocked(id, locked, endOfUser(parts))
+    parts.wakeOutbox()
+  }
   return readUserRecord(parts, id)
 }
 
@@ -100,12 +103,13 @@ async function askForProof(parts: Parts, id: string): Promise<void> {
 /** Sets a password; every session and grant of the user ends. @throws Problem 404 */
 export async function setPassword(parts: Parts, id: string, password: string): Promise<void> {
   const hash = await parts.passwords.hash(password)
-  if (!(await parts.store.accounts.setPassword(id, hash, undefined, revocationTimes(parts)))) throw missing()
+  if (!(await parts.store.accounts.setPassword(id, hash, undefined, endOfUser(parts)))) throw missing()
+  parts.wakeOutbox()
 }
 
 /** Deletes the user and everything of theirs. @throws Problem 404 */
 export async function removeUser(parts: Parts, id: string): Promise<void> {
-  if (!(await parts.store.users.remove(id, revocationTimes(parts)))) throw missing()
+  if (!(await parts.store.users.remove(id, endOfUser(parts)))) throw missing()
   await parts.store.outbox.put([recipientMessage(parts, id)])
   parts.wakeOutbox()
 }

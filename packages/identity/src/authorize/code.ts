@@ -2,11 +2,12 @@ import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { type Browser, userAgentOf } from '../browser.ts'
+import { PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { longestAccessTokenMs } from '../revocation-times.ts'
 import type { AuthorizationRequest } from './request.ts'
 
-/** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). */
+/** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). @throws PageError 400 when the session has ended meanwhile */
 export async function issueCode(
   parts: Pick<Parts, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,
@@ -16,7 +17,7 @@ export async function issueCode(
   const code = randomToken()
   const now = parts.clock.now()
   const codeExpiresAt = now + parts.lifetimes.authorizationCode * 1000
-  await parts.store.grants.open(
+  const opened = await parts.store.grants.open(
     {
       id: randomUUIDv7(),
       userId: user.id,
@@ -42,5 +43,6 @@ export async function issueCode(
       expiresAt: codeExpiresAt,
     },
   )
+  if (!opened) throw new PageError(400, 'error.stale')
   return code
 }

@@ -27,10 +27,11 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     const checked = await check(parts, request, normalName(name), parameters)
     parts.metrics.login('user' in checked ? 'success' : checked.outcome)
     if ('user' in checked) {
-      if (browser.signedIn !== undefined) {
-        await parts.store.sessions.end(browser.signedIn.session.id, browser.signedIn.user.id, () => [])
-      }
-      const session = await signIn(parts, request, reply, checked.user, ['pwd'])
+      const session = await signIn(parts, request, reply, {
+        user: checked.user,
+        amr: ['pwd'],
+        before: browser.signedIn,
+      })
       await audit(parts, request, 'login', { subject: checked.user.id, details: { sid: session.id } })
       return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(sealed)}`, 303)
     }

@@ -11,6 +11,7 @@ import { logoutPage } from '../pages/logout-page.ts'
 import { signInNext } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
+import { againByGet } from '../post-again.ts'
 import { originOf } from '../redirect-uri.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -28,6 +29,9 @@ interface Asked {
 export function endSessionEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
+    if (request.method === 'POST' && request.headers.cookie === undefined) {
+      return againByGet(reply, '/end_session', parameters)
+    }
     const asked = await read(parts, parameters)
     const browser = await readBrowser(parts, request, reply)
     const { signedIn } = browser
@@ -92,7 +96,6 @@ async function end(
   asked: Asked,
 ): Promise<FastifyReply> {
   if (await endSession(parts, session.id, user.id)) {
-    parts.wakeOutbox()
     await audit(parts, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
   }
   forgetSession(parts, reply)

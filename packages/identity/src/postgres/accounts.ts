@@ -1,8 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Accounts, MailedLink, OutboxMessage, RevocationTimes } from '../store.ts'
+import type { Accounts, MailedLink, OutboxMessage, UserEnd } from '../store.ts'
 import { endGrantsOfUser } from './grants.ts'
 import { putMessages } from './outbox.ts'
 import { appendRevocations } from './revocations.ts'
+import { endSessions } from './sessions.ts'
 
 export class PostgresAccounts implements Accounts {
   readonly #database: Database
@@ -11,18 +12,18 @@ export class PostgresAccounts implements Accounts {
     this.#database = database
   }
 
-  setPassword(userId: string, hash: string, keepSession: string | undefined, end: RevocationTimes): Promise<boolean> {
+  setPassword(userId: string, hash: string, keepSession: string | undefined, end: UserEnd): Promise<boolean> {
     return this.#database.transaction((tx) => setPassword(tx, userId, hash, keepSession, end))
   }
 
-  setLocked(userId: string, locked: boolean, end: RevocationTimes): Promise<boolean> {
+  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query(
         'UPDATE identity.account SET locked_at = CASE WHEN $2 THEN coalesce(locked_at, $3) END, updated_at = $3 WHERE id = $1',
         [userId, locked, end.now],
       )
       if (rowCount === 1 && locked) {
-        await tx.query('DELETE FROM identity.session WHERE user_id = $1', [userId])
+        await endSessions(tx, userId, {}, end.tell)
         await endGrantsOfUser(tx, userId, end)
         await appendRevocations(tx, [{ subject: userId, before: nextSecond(end.now) }], end)
       }
@@ -56,7 +57,7 @@ export class PostgresAccounts implements Accounts {
     hash: string,
     purpose: MailedLink['purpose'],
     passwordHash: string | undefined,
-    end: RevocationTimes,
+    end: UserEnd,
   ): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const { rows } = await tx.query<{ user_id: string; email: string }>(
@@ -75,22 +76,20 @@ export class PostgresAccounts implements Accounts {
   }
 }
 
-async function setPassword(
+/** Sets the password, and ends what was begun with the one before. */
+export async function setPassword(
   tx: Transaction,
   userId: string,
   hash: string,
   keepSession: string | undefined,
-  end: RevocationTimes,
+  end: UserEnd,
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
     'UPDATE identity.account SET password_hash = $2, password_changed_at = $3, updated_at = $3 WHERE id = $1',
     [userId, hash, end.now],
   )
   if (rowCount === 0) return false
-  await tx.query('DELETE FROM identity.session WHERE user_id = $1 AND id IS DISTINCT FROM $2', [
-    userId,
-    keepSession ?? null,
-  ])
+  await endSessions(tx, userId, { keep: keepSession }, end.tell)
   await tx.query("DELETE FROM identity.mailed_link WHERE user_id = $1 AND purpose = 'reset'", [userId])
   await endGrantsOfUser(tx, userId, end)
   return true

@@ -1,5 +1,6 @@
 import { applyDeclared, type Database, type Transaction } from '@gatehouse/kit'
-import type { Declared, DeclaredEntry, NewClient, NewUser, OutboxMessage, Written } from '../store.ts'
+import type { Declared, DeclaredEntry, NewClient, NewUser, OutboxMessage, UserEnd, Written } from '../store.ts'
+import { setPassword } from './accounts.ts'
 import { writeClient } from './clients.ts'
 import { putMessages } from './outbox.ts'
 import { writeUser } from './users.ts'
@@ -12,17 +13,22 @@ export class PostgresDeclared implements Declared {
   }
 
   clients(entries: readonly DeclaredEntry<NewClient>[], now: number): Promise<Map<string, Written>> {
-    return this.#apply('client', entries, (tx, client) => writeClient(tx, client, now))
+    return this.#apply('client', entries, async (tx, { record }) => writeClient(tx, await record(), now))
   }
 
   users(
     entries: readonly DeclaredEntry<NewUser>[],
     tell: (userId: string) => OutboxMessage,
-    now: number,
+    end: UserEnd,
   ): Promise<Map<string, Written>> {
-    return this.#apply('user', entries, async (tx, user) => {
-      const written = await writeUser(tx, user, now)
-      await putMessages(tx, [tell(user.id)])
+    return this.#apply('user', entries, async (tx, { id, record }) => {
+      const text = 'SELECT password_hash FROM identity.account WHERE id = $1 FOR UPDATE'
+      const { rows } = await tx.query<{ password_hash: string | null }>(text, [id])
+      const user = await record(rows[0]?.password_hash ?? undefined)
+      const written = await writeUser(tx, user, end.now)
+      const changed = written === 'updated' ? user.passwordHash : undefined
+      if (changed !== undefined) await setPassword(tx, id, changed, undefined, end)
+      await putMessages(tx, [tell(id)])
       return written
     })
   }
@@ -30,14 +36,14 @@ export class PostgresDeclared implements Declared {
   async #apply<Record>(
     kind: string,
     entries: readonly DeclaredEntry<Record>[],
-    write: (tx: Transaction, record: Record) => Promise<Written>,
+    write: (tx: Transaction, entry: DeclaredEntry<Record>) => Promise<Written>,
   ): Promise<Map<string, Written>> {
     const written = new Map<string, Written>()
-    const records = new Map(entries.map(({ id, record }) => [id, record]))
+    const byId = new Map(entries.map((entry) => [entry.id, entry]))
     const declarations = entries.map(({ id, entry }) => ({ id, entry }))
     await applyDeclared(this.#database, 'identity', kind, declarations, async (tx, id) => {
-      const record = await records.get(id)?.()
-      if (record !== undefined) written.set(id, await write(tx, record))
+      const entry = byId.get(id)
+      if (entry !== undefined) written.set(id, await write(tx, entry))
     })
     return written
   }

@@ -3,6 +3,7 @@ import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../grant.ts'
 import type { Grants, HeldGrant, RevocationTimes } from '../store.ts'
 import { appendRevocations } from './revocations.ts'
 import { orUndefined, type UserRow, userOf } from './rows.ts'
+import { holdSession } from './sessions.ts'
 
 export interface GrantRow extends UserRow {
   readonly grant_id: string
@@ -57,9 +58,15 @@ export class PostgresGrants implements Grants {
     this.#database = database
   }
 
-  open(grant: GrantRecord, code: AuthorizationCode): Promise<void> {
+  open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
+      if (grant.sessionId !== undefined && !(await holdSession(tx, grant.sessionId))) return false
       await insertGrant(tx, grant)
+      await tx.query(
+        `INSERT INTO identity.session_client (session_id, client_id) SELECT $1::uuid, $2 WHERE $1::uuid IS NOT NULL
+         ON CONFLICT DO NOTHING`,
+        [grant.sessionId ?? null, grant.clientId],
+      )
       await tx.query(
         `INSERT INTO identity.authorization_code (hash, grant_id, client_id, redirect_uri, code_challenge, nonce, created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -74,6 +81,7 @@ export class PostgresGrants implements Grants {
           code.expiresAt,
         ],
       )
+      return true
     })
   }
 

@@ -12,7 +12,7 @@ interface MessageRow {
 }
 
 const claim = `WITH due AS MATERIALIZED (
-    SELECT id FROM identity.outbox WHERE due_at <= $1 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT id FROM identity.outbox WHERE kind = ANY($4::text[]) AND due_at <= $1 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED
   )
   UPDATE identity.outbox o SET due_at = $2, attempts = attempts + 1 FROM due WHERE o.id = due.id
   RETURNING o.id, kind, subject, payload_sealed, attempts, due_at, expires_at`
@@ -28,8 +28,13 @@ export class PostgresOutbox implements Outbox {
     return putMessages(this.#database, messages)
   }
 
-  async claim(now: number, leaseMs: number, most: number): Promise<(OutboxMessage & { attempts: number })[]> {
-    const { rows } = await this.#database.query<MessageRow>(claim, [now, now + leaseMs, most])
+  async claim(
+    kinds: readonly OutboxMessage['kind'][],
+    now: number,
+    leaseMs: number,
+    most: number,
+  ): Promise<(OutboxMessage & { attempts: number })[]> {
+    const { rows } = await this.#database.query<MessageRow>(claim, [now, now + leaseMs, most, kinds])
     return rows.map((row) => ({
       id: row.id,
       kind: row.kind,

@@ -1,13 +1,13 @@
 import type { Database } from '@gatehouse/kit'
 import type { Purge } from '../store.ts'
 
-/** A consumed code is kept a while beyond its end, so that a replay is still known as one. */
+/** Codes are kept a while beyond their end, so that a replay is still known as one, and a device told what happened. */
 const codeKeptMs = 10 * 60_000
 
 /** What has ended, table by table: `$1` is now. */
 const ended: readonly (readonly [table: string, key: string, condition: string])[] = [
   ['authorization_code', 'hash', `expires_at < $1::bigint - ${codeKeptMs}`],
-  ['device_code', 'hash', 'expires_at < $1'],
+  ['device_code', 'hash', `expires_at < $1::bigint - ${codeKeptMs}`],
   ['pushed_request', 'hash', 'expires_at < $1'],
   ['access_token', 'hash', 'expires_at < $1'],
   ['refresh_family', 'grant_id', 'expires_at < $1'],

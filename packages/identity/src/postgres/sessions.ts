@@ -1,6 +1,6 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import type { Session } from '../session.ts'
-import type { OutboxMessage, Sessions } from '../store.ts'
+import type { Sessions, TellLogout } from '../store.ts'
 import type { User } from '../user.ts'
 import { putMessages } from './outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
@@ -62,7 +62,29 @@ export class PostgresSessions implements Sessions {
     )
   }
 
-  async find(secretHash: string, now: number): Promise<{ session: Session; user: User } | undefined> {
+  async renew(session: Session, secretHash: string): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `UPDATE identity.session SET secret_hash = $3, auth_time = $4, amr = $5, user_agent = $6, address = $7, seen_at = $4, expires_at = $8
+       WHERE id = $1 AND user_id = $2`,
+      [
+        session.id,
+        session.userId,
+        secretHash,
+        session.authTime,
+        session.amr,
+        session.userAgent,
+        session.address,
+        session.expiresAt,
+      ],
+    )
+    return rowCount === 1
+  }
+
+  async find(
+    secretHash: string,
+    now: number,
+    longestMs: number,
+  ): Promise<{ session: Session; user: User } | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow>(
       `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.roles,
          a.claims, a.locked_at, a.created_at, a.updated_at
@@ -74,8 +96,9 @@ export class PostgresSessions implements Sessions {
     if (row === undefined) return undefined
     if (row.seen_at < now - seenEveryMs) {
       await this.#database.query(
-        'UPDATE identity.session SET seen_at = $2, expires_at = $2 + (expires_at - seen_at) WHERE id = $1 AND seen_at < $3',
-        [row.session_id, now, now - seenEveryMs],
+        `UPDATE identity.session SET seen_at = $2, expires_at = least($2 + (expires_at - seen_at), auth_time + $4)
+         WHERE id = $1 AND seen_at < $3`,
+        [row.session_id, now, now - seenEveryMs, longestMs],
       )
     }
     return { session: sessionOf(row), user: userOf(row) }
@@ -89,16 +112,39 @@ export class PostgresSessions implements Sessions {
     return rows.map(sessionOf)
   }
 
-  end(id: string, userId: string, tell: (clientIds: string[]) => OutboxMessage[]): Promise<boolean> {
-    return this.#database.transaction(async (tx) => {
-      const { rowCount } = await tx.query('DELETE FROM identity.session WHERE id = $1 AND user_id = $2', [id, userId])
-      if (rowCount === 0) return false
-      const { rows } = await tx.query<{ client_id: string }>(
-        'SELECT DISTINCT client_id FROM identity.grant_record WHERE session_id = $1 ORDER BY client_id',
-        [id],
-      )
-      await putMessages(tx, tell(rows.map((row) => row.client_id)))
-      return true
-    })
+  end(id: string, userId: string, tell: TellLogout): Promise<boolean> {
+    return this.#database.transaction(async (tx) => (await endSessions(tx, userId, { only: id }, tell)) > 0)
   }
+}
+
+/** Ends one session of a user, or all but one, and tells the clients that were used in them; answers how many ended. */
+export async function endSessions(
+  tx: Transaction,
+  userId: string,
+  { only, keep }: { readonly only?: string | undefined; readonly keep?: string | undefined },
+  tell: TellLogout,
+): Promise<number> {
+  const ended = await tx.query<{ id: string }>(
+    `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id IS DISTINCT FROM $3::uuid
+     ORDER BY id FOR UPDATE`,
+    [userId, only ?? null, keep ?? null],
+  )
+  if (ended.rows.length === 0) return 0
+  const ids = ended.rows.map((row) => row.id)
+  const used = await tx.query<{ session_id: string; client_ids: string[] }>(
+    `SELECT session_id, array_agg(client_id ORDER BY client_id) AS client_ids FROM identity.session_client
+     WHERE session_id = ANY($1::uuid[]) GROUP BY session_id ORDER BY session_id`,
+    [ids],
+  )
+  await tx.query('DELETE FROM identity.session WHERE id = ANY($1::uuid[])', [ids])
+  await putMessages(
+    tx,
+    used.rows.flatMap((row) => tell(row.session_id, userId, row.client_ids)),
+  )
+  return ids.length
+}
+
+/** Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. */
+export async function holdSession(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.query('SELECT 1 FROM identity.session WHERE id = $1 FOR KEY SHARE', [id])).rowCount === 1
 }

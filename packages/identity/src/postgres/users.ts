@@ -1,18 +1,12 @@
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
-import {
-  NameTaken,
-  type NewUser,
-  type OutboxMessage,
-  type RevocationTimes,
-  type Users,
-  type Written,
-} from '../store.ts'
+import { NameTaken, type NewUser, type OutboxMessage, type UserEnd, type Users, type Written } from '../store.ts'
 import type { User } from '../user.ts'
 import { nextSecond } from './accounts.ts'
 import { endGrantsOfUser } from './grants.ts'
 import { putMessages } from './outbox.ts'
 import { appendRevocations } from './revocations.ts'
 import { type UserRow, userOf } from './rows.ts'
+import { endSessions } from './sessions.ts'
 import { claimSubject } from './subjects.ts'
 
 const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, roles, claims,
@@ -62,8 +56,9 @@ export class PostgresUsers implements Users {
     })
   }
 
-  remove(id: string, end: RevocationTimes): Promise<boolean> {
+  remove(id: string, end: UserEnd): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
+      await endSessions(tx, id, {}, end.tell)
       await endGrantsOfUser(tx, id, end)
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       if (rowCount === 0) return false

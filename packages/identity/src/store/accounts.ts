@@ -1,12 +1,12 @@
 import type { OutboxMessage } from './outbox.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { UserEnd } from './sessions.ts'
 
 /** What changes who may come in as a user. */
 export interface Accounts {
   /** Sets the password and ends every grant and session but `keepSession`. */
-  setPassword(userId: string, hash: string, keepSession: string | undefined, end: RevocationTimes): Promise<boolean>
+  setPassword(userId: string, hash: string, keepSession: string | undefined, end: UserEnd): Promise<boolean>
   /** Locks or unlocks; locking ends every grant and session. */
-  setLocked(userId: string, locked: boolean, end: RevocationTimes): Promise<boolean>
+  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<boolean>
   putLink(link: MailedLink, message: OutboxMessage): Promise<void>
   findLink(hash: string, purpose: MailedLink['purpose'], now: number): Promise<MailedLink | undefined>
   /** Uses the link, and what it is for happens in the same step: the address is verified, or the password set. */
@@ -14,7 +14,7 @@ export interface Accounts {
     hash: string,
     purpose: MailedLink['purpose'],
     passwordHash: string | undefined,
-    end: RevocationTimes,
+    end: UserEnd,
   ): Promise<boolean>
 }
 

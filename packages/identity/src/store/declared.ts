@@ -1,5 +1,6 @@
 import type { NewClient } from './clients.ts'
 import type { OutboxMessage } from './outbox.ts'
+import type { UserEnd } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
 /** Who was written: made afresh, or changed. */
@@ -8,11 +9,11 @@ export type Written = 'created' | 'updated'
 /** What the configuration file declares; last edit wins. Each answers what it wrote, and how. */
 export interface Declared {
   clients(entries: readonly DeclaredEntry<NewClient>[], now: number): Promise<Map<string, Written>>
-  /** With each user that it writes, what `tell` makes goes into the outbox. */
+  /** With each user that it writes, what `tell` makes goes into the outbox. A new password ends what the old one began. */
   users(
     entries: readonly DeclaredEntry<NewUser>[],
     tell: (userId: string) => OutboxMessage,
-    now: number,
+    end: UserEnd,
   ): Promise<Map<string, Written>>
 }
 
@@ -20,6 +21,6 @@ export interface DeclaredEntry<Record> {
   readonly id: string
   /** What was declared: compared with what was declared last time. */
   readonly entry: unknown
-  /** Called only when the entry is to be written. */
-  readonly record: () => Promise<Record>
+  /** Called only when the entry is to be written, with the password hash of a user who exists. */
+  readonly record: (passwordHash?: string) => Promise<Record>
 }

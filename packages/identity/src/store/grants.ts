@@ -9,8 +9,8 @@ export interface HeldGrant {
 }
 
 export interface Grants {
-  /** Writes the grant and its code together. */
-  open(grant: GrantRecord, code: AuthorizationCode): Promise<void>
+  /** Writes the grant and its code together. False when the session it was given in is over. */
+  open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean>
   find(id: string): Promise<HeldGrant | undefined>
   ofUser(userId: string, now: number): Promise<GrantRecord[]>
   /** Ends the grant and everything under it, and tells the revocation feed. True for the one who ended it. */

@@ -9,8 +9,13 @@ export interface OutboxMessage {
 
 export interface Outbox {
   put(messages: readonly OutboxMessage[]): Promise<void>
-  /** Takes due messages for `leaseMs`; nobody else gets them in that time. */
-  claim(now: number, leaseMs: number, most: number): Promise<(OutboxMessage & { attempts: number })[]>
+  /** Takes due messages of these kinds for `leaseMs`; nobody else gets them in that time. */
+  claim(
+    kinds: readonly OutboxMessage['kind'][],
+    now: number,
+    leaseMs: number,
+    most: number,
+  ): Promise<(OutboxMessage & { attempts: number })[]>
   done(id: string): Promise<void>
   /** Tries again at `dueAt`. */
   postpone(id: string, dueAt: number): Promise<void>

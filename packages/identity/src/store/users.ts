@@ -1,6 +1,6 @@
 import type { User } from '../user.ts'
 import type { OutboxMessage } from './outbox.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { UserEnd } from './sessions.ts'
 
 export interface NewUser {
   readonly id: string
@@ -26,7 +26,7 @@ export interface Users {
   /** Changes what is known of the user, with messages for the outbox. False when there is no such user. @throws NameTaken */
   update(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<boolean>
   /** Deletes the user and everything of theirs, and tells the revocation feed. */
-  remove(id: string, end: RevocationTimes): Promise<boolean>
+  remove(id: string, end: UserEnd): Promise<boolean>
 }
 
 /** A unique name (an id, a username, an address) belongs to somebody else. */

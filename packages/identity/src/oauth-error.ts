@@ -19,13 +19,14 @@ const statuses = {
   request_uri_not_supported: 400,
   server_error: 500,
   temporarily_unavailable: 503,
-  too_many_requests: 429,
 } as const
 
 export type OAuthErrorCode = keyof typeof statuses
 
 export interface OAuthErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
+  /** Instead of the code's own HTTP status. */
+  readonly status?: number
   /** What only the operator may see. */
   readonly cause?: unknown
 }
@@ -35,15 +36,13 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode
   readonly headers: Readonly<Record<string, string>>
+  readonly status: number
 
   constructor(code: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(description, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.headers = options.headers ?? {}
-  }
-
-  get status(): number {
-    return statuses[this.code]
+    this.status = options.status ?? statuses[code]
   }
 
   /** The JSON body (RFC 6749 §5.2), its text kept to the characters that section allows. */

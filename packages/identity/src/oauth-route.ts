@@ -53,7 +53,7 @@ function translated(error: FastifyError): OAuthError {
   const status = error instanceof Problem ? error.status : (error.statusCode ?? 500)
   const headers = error instanceof Problem ? error.headers : {}
   if (status === 415) return new OAuthError('invalid_request', `the body must be ${formType} (RFC 6749 section 3.2)`)
-  if (status === 429) return new OAuthError('too_many_requests', printable(error.message), { headers })
+  if (status === 429) return new OAuthError('temporarily_unavailable', printable(error.message), { status, headers })
   if (status === 503) return new OAuthError('temporarily_unavailable', printable(error.message), { headers })
   if (status < 500) return new OAuthError('invalid_request', printable(error.message), { headers })
   return new OAuthError('server_error', 'something went wrong here; the log has the rest', { cause: error })

@@ -9,7 +9,7 @@ const marker = '<script>fuzz</script>'
 const addresses = [callback, 'https://spa.example/callback', 'https://app.example/bye']
 const rfcErrors = new Set(
   `invalid_request invalid_client invalid_grant unauthorized_client unsupported_grant_type invalid_scope invalid_target
-  authorization_pending slow_down expired_token access_denied too_many_requests unsupported_response_type
+  authorization_pending slow_down expired_token access_denied temporarily_unavailable unsupported_response_type
   request_not_supported`.split(/\s+/),
 )
 

@@ -89,7 +89,7 @@ export function deviceDecisionEndpoint(parts: Parts): Handler {
     const { id } = signedIn.session
     if (continuation.to !== '/device' || continuation.consentIn !== id) throw new PageError(400, 'error.stale')
     const code = String(continuation.request.user_code)
-    const found = await parts.store.deviceCodes.claimed(userCodeHash(code), id, parts.clock.now())
+    const found = await parts.store.deviceCodes.find(userCodeHash(code))
     const allowed = parameters.get('decision') === 'allow'
     const grant = found && allowed ? grantOf(parts, found, signedIn) : undefined
     if (!found || !(await parts.store.deviceCodes.decide(found.hash, id, grant, parts.clock.now()))) {

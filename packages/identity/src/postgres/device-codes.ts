@@ -4,6 +4,7 @@ import type { DeviceCodes, DeviceRequest } from '../store.ts'
 import { insertFamily } from './codes.ts'
 import { insertGrant } from './grants.ts'
 import { orUndefined } from './rows.ts'
+import { holdSession } from './sessions.ts'
 
 interface DeviceRow {
   readonly hash: string
@@ -77,17 +78,15 @@ export class PostgresDeviceCodes implements DeviceCodes {
     return rows[0] && requestOf(rows[0])
   }
 
-  async claimed(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined> {
-    const { rows } = await this.#database.query<DeviceRow>(
-      `SELECT ${columns} FROM identity.device_code d
-       WHERE user_code_hash = $1 AND claimed_by = $2 AND state = 'pending' AND expires_at > $3`,
-      [userCodeHash, sessionId, now],
-    )
+  async find(hash: string): Promise<DeviceRequest | undefined> {
+    const text = `SELECT ${columns} FROM identity.device_code d WHERE hash = $1 OR user_code_hash = $1`
+    const { rows } = await this.#database.query<DeviceRow>(text, [hash])
     return rows[0] && requestOf(rows[0])
   }
 
   decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
+      if (!(await holdSession(tx, sessionId))) return false
       if (grant !== undefined) await insertGrant(tx, grant)
       const { rowCount } = await tx.query(
         `UPDATE identity.device_code SET state = $3, grant_id = $4

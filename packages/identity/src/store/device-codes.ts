@@ -25,8 +25,8 @@ export interface DeviceCodes {
   poll(hash: string, now: number): Promise<DeviceRequest | undefined>
   /** Binds a pending request to the session that entered its code. */
   claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined>
-  /** The pending request that the session has claimed before. */
-  claimed(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined>
+  /** By the hash of its device code or of its user code. */
+  find(hash: string): Promise<DeviceRequest | undefined>
   /** The decision of the session that entered the code; with a grant it is an approval. */
   decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean>
   /** Consumes the approval and begins the family in one step. True for exactly one caller. */

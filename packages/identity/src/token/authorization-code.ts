@@ -17,16 +17,10 @@ const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used
  */
 export function authorizationCode(parts: Parts): Grant {
   return {
-    refuseHopeless: (asked) => find(parts, asked),
+    refuseHopeless: (asked) => live(parts, asked),
     async issue(asked) {
-      const found = await find(parts, asked)
+      const found = await live(parts, asked)
       const { hash } = found.code
-      if (found.consumedAt !== undefined) return replayed(parts, asked, found)
-      if (!matches(asked, found)) {
-        await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
-        throw refused()
-      }
-      if (found.user.lockedAt !== undefined) throw refused()
       const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
       const refresh = firstRefresh(parts, parts.refreshMac, asked.client, found.grant)
       if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
@@ -43,9 +37,20 @@ export function authorizationCode(parts: Parts): Grant {
   }
 }
 
-async function find(parts: Parts, { client, parameters }: TokenRequest): Promise<FoundCode> {
+/** The code of this client, unless it is used, over, or not for this request. */
+async function live(parts: Parts, asked: TokenRequest): Promise<FoundCode> {
+  const { client, parameters } = asked
   const found = await parts.store.codes.find(tokenHash(parameters.required('code')))
   if (found === undefined || found.code.clientId !== client.id) throw refused()
+  if (found.consumedAt !== undefined) return replayed(parts, asked, found)
+  if (!matches(asked, found)) {
+    await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
+    throw refused()
+  }
+  const { user, grant, code } = found
+  if (user.lockedAt !== undefined || grant.revokedAt !== undefined || code.expiresAt <= parts.clock.now()) {
+    throw refused()
+  }
   return found
 }
 

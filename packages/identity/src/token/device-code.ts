@@ -1,25 +1,25 @@
 import { tokenHash } from '@gatehouse/kit'
 import { OAuthError } from '../oauth-error.ts'
 import type { Parts } from '../parts.ts'
-import type { DeviceRequest } from '../store.ts'
-import type { Grant } from './grant.ts'
+import type { DeviceRequest, HeldGrant } from '../store.ts'
+import type { Grant, TokenRequest } from './grant.ts'
 import { firstRefresh, issueForGrant } from './issue-grant.ts'
 
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
 export function deviceCode(parts: Parts): Grant {
   return {
-    async issue({ client, parameters }) {
+    async refuseHopeless(asked) {
+      const found = await parts.store.deviceCodes.find(tokenHash(asked.parameters.required('device_code')))
+      const now = parts.clock.now()
+      if (refuseOver(asked, found, now).state === 'approved') await heldOf(parts, found)
+    },
+    async issue(asked) {
+      const { client, parameters } = asked
       const hash = tokenHash(parameters.required('device_code'))
       const now = parts.clock.now()
-      const found = await parts.store.deviceCodes.poll(hash, now)
-      if (found === undefined || found.clientId !== client.id) {
-        throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
-      }
+      const found = refuseOver(asked, await parts.store.deviceCodes.poll(hash, now), now)
       refuseUnlessApproved(found, now)
-      const held = found.grantId === undefined ? undefined : await parts.store.grants.find(found.grantId)
-      if (held === undefined || held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) {
-        throw new OAuthError('invalid_grant', 'what was approved is over')
-      }
+      const held = await heldOf(parts, found)
       const refresh = firstRefresh(parts, parts.refreshMac, client, held.grant)
       if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
         throw new OAuthError('invalid_grant', 'the device_code is used')
@@ -29,12 +29,28 @@ export function deviceCode(parts: Parts): Grant {
   }
 }
 
+/** @throws OAuthError for a device_code that no later poll can make good */
+function refuseOver({ client }: TokenRequest, found: DeviceRequest | undefined, now: number): DeviceRequest {
+  if (found === undefined || found.clientId !== client.id) {
+    throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
+  }
+  if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code is used')
+  if (found.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code is over; begin again')
+  if (found.state === 'denied') throw new OAuthError('access_denied', 'the user said no')
+  return found
+}
+
 function refuseUnlessApproved(request: DeviceRequest, now: number): void {
-  if (request.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code is used')
-  if (request.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code is over; begin again')
-  if (request.state === 'denied') throw new OAuthError('access_denied', 'the user said no')
   if (request.polledAt !== undefined && now < request.polledAt + request.intervalMs) {
     throw new OAuthError('slow_down', 'too early: add five seconds to the interval')
   }
   if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not decided yet')
+}
+
+async function heldOf({ store }: Parts, found: DeviceRequest | undefined): Promise<HeldGrant> {
+  const held = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
+  if (held === undefined || held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) {
+    throw new OAuthError('invalid_grant', 'what was approved is over')
+  }
+  return held
 }

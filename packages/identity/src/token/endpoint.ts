@@ -46,7 +46,10 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
   }
 }
 
-/** Limited by client and grant; a public client, whose name anyone can say, by address too. */
+/**
+ * Limited by client and grant; a public client, whose name anyone can say, by address too. What no later try can mend is
+ * told all the same, and an attack is still answered: a client must not wait for an answer that would be no.
+ */
 async function refuseFlood(parts: Parts, grant: Grant, type: GrantType, asked: TokenRequest): Promise<void> {
   const { client, request } = asked
   const identifiers = { client: client.id, grant: type }
@@ -56,7 +59,8 @@ async function refuseFlood(parts: Parts, grant: Grant, type: GrantType, asked: T
   if (decision.allowed) return
   await grant.refuseHopeless?.(asked)
   const headers = { 'retry-after': String(decision.retryAfter ?? 1) }
-  throw new OAuthError('too_many_requests', 'this client asks too often', { headers })
+  const code = type === deviceGrant ? 'slow_down' : 'temporarily_unavailable'
+  throw new OAuthError(code, 'this client asks too often', { status: 429, headers })
 }
 
 /** A request with a code and no grant_type is a code exchange, as the specification's own request is. */

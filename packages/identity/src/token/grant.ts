@@ -14,6 +14,9 @@ export interface TokenRequest {
 export interface Grant {
   /** @throws OAuthError for what is not proven */
   issue(request: TokenRequest): Promise<TokenResponse>
-  /** @throws OAuthError when no later try can succeed; it changes nothing, and is told even to who asks too often */
+  /**
+   * For who asks too often: gives nothing out, and ends what a replay or a reuse must end.
+   * @throws OAuthError when no later try can succeed
+   */
   refuseHopeless?(request: TokenRequest): Promise<unknown>
 }

@@ -26,7 +26,11 @@ const refused = () => new OAuthError('invalid_grant', 'the refresh token is unkn
  */
 export function refresh(parts: Parts): Grant {
   return {
-    refuseHopeless: (asked) => find(parts, asked),
+    async refuseHopeless(asked) {
+      const held = await find(parts, asked)
+      const { family } = held.found
+      if (isOld(parts, held)) return endReused(parts, asked, held, family.generation)
+    },
     async issue(asked) {
       const held = await find(parts, asked)
       const { found } = held
@@ -65,15 +69,31 @@ async function successorOf(parts: Parts, asked: TokenRequest, { token, given, fo
   const rotated = await parts.store.refreshFamilies.rotate({
     hash: token.hash,
     next: familyAfter(parts, asked.client, { token, given, successor }),
-    graceSince: parts.clock.now() - parts.lifetimes.refreshGrace * 1000,
+    graceSince: graceSince(parts),
   })
   if (rotated.outcome === 'rotated') return successor
   if (rotated.outcome === 'repeated') return unsealSuccessor(rotated.successorSealed, given)
-  if (rotated.outcome === 'reused') {
-    await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
-    const details = { grant_id: token.grantId, generation: token.generation, current: rotated.generation }
-    await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
-  }
+  if (rotated.outcome === 'reused') return endReused(parts, asked, { token, given, found }, rotated.generation)
+  throw refused()
+}
+
+/** A repeat of the last token used is no reuse after this moment. */
+function graceSince({ clock, lifetimes }: Parts): number {
+  return clock.now() - lifetimes.refreshGrace * 1000
+}
+
+/** Neither the current token nor one whose repeat would be answered: that never changes any more. */
+function isOld(parts: Parts, { token, found: { family } }: Given): boolean {
+  if (token.hash === family.currentHash) return false
+  const repeat = token.hash === family.previousHash && family.successorSealed !== undefined
+  return !(repeat && family.rotatedAt > graceSince(parts))
+}
+
+/** Somebody holds a copy: the grant ends. */
+async function endReused(parts: Parts, asked: TokenRequest, { token, found }: Given, current: number): Promise<never> {
+  await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
+  const details = { grant_id: token.grantId, generation: token.generation, current }
+  await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
   throw refused()
 }
 

@@ -1,6 +1,7 @@
 export * from './apache.ts'
 export * from './database.ts'
 export * from './nats.ts'
+export * from './postfix.ts'
 export * from './postgres.ts'
 export * from './redis.ts'
 export * from './redis-groups.ts'

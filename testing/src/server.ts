@@ -15,7 +15,14 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export type ServerName = 'postgresql' | 'redis-server' | 'nats-server' | 'chromium' | 'libapache2-mod-auth-openidc'
+export type ServerName =
+  | 'postgresql'
+  | 'redis-server'
+  | 'nats-server'
+  | 'chromium'
+  | 'postfix'
+  | 'python3-dkim'
+  | 'libapache2-mod-auth-openidc'
 
 const debianPostgres = '/usr/lib/postgresql'
 
@@ -50,7 +57,12 @@ const programs: Readonly<Record<ServerName, string>> = {
   'nats-server': 'nats-server',
   chromium: 'chromium',
   'libapache2-mod-auth-openidc': 'apache2',
+  postfix: 'postfix',
+  'python3-dkim': 'dkimverify',
 }
+
+/** Servers that change to users of their own. */
+const needRoot: ReadonlySet<ServerName> = new Set(['postfix'])
 
 /** What a skipped test says; the runner counts these and tells how many tests wait for which server. */
 export const waitsFor = (name: ServerName): string => `waits for ${name}`
@@ -61,7 +73,8 @@ export const waitsFor = (name: ServerName): string => `waits for ${name}`
  */
 export function testWith(name: ServerName, title: string, body: () => Promise<void> | void): void {
   const installed = findProgram(programs[name]) !== undefined
-  if (installed) test(title, body)
+  if (needRoot.has(name) && process.getuid?.() !== 0) test(title, { skip: `only root may start ${name}` }, () => {})
+  else if (installed) test(title, body)
   else if (process.env.REQUIRE_SERVICES === '1')
     test(title, () => Promise.reject(new Error(`${name} is not installed; apt-get install ${name}`)))
   else test(title, { skip: waitsFor(name) }, () => {})

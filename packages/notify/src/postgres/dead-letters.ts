@@ -111,7 +111,8 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 
 /**
  * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
- * scheduled one is scheduled again. An invalid message of the topic can't be replayed and stays.
+ * scheduled one is scheduled again. An invalid message of the topic can't be replayed and stays, and so does one that was
+ * never written and whose notification is purged.
  */
 async function replay(
   tx: Transaction,
@@ -121,9 +122,11 @@ async function replay(
   at: number,
 ): Promise<number> {
   const all = await take(tx, bucket, filter, limit)
-  const invalid = all.filter(({ user_id }) => user_id === null)
-  await keep(tx, bucket, invalid)
-  const taken = all.filter(({ user_id }) => user_id !== null)
+  const stored = await storedOf(tx, bucket, all)
+  const isLost = ({ user_id, message, notification_id }: TakenRow) =>
+    user_id === null || (message === null && !stored.has(notification_id))
+  await keep(tx, bucket, all.filter(isLost))
+  const taken = all.filter((letter) => !isLost(letter))
   const scheduled = taken.filter(({ message }) => message?.request !== undefined)
   const deliveries = taken.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
@@ -136,10 +139,10 @@ async function replay(
   await tx.query(
     `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, n.sensitive, w.message::jsonb
+            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::jsonb
        FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[])
             AS w (id, user_id, channel, event, message, notification_id)
-       JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
+       LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
      ON CONFLICT (bucket, delivery_id) DO NOTHING`,
     [
       bucket,
@@ -213,10 +216,31 @@ async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[
   )
 }
 
+/** The notifications of letters that have not been purged. */
+async function storedOf(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<Set<string | null>> {
+  const { rows } = await tx.query<{ id: string }>(
+    `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
+    [bucket, letters.map((letter) => letter.notification_id)],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
 async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
-  for (const { id: letterId, cause, detail, died_at, message } of letters)
+  for (const letter of letters)
     await tx.query(
-      'INSERT INTO notify.dead_letter (bucket, id, cause, detail, died_at, message) VALUES ($1, $2, $3, $4, $5, $6)',
-      [bucket, letterId, cause, detail, timestamp(died_at), JSON.stringify(message)],
+      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [
+        bucket,
+        letter.id,
+        letter.notification_id,
+        letter.user_id,
+        letter.channel,
+        letter.event,
+        letter.cause,
+        letter.detail,
+        timestamp(letter.died_at),
+        letter.message && JSON.stringify(letter.message),
+      ],
     )
 }

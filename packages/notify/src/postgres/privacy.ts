@@ -82,6 +82,10 @@ async function erase(tx: Transaction, bucket: number, userId: string): Promise<n
   return removed
 }
 
+/** A notification is needed as long as something of it waits to be planned again. */
+const isNotAwaited =
+  'NOT EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
+
 type Purge = readonly [table: string, key: string, older: { readonly where: string; readonly value: string }]
 
 /** What is removed for its age, kind by kind. Ids are made in order of time, so old rows are the first of their index. */
@@ -93,10 +97,11 @@ function purges(retention: Retention, now: number): Purge[] {
     value: timestamp(before(days)),
   })
   const { notificationDays, logDays, deadLetterDays } = retention
+  const old = byId('id', notificationDays)
   return [
     ['delivery_event', 'notification_id, id', byId('notification_id', notificationDays)],
-    ['delivery', 'id', byId('id', notificationDays)],
-    ['notification', 'id', byId('id', notificationDays)],
+    ['delivery', 'id', old],
+    ['notification', 'id', { ...old, where: `${old.where} AND ${isNotAwaited}` }],
     ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
     ['dead_letter', 'id', byTime('died_at', deadLetterDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],

@@ -70,3 +70,22 @@ test("a priority's cap holds for that priority beside the total, and critical on
   assert.equal(body.cap.used['priority:low'].used, 1)
   assert.equal(body.cap.used['channel:email'].used, 4)
 })
+
+test('what is critical is delivered first, and what is low gives way to all that waits', async (t) => {
+  const s = await setup({ work: false, options: { caps: { total: 99, channels: {}, priorities: {} } } })
+  t.after(s.close)
+  for (const priority of ['low', 'normal', 'critical']) await furnish(s, `news.${priority}`, { priority })
+  for (const priority of ['low', 'low', 'normal', 'normal', 'critical', 'critical'])
+    await s.call('POST', '/v1/notify', {
+      event: `news.${priority}`,
+      user_id: 'alice',
+      data: { order_id: 1 },
+      channels: ['sms'],
+    })
+  const order: string[] = []
+  for (let pass = 0; pass < 3; pass++) {
+    const claimed = await s.store.deliveries.claim(0, 'sms', 2, 60_000, s.clock.now())
+    order.push(...claimed.map(({ event }) => event))
+  }
+  assert.deepEqual(order, ['news.critical', 'news.critical', 'news.normal', 'news.normal', 'news.low', 'news.low'])
+})

@@ -169,3 +169,26 @@ test('a combined notification counts once against the cap, and preferences are l
   assert.equal(told.body.timeline.at(-1).what, 'excluded')
   assert.equal(await mailCount(s), 1)
 })
+
+test('the deferred of one morning are spread over the time that is set, and none comes before the end of quiet hours', async (t) => {
+  const spreadMs = 120_000
+  const s = await setup({
+    clock: manualClock(Date.parse('2026-06-01T23:30:00Z')),
+    options: { morningSpreadMs: spreadMs, caps: { total: 99, channels: {}, priorities: {} } },
+  })
+  t.after(s.close)
+  await furnish(s)
+  await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
+  await Promise.all(Array.from({ length: 40 }, () => s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'] })))
+  const morning = Date.parse('2026-06-02T08:00:00Z')
+  const { rows } = await s.database.query<{ wake_at: number }>('SELECT wake_at FROM notify.deferral')
+  const afterMs = rows.map(({ wake_at }) => wake_at - morning)
+  assert.equal(afterMs.length, 40)
+  assert.ok(afterMs.every((ms) => ms >= 0 && ms < spreadMs))
+  assert.ok(new Set(afterMs.map((ms) => Math.floor(ms / (spreadMs / 4)))).size > 1, 'not all in one quarter of it')
+  s.clock.set(morning + spreadMs)
+  await eventually(
+    () => mailCount(s),
+    (count) => count === 40,
+  )
+})

@@ -21,6 +21,13 @@ import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { decodeUtf8, findTextFault } from './text.ts'
 import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route itself refuses text that is not clean and what is nested too deep in its body. Default false. */
+    readonly judgesBody?: boolean
+  }
+}
+
 /** The HTTP server and every encapsulated part of it, with TypeBox schemas as types. */
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -143,7 +150,9 @@ function parsed(text: string): unknown {
 }
 
 function refuseUncleanText(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  done(textFault('body', request.body) ?? textFault('query', request.query) ?? textFault('path', request.params))
+  const { judgesBody = false } = request.routeOptions.config
+  const body = judgesBody ? undefined : textFault('body', request.body)
+  done(body ?? textFault('query', request.query) ?? textFault('path', request.params))
 }
 
 function textFault(part: string, value: unknown): Problem | undefined {

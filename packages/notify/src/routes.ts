@@ -52,7 +52,15 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   notificationEndpoint(http, guards, store.notifications)
   eventTypeEndpoints(http, { guards, store: store.eventTypes, catalog, options, clock })
   templateEndpoints(http, guards, store.templates, clock)
-  templateToolEndpoints(http, { guards, store: store.templates, catalog, clock, testSend: given.testSend })
+  const tools = {
+    guards,
+    store: store.templates,
+    catalog,
+    clock,
+    defaultLocale: options.locale,
+    testSend: given.testSend,
+  }
+  templateToolEndpoints(http, tools)
   recipientEndpoints(http, guards, store.recipients, clock)
   preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
   deviceEndpoints(http, { guards, store: store.devices, providers: given.providers, clock })

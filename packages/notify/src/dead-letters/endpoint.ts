@@ -1,4 +1,4 @@
-import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Clock, type Http, instantOf, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
@@ -124,7 +124,7 @@ export function deadLetterEndpoints(
       },
     },
     async ({ body }) => {
-      const at = body.at === undefined ? clock.now() : Date.parse(body.at)
+      const at = body.at === undefined ? clock.now() : instantOf(body.at, '/at')
       const replayed = await store.replay(filterOf(body as Static<typeof Selection>), body.limit ?? 1_000, at)
       onReplayed()
       return { replayed } as never

@@ -23,6 +23,7 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
     '/v1/notify/bulk',
     {
       bodyLimit: bodyLimitBytes,
+      config: { judgesBody: true },
       onRequest: guards.write,
       schema: {
         tags: ['notifications'],

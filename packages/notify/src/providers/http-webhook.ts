@@ -1,3 +1,4 @@
+import { instantExpected, instantOf, isInstant } from '@gatehouse/kit'
 import type { DeliveryReport } from '../delivery-state.ts'
 import { idPattern } from '../ids.ts'
 import { checkWebhook } from './standard-webhooks.ts'
@@ -28,8 +29,8 @@ export function httpWebhook(keys: readonly Buffer[]): WebhookReceiver {
       const { delivery_id: deliveryId, reason, soft } = event.data ?? {}
       if (typeof deliveryId !== 'string' || !deliveryIdPattern.test(deliveryId))
         return malformed('data.delivery_id must be the delivery_id of a message')
-      const at = event.timestamp === undefined ? checked.at : Date.parse(String(event.timestamp))
-      if (Number.isNaN(at)) return malformed('timestamp must be a date and time of RFC 3339')
+      const at = event.timestamp === undefined ? checked.at : timeOf(event.timestamp)
+      if (at === undefined) return malformed(`timestamp ${instantExpected}`)
       const said = {
         ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
         ...(typeof soft === 'boolean' ? { soft } : {}),
@@ -55,4 +56,8 @@ function eventIn(body: Buffer): Event | null | undefined {
 
 function malformed(reason: string): ReceivedWebhook {
   return { kind: 'malformed', reason }
+}
+
+function timeOf(told: unknown): number | undefined {
+  return typeof told === 'string' && isInstant(told) ? instantOf(told) : undefined
 }

@@ -1,3 +1,4 @@
+import { instantOf, isInstant } from '@gatehouse/kit'
 import { createSns, isSnsSigned, readSnsMessage, type Sns, type SnsMessage, snsOrigin } from './sns.ts'
 import type { ReceivedWebhook, WebhookReceiver, WebhookReport } from './webhook.ts'
 
@@ -113,8 +114,8 @@ function reportsOf(event: Event, eventId: string, now: number): WebhookReport[] 
   const deliveryId: unknown = Array.isArray(tag) ? tag[0] : undefined
   if (!meaning || typeof deliveryId !== 'string') return []
   const { told, ...report } = meaning
-  const at = Date.parse(String(told?.timestamp))
-  return [{ eventId, deliveryId, ...report, at: Number.isNaN(at) ? now : at }]
+  const at = String(told?.timestamp)
+  return [{ eventId, deliveryId, ...report, at: isInstant(at) ? instantOf(at) : now }]
 }
 
 function refused(reason: string): ReceivedWebhook {

@@ -1,4 +1,4 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { type Http, instantOf, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
@@ -43,7 +43,7 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
       const payload = request.body.payload as NotifyRequest
       const problem = problemOf(payload, await catalog.current(), '/payload')
       if (problem) throw problem
-      const fireAt = Date.parse(request.body.fire_at)
+      const fireAt = instantOf(request.body.fire_at, '/fire_at')
       const id = await schedule.add(fireAt, payload)
       return reply
         .code(201)

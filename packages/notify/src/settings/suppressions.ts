@@ -1,4 +1,4 @@
-import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Clock, type Http, instantOf, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { channels } from '../channel.ts'
@@ -93,7 +93,7 @@ function managementEndpoints(http: Http, { guards, store, clock }: SuppressionRo
     },
     async ({ body }, reply) => {
       const { user_id: userId, channel, address = all, scope = all, reason = 'manual', detail, expires_at } = body
-      const expiresAt = expires_at === undefined ? undefined : Date.parse(expires_at)
+      const expiresAt = expires_at === undefined ? undefined : instantOf(expires_at, '/expires_at')
       if (expiresAt !== undefined && expiresAt <= clock.now())
         throw new Problem(400, 'The body is not valid: /expires_at must be in the future.', {
           errors: [{ pointer: '/expires_at', detail: 'must be in the future' }],

@@ -14,6 +14,8 @@ export interface TemplateToolRoutes {
   readonly store: Templates
   readonly catalog: CatalogKeeper
   readonly clock: Clock
+  /** Of users whose locale isn't known. */
+  readonly defaultLocale: string
   /** Sends a finished text to a user at once, past preferences, caps and log; answers what the provider said. */
   readonly testSend: (channel: Channel, userId: string, content: Content) => Promise<readonly object[]>
 }
@@ -47,11 +49,11 @@ const Preview = Type.Object({
 /** Publish and roll back, preview with sample data, and test send. */
 export function templateToolEndpoints(
   http: Http,
-  { guards, store, catalog, clock, testSend }: TemplateToolRoutes,
+  { guards, store, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
 ): void {
   const about = (summary: string) => ({ tags: ['templates'], summary, security: [{ bearer: [guards.scopes.admin] }] })
   const published = async (templateId: string, channel: Channel, locale: string | undefined) => {
-    const wanted = locale === undefined ? ['en'] : [locale]
+    const wanted = [locale, defaultLocale].filter((each) => each !== undefined)
     const current = await catalog.current()
     return orProblem(() => current.text(templateId, channel, wanted))
   }
@@ -92,7 +94,14 @@ export function templateToolEndpoints(
     async ({ params, body }) => {
       const { channel: name, locale, data, ...draft } = body
       const channel = name as Channel
-      const text = { templateId: params.template_id, channel, locale: locale ?? 'en', version: 0, body: '', ...draft }
+      const text = {
+        templateId: params.template_id,
+        channel,
+        locale: locale ?? defaultLocale,
+        version: 0,
+        body: '',
+        ...draft,
+      }
       const isDraft = draft.body !== undefined || draft.html !== undefined
       const compiled = isDraft
         ? orProblem(() => checkTemplate(text))

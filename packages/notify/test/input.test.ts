@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Topic, TopicMessage } from '../src/topic.ts'
+import { type Answer, furnish, type Setup, setup } from './setup.ts'
+
+const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+async function furnished(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
+  const s = await setup(options)
+  await furnish(s)
+  return s
+}
+
+/** A body as it is written. */
+async function send({ http }: Setup, path: string, type: string, body: string): Promise<Answer> {
+  const authorization = 'Bearer write:notifications admin:notifications'
+  const headers = { authorization, 'content-type': type }
+  const answer = await http.inject({ method: 'POST', url: path, headers, payload: body })
+  return { status: answer.statusCode, body: answer.body, headers: answer.headers }
+}
+
+const statusesOf = ({ body }: Answer): number[] =>
+  String(body)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).status)
+
+test('a moment of a leap second is taken, one before 1970 or after 9999 is refused by name', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  const schedule = (fire_at: string) => s.call('POST', '/v1/scheduled', { fire_at, payload: shipped })
+  const leap = await schedule('2026-12-31T23:59:60Z')
+  assert.deepEqual([leap.status, leap.body.fire_at], [201, '2027-01-01T00:00:00.000Z'])
+  for (const fire_at of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59']) {
+    const refused = await schedule(fire_at)
+    assert.deepEqual([refused.status, refused.body.errors[0].pointer], [400, '/fire_at'])
+  }
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', { at: '2026-12-31T23:59:60Z' })).status, 200)
+  const replay = await s.call('POST', '/v1/dead-letters/replay', { at: '0000-01-01T00:00:00Z' })
+  assert.deepEqual([replay.status, replay.body.errors[0].pointer], [400, '/at'])
+  const suppression = { user_id: 'alice', channel: 'email', expires_at: '0000-01-01T00:00:00Z' }
+  const suppressed = await s.call('POST', '/v1/suppressions', suppression)
+  assert.deepEqual([suppressed.status, suppressed.body.errors[0].pointer], [400, '/expires_at'])
+})
+
+test('an event whose data is nested too deep is refused with 400, alone and among others', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nested(levels)}}`
+  assert.equal((await send(s, '/v1/notify', 'application/json', deep(5_000))).status, 400)
+  const fine = JSON.stringify(shipped)
+  const lines = await send(s, '/v1/notify/bulk', 'application/x-ndjson', [fine, deep(30_000), fine].join('\n'))
+  assert.deepEqual(statusesOf(lines), [202, 400, 202])
+  const list = await send(s, '/v1/notify/bulk', 'application/json', `[${[fine, deep(30_000), fine].join(',')}]`)
+  assert.deepEqual(statusesOf(list), [202, 400, 202])
+})
+
+test('a message of the topic whose data is nested too deep becomes a dead letter and is not delivered again', async (t) => {
+  let handle: ((message: TopicMessage) => Promise<void>) | undefined
+  const topic: Topic = {
+    async consume(given) {
+      handle = given
+      return { stop: async () => {} }
+    },
+    publish: async () => {},
+    ping: async () => {},
+    close: async () => {},
+  }
+  const s = await furnished({ topic })
+  t.after(s.close)
+  const answers: string[] = []
+  await handle?.({
+    text: `{"event":"order.shipped","user_id":"alice","data":${nested(5_000)}}`,
+    key: 'NOTIFICATIONS:1',
+    place: 1,
+    ack: () => answers.push('ack'),
+    later: () => answers.push('later'),
+    terminate: (reason) => answers.push(reason),
+  })
+  assert.match(answers.join(), /nested deeper than 64 levels/)
+  const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
+  assert.match(letters.body.dead_letters[0].detail, /nested deeper than 64 levels/)
+})
+
+test('in a bulk request text that is not valid, or no channel, is the fault of its own line alone', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  const events = [
+    shipped,
+    { ...shipped, data: { order_id: 'A\u0000' } },
+    { ...shipped, channels: [] },
+    { ...shipped, user_id: '\ud800' },
+    shipped,
+  ]
+  const expected = [202, 400, 422, 400, 202]
+  const lines = events.map((event) => JSON.stringify(event)).join('\n')
+  assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines)), expected)
+  const list = JSON.stringify(events)
+  assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/json', list)), expected)
+})
+
+test('a bulk request carries 10,000 events and no more', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  const lines = (count: number) => '{}\n'.repeat(count)
+  const most = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_000))
+  assert.equal(most.status, 200)
+  assert.equal(statusesOf(most).length, 10_000)
+  const tooMany = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_001))
+  assert.equal(tooMany.status, 400)
+  assert.match(String(tooMany.body), /10000/)
+})
+
+test('a preview and a test send look a text up in the configured default locale', async (t) => {
+  const s = await furnished({ options: { locale: 'de' } })
+  t.after(s.close)
+  await s.call('PUT', '/v1/templates/gruss/sms/de', { body: 'Hallo {{ name }}' })
+  const sample = { channel: 'sms', data: { name: 'Anna' } }
+  const preview = await s.call('POST', '/v1/templates/gruss/preview', sample)
+  assert.deepEqual([preview.status, preview.body.body, preview.body.locale], [200, 'Hallo Anna', 'de'])
+  const french = await s.call('POST', '/v1/templates/gruss/preview', { ...sample, locale: 'fr' })
+  assert.deepEqual([french.status, french.body.locale], [200, 'de'], 'as for a user who reads French')
+  assert.equal((await s.call('POST', '/v1/templates/gruss/test', { ...sample, user_id: 'alice' })).status, 200)
+})

@@ -1,4 +1,4 @@
-import type { Channel } from './channel.ts'
+import { type Channel, channels } from './channel.ts'
 import type { EventType } from './event-type.ts'
 import { canonicalLocale, lookUpLocale } from './locale.ts'
 import type { EventTypes, Templates } from './store.ts'
@@ -11,6 +11,8 @@ export interface Catalog {
   /** The text of a template for a channel in the best of the wanted locales. Throws {@link TemplateError}. */
   text(templateId: string, channel: Channel, wanted: readonly string[]): Compiled
   hasTemplate(templateId: string): boolean
+  /** The channels that a template has texts for. */
+  channels(templateId: string): readonly Channel[]
 }
 
 /** Keeps the catalog, and reads it again when a version is asked for that it doesn't hold. */
@@ -51,6 +53,7 @@ async function readCatalog(
     version,
     eventTypes: new Map(eventTypes.map((eventType) => [eventType.event, eventType])),
     hasTemplate: (templateId) => templateIds.has(templateId),
+    channels: (templateId) => channels.filter((channel) => places.has(placeOf(templateId, channel))),
     text(templateId, channel, wanted) {
       const place = places.get(placeOf(templateId, channel))
       if (!place) throw new TemplateError(`the template ${templateId} has no text for ${channel}`)

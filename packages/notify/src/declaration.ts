@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { channels } from './channel.ts'
 import type { EventType } from './event-type.ts'
-import { priorities } from './options.ts'
+import { priorities, trackings } from './options.ts'
 import type { Recipient } from './store.ts'
 
 const Channels = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
@@ -52,6 +52,20 @@ export const EventTypeSettings = Type.Object(
         { additionalProperties: false, description: 'Holds off floods of this event type' },
       ),
     ),
+    title: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'What people are told it is, where they choose what reaches them. Default: from its name',
+        examples: ['Your order is on its way'],
+      }),
+    ),
+    tracking: Type.Optional(
+      Type.Enum([...trackings], {
+        description:
+          'What its mails tell about their reader: opens, clicks, both (on) or nothing (off). Default: as notify.tracking',
+      }),
+    ),
     sensitive: Type.Optional(
       Type.Boolean({
         description: 'Body and data are erased after sending and never shown in a timeline. Default false',
@@ -89,13 +103,15 @@ export function eventTypeOf(event: string, settings: Static<typeof EventTypeSett
       ? { aggregation: { threshold: aggregation.threshold ?? threshold, actor: aggregation.actor } }
       : {}),
     ...(rate ? { rate: { limit: rate.limit, perSeconds: rate.per_seconds } } : {}),
+    ...(settings.title === undefined ? {} : { title: settings.title }),
+    ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
     sensitive: settings.sensitive ?? false,
   }
 }
 
 /** Writes an event type as its endpoint answers it. */
 export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
-  const { event, priority, channels: chosen, templateId, aggregation, rate, sensitive } = eventType
+  const { event, priority, channels: chosen, templateId, aggregation, rate, title, tracking, sensitive } = eventType
   return {
     event,
     priority,
@@ -103,6 +119,8 @@ export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
     template_id: templateId,
     ...(aggregation ? { aggregation: { ...aggregation } } : {}),
     ...(rate ? { rate_limit: { limit: rate.limit, per_seconds: rate.perSeconds } } : {}),
+    ...(title === undefined ? {} : { title }),
+    ...(tracking === undefined ? {} : { tracking }),
     sensitive,
   }
 }

@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import type { Priority } from './options.ts'
+import type { Priority, Tracking } from './options.ts'
 
 /** How like-type events are gathered into one notification. */
 interface Aggregation {
@@ -18,12 +18,16 @@ export interface EventRate {
 /** What is known about an event type. */
 export interface EventType {
   readonly event: string
+  /** What people are told it is, where they choose what reaches them. */
+  readonly title?: string
   readonly priority: Priority
   /** Where no preference says otherwise. */
   readonly channels: readonly Channel[]
   readonly templateId: string
   readonly aggregation?: Aggregation
   readonly rate?: EventRate
+  /** Whether mails tell when they are opened and which links are followed; left out: as the service's setting says. */
+  readonly tracking?: Tracking
   /** Body and data are erased after sending and never in a timeline. */
   readonly sensitive: boolean
 }

@@ -2,6 +2,7 @@ import type { Clock, Http, Log, Registry, Worker } from '@gatehouse/kit'
 import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
+import { createChoices } from './choices.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
@@ -93,7 +94,24 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
   const publicUrl = given.publicUrl ?? 'http://localhost'
   const streams = new InboxStreams({ inbox: store.inbox, rules: options.inboxStreams, log, metrics })
-  const served = { guards, accept, catalog, store, options, clock, log, metrics, plan, testSend, streams, devMailbox }
+  const { intake, preferences, suppressions } = store
+  const { channelsOff } = options
+  const choices = createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock })
+  const served = {
+    guards,
+    choices,
+    accept,
+    catalog,
+    store,
+    options,
+    clock,
+    log,
+    metrics,
+    plan,
+    testSend,
+    streams,
+    devMailbox,
+  }
   return {
     plugin: (http) => routes(http, { ...served, providers, reports, publicUrl, onReplayed: wake }),
     workers,

@@ -7,6 +7,11 @@ export const priorities = ['critical', 'normal', 'low'] as const
 /** `critical` (security, payments) bypasses caps and quiet hours and overtakes; `low` gives way to the others. */
 export type Priority = (typeof priorities)[number]
 
+export const trackings = ['off', 'opens', 'clicks', 'on'] as const
+
+/** What a mail tells about its reader: nothing, when it is opened, which of its links are followed, or both. */
+export type Tracking = (typeof trackings)[number]
+
 /** The most notifications a user gets in a window that the first counted one opens. */
 export interface Caps {
   /** Notifications a user and window, whatever their channels. */
@@ -88,6 +93,8 @@ export interface NotifyOptions {
   readonly retention: Retention
   readonly suppressionDays: SuppressionDays
   readonly inboxStreams: InboxStreamRules
+  /** Of mails whose event type doesn't say. */
+  readonly tracking: Tracking
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -118,4 +125,6 @@ export const defaultOptions: NotifyOptions = {
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
+  // ours: whoever reads a mail is not watched unless the operator says so
+  tracking: 'off',
 }

@@ -1,6 +1,7 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import type { Guards } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
+import type { Choices } from './choices.ts'
 import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
 import { type ExplainRoutes, explainEndpoint } from './explain/endpoint.ts'
@@ -13,6 +14,7 @@ import { notifyEndpoint } from './intake/endpoint.ts'
 import type { NotifyOptions } from './options.ts'
 import { privacyEndpoints } from './privacy/endpoint.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
+import { choiceEndpoints } from './settings/choices.ts'
 import { deviceEndpoints } from './settings/devices.ts'
 import { eventTypeEndpoints } from './settings/event-types.ts'
 import { preferenceEndpoints } from './settings/preferences.ts'
@@ -36,6 +38,7 @@ export interface Routes extends WebhookRoutes {
   readonly plan: ExplainRoutes['plan']
   readonly testSend: TemplateToolRoutes['testSend']
   readonly streams: InboxStreams
+  readonly choices: Choices
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
@@ -64,6 +67,7 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   recipientEndpoints(http, guards, store.recipients, clock)
   preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
   deviceEndpoints(http, { guards, store: store.devices, providers: given.providers, clock })
+  choiceEndpoints(http, { guards, choices: given.choices, catalog })
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
   inboxEndpoints(http, { guards, inbox: store.inbox, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock })

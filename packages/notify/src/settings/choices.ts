@@ -1,0 +1,86 @@
+import type { Http } from '@gatehouse/kit'
+import { type Static, Type } from 'typebox'
+import type { Guards } from '../caller.ts'
+import type { CatalogKeeper } from '../catalog.ts'
+import { channels } from '../channel.ts'
+import type { Choices, UserChoices } from '../choices.ts'
+import { unknownEvent } from '../unknown-event.ts'
+
+const ChannelName = Type.Enum([...channels])
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+
+const ChoicesBody = Type.Object({
+  unsubscribed: Type.Boolean({ description: 'From everything that is not critical' }),
+  event_types: Type.Array(
+    Type.Object({
+      event: Type.String(),
+      title: Type.String(),
+      critical: Type.Boolean(),
+      channels: Type.Array(Type.Object({ channel: Type.String(), on: Type.Boolean() })),
+    }),
+  ),
+})
+
+export interface ChoiceRoutes {
+  readonly guards: Guards
+  readonly choices: Choices
+  readonly catalog: CatalogKeeper
+}
+
+/** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
+export function choiceEndpoints(http: Http, { guards, choices, catalog }: ChoiceRoutes): void {
+  const { own, admin } = guards.scopes
+  const about = (summary: string) => ({
+    tags: ['preferences'],
+    summary,
+    security: [{ bearer: [own] }, { bearer: [admin] }],
+    response: { 200: ChoicesBody },
+  })
+  const told = async (userId: string) => written(await choices.of(userId))
+
+  http.get(
+    '/v1/users/:id/choices',
+    { onRequest: guards.own, schema: { ...about('What a user may choose, and what holds now'), params: User } },
+    ({ params }) => told(params.id),
+  )
+  http.put(
+    '/v1/users/:id/choices',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Unsubscribes from everything that is not critical, or takes that back'),
+        params: User,
+        body: Type.Object({ unsubscribed: Type.Boolean() }, { additionalProperties: false }),
+      },
+    },
+    async ({ params, body }) => {
+      await choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
+      return told(params.id)
+    },
+  )
+  http.put(
+    '/v1/users/:id/choices/:event',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Switches these channels of an event type on, and its others off'),
+        params: Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) }),
+        body: Type.Object(
+          { channels: Type.Array(ChannelName, { uniqueItems: true }) },
+          { additionalProperties: false },
+        ),
+      },
+    },
+    async ({ params, body }) => {
+      const known = await catalog.current()
+      if (!known.eventTypes.has(params.event)) throw unknownEvent(params.event, known, '/event')
+      await choices.choose(params.id, params.event, body.channels)
+      return told(params.id)
+    },
+  )
+}
+
+function written({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
+  const types = choices.map(({ channels: offered, ...choice }) => ({ ...choice, channels: [...offered] }))
+  return { unsubscribed, event_types: types }
+}

@@ -10,6 +10,7 @@ import { composeIdentity } from './compose/identity.ts'
 import { composeNotify } from './compose/notify.ts'
 import { type Held, type Parts, seededLines } from './compose/parts.ts'
 import type { Config } from './config.ts'
+import { registerCors } from './cors.ts'
 import { registerHealth } from './health.ts'
 
 /** The program, built but not yet listening. */
@@ -57,6 +58,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   const counters = openCounters(config, log, metrics)
   held.push(() => counters.close())
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
+  registerCors(http, config.file.cors_origins ?? [])
   const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
   const built: { identity?: Identity } = {}
   const serveApiDocs = await gatherApi(http, {
@@ -73,7 +75,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     built.identity = await composeIdentity(parts, database, entrance, composed?.notify)
     await http.register(built.identity.plugin)
   }
-  if (composed) await http.register(composed.notify.plugin)
+  if (composed) await http.register(composed.plugin)
   entrance.follow()
   registerHealth(
     http,

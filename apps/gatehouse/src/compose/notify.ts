@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Database } from '@gatehouse/kit'
+import type { Database, Http } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates } from '@gatehouse/notify'
 import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
+import { createDevInbox } from '../dev-inbox.ts'
 import type { Engine } from '../health.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
@@ -13,6 +14,8 @@ import { composeProviders } from './providers.ts'
 
 export interface ComposedNotify {
   readonly notify: Notify
+  /** Registers every route. */
+  readonly plugin: (http: Http) => Promise<void>
   readonly engines: readonly Engine[]
   /** Whether /dev/mailbox is there. */
   readonly mailbox: boolean
@@ -26,6 +29,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const topic = settings.natsUrl && (await natsTopic({ url: settings.natsUrl.reveal(), log: parts.log }))
   const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
   const mailbox = database.engine === 'embedded'
+  const devInbox = mailbox ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const notify = await createNotify({
@@ -36,7 +40,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
       templates: besides(ownTemplates, templates, ({ templateId }) => templateId),
       recipients: file.recipients ?? [],
     },
-    authenticate: entrance.authenticate,
+    authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
@@ -47,7 +51,11 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   })
   parts.held.push(() => notify.stop())
   const engines = topic ? [{ name: 'topic', needed: false, ping: () => topic.ping() }] : []
-  return { notify, engines, mailbox }
+  const plugin = async (http: Http) => {
+    await notify.plugin(http)
+    await devInbox?.plugin(http)
+  }
+  return { notify, plugin, engines, mailbox }
 }
 
 /** Our own declarations, but for those that the file makes itself. */

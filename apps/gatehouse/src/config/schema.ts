@@ -84,6 +84,20 @@ export const FileSchema = Type.Object(
         examples: [['10.0.0.0/8']],
       }),
     ),
+    cors_origins: Type.Optional(
+      Type.Array(
+        Type.String({
+          pattern: '^https?://[a-z0-9.-]+(:[0-9]{1,5})?$',
+          description: 'Scheme, host in lower case, and port where it is not the usual one; no path, no *.',
+        }),
+        {
+          maxItems: 100,
+          uniqueItems: true,
+          description: 'Origins whose pages may call the API under /v1/ from a browser, with a token. Default: none.',
+          examples: [['https://app.example.com']],
+        },
+      ),
+    ),
     ietf_rate_limit_fields: Type.Optional(
       Type.Boolean({
         description: 'Send the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11 too.',

@@ -1,0 +1,110 @@
+/** An item of the feed, as the notification service writes it. */
+export interface Item {
+  readonly id: string
+  readonly event: string
+  readonly subject?: string
+  readonly body: string
+  readonly created_at: string
+  readonly seen_at?: string
+  readonly read_at?: string
+  readonly archived_at?: string
+}
+
+export interface Counts {
+  readonly sequence: number
+  readonly total: number
+  readonly unseen: number
+  readonly unread: number
+}
+
+export interface Choice {
+  readonly event: string
+  readonly title: string
+  readonly critical: boolean
+  readonly channels: ReadonlyArray<{ readonly channel: string; readonly on: boolean }>
+}
+
+export interface Choices {
+  readonly unsubscribed: boolean
+  readonly event_types: readonly Choice[]
+}
+
+/** Items by id, or all that came no later than a number. */
+export type Chosen = { readonly ids: readonly string[] } | { readonly all: true; readonly up_to: number }
+
+export interface Feed {
+  readonly items: readonly Item[]
+  readonly counts: Counts
+  readonly next?: string
+}
+
+/** Where the service is, whose inbox it is, and how a token is had: one that was refused is asked for again, `renew` set. */
+export interface Access {
+  readonly baseUrl: string
+  readonly userId: string
+  readonly getToken: (renew: boolean) => string | Promise<string>
+}
+
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super(`the notification service answered ${status}`)
+    this.status = status
+  }
+}
+
+/** The user's part of the notification service. */
+export class Api {
+  readonly #access: Access
+
+  constructor(access: Access) {
+    this.#access = access
+  }
+
+  feed(query: string): Promise<Feed> {
+    return this.#json('GET', `inbox?${query}`)
+  }
+
+  change(what: string, choice: Chosen): Promise<{ readonly counts: Counts }> {
+    return this.#json('POST', `inbox/${what}`, choice)
+  }
+
+  choices(): Promise<Choices> {
+    return this.#json('GET', 'choices')
+  }
+
+  choose(event: string, channels: readonly string[]): Promise<Choices> {
+    return this.#json('PUT', `choices/${encodeURIComponent(event)}`, { channels })
+  }
+
+  unsubscribe(unsubscribed: boolean): Promise<Choices> {
+    return this.#json('PUT', 'choices', { unsubscribed })
+  }
+
+  /** The open stream of changes after a number. */
+  stream(after: number, signal: AbortSignal): Promise<Response> {
+    return this.#ask('inbox/stream', {
+      headers: { accept: 'text/event-stream', 'last-event-id': String(after) },
+      signal,
+    })
+  }
+
+  async #json<T>(method: string, path: string, body?: object): Promise<T> {
+    const content = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    return (await this.#ask(path, { method, ...content })).json()
+  }
+
+  async #ask(path: string, init: RequestInit): Promise<Response> {
+    const { baseUrl, userId, getToken } = this.#access
+    const url = `${baseUrl.replace(/\/$/, '')}/v1/users/${encodeURIComponent(userId)}/${path}`
+    for (const renew of [false, true]) {
+      const authorization = `Bearer ${await getToken(renew)}`
+      const answer = await fetch(url, { ...init, headers: { ...init.headers, authorization }, cache: 'no-store' })
+      if (answer.ok) return answer
+      await answer.body?.cancel()
+      if (answer.status !== 401 || renew) throw new ApiError(answer.status)
+    }
+    throw new ApiError(401)
+  }
+}

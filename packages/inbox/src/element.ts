@@ -1,0 +1,344 @@
+import { type Access, Api, type Choices, type Chosen, type Item } from './api.ts'
+import { h, icon, icons } from './dom.ts'
+import { keepInside, moveAmongItems, redraw } from './focus.ts'
+import { Items } from './items.ts'
+import { follow } from './live.ts'
+import { Seen } from './seen.ts'
+import { style } from './style.ts'
+import { english, type Texts } from './texts.ts'
+import { choicesView, itemView } from './views.ts'
+
+const pageSize = 20
+const mostShown = 99
+
+/**
+ * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
+ * begins once {@link GatehouseInbox.getToken} is set. Tells of itself by the events `gatehouse-open` (an item was
+ * opened: `detail.item`) and `gatehouse-counts` (`detail.counts`).
+ */
+export class GatehouseInbox extends HTMLElement {
+  static readonly observedAttributes = ['base-url', 'user-id']
+  readonly #root = this.attachShadow({ mode: 'open' })
+  readonly #items = new Items()
+  readonly #live = h('div', { class: 'live', role: 'status', 'aria-live': 'polite' })
+  readonly #badge = h('span', { class: 'badge', part: 'badge', 'aria-hidden': 'true', hidden: true })
+  readonly #bell: HTMLButtonElement
+  readonly #panel: HTMLDivElement
+  readonly #seen = new Seen((ids) => {
+    if (!this.#panel.hidden) void this.#change('seen', { ids })
+  })
+  #texts: Texts = english
+  #getToken: Access['getToken'] | undefined
+  #api: Api | undefined
+  #following: ReturnType<typeof follow> | undefined
+  #connected = true
+  #failed = false
+  #choices: Choices | undefined
+  #page: 'list' | 'preferences' = 'list'
+
+  constructor() {
+    super()
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(style)
+    this.#root.adoptedStyleSheets = [sheet]
+    this.#bell = h(
+      'button',
+      {
+        type: 'button',
+        class: 'bell',
+        part: 'bell',
+        'aria-haspopup': 'dialog',
+        'aria-expanded': 'false',
+        onclick: () => this.toggle(),
+      },
+      icon(icons.bell),
+      this.#badge,
+    )
+    this.#panel = h('div', { class: 'panel', part: 'panel', role: 'dialog', hidden: true, tabIndex: -1 })
+    this.#root.append(this.#bell, this.#panel, this.#live)
+    this.#root.addEventListener('keydown', (event) => this.#onKey(event as KeyboardEvent))
+    this.#render()
+  }
+
+  /** Answers the user's access token; asked again with `renew` set when one was refused. */
+  get getToken(): Access['getToken'] | undefined {
+    return this.#getToken
+  }
+
+  set getToken(getToken: Access['getToken'] | undefined) {
+    this.#getToken = getToken
+    this.#restart()
+  }
+
+  /** Words that take the place of the English ones. */
+  get texts(): Partial<Texts> {
+    return this.#texts
+  }
+
+  set texts(texts: Partial<Texts>) {
+    this.#texts = { ...english, ...texts }
+    this.#render()
+  }
+
+  connectedCallback(): void {
+    document.addEventListener('pointerdown', this.#onOutside)
+    addEventListener('online', this.#onOnline)
+    this.#restart()
+  }
+
+  disconnectedCallback(): void {
+    document.removeEventListener('pointerdown', this.#onOutside)
+    removeEventListener('online', this.#onOnline)
+    this.#stop()
+  }
+
+  attributeChangedCallback(): void {
+    this.#restart()
+  }
+
+  /** Opens or closes the panel; closed, the focus goes back to the bell. */
+  toggle(open: boolean = !!this.#panel.hidden): void {
+    if (open !== this.#panel.hidden) return
+    this.#panel.hidden = !open
+    this.#bell.setAttribute('aria-expanded', String(open))
+    this.#page = 'list'
+    this.#failed = false
+    this.#render()
+    if (open) this.#panel.focus()
+    else this.#bell.focus()
+  }
+
+  #restart(): void {
+    this.#stop()
+    const { baseUrl, userId } = { baseUrl: this.getAttribute('base-url'), userId: this.getAttribute('user-id') }
+    if (!this.isConnected || !this.#getToken || userId === null) return
+    const api = new Api({ baseUrl: baseUrl ?? '', userId, getToken: this.#getToken })
+    this.#api = api
+    this.#following = follow(api, {
+      reload: async () => {
+        await this.#reload(api)
+        return this.#items.counts.sequence
+      },
+      changed: ({ items = [], counts }) => {
+        const [first] = this.#items.take(items, counts)
+        if (first) this.#live.textContent = this.#say('arrived', { text: first.subject ?? first.body })
+        this.#render()
+      },
+      connected: (open) => {
+        if (this.#connected === open) return
+        this.#connected = open
+        this.#render()
+      },
+    })
+  }
+
+  #stop(): void {
+    this.#following?.stop()
+    this.#following = undefined
+    this.#api = undefined
+    this.#seen.stop()
+  }
+
+  async #reload(api: Api): Promise<void> {
+    this.#items.begin(await api.feed(this.#query()))
+    this.#render()
+  }
+
+  #query(): string {
+    return `limit=${pageSize}${this.#items.onlyUnread ? '&unread=true' : ''}`
+  }
+
+  readonly #onOnline = (): void => this.#following?.now()
+
+  readonly #onOutside = (event: Event): void => {
+    if (!event.composedPath().includes(this)) this.#panel.hidden || this.#closeQuietly()
+  }
+
+  #closeQuietly(): void {
+    this.#panel.hidden = true
+    this.#bell.setAttribute('aria-expanded', 'false')
+  }
+
+  /** Does something at the service; what fails is said, and the next success takes that back. */
+  async #do(work: (api: Api) => Promise<void>): Promise<void> {
+    if (!this.#api) return
+    try {
+      await work(this.#api)
+      this.#failed = false
+    } catch {
+      this.#failed = true
+      this.#live.textContent = this.#texts.failed
+    }
+    this.#render()
+  }
+
+  #onItem(what: string, item: Item): void {
+    const change = what === 'open' ? 'read' : what
+    if (what === 'open')
+      this.dispatchEvent(new CustomEvent('gatehouse-open', { detail: { item }, bubbles: true, composed: true }))
+    if (what === 'open' && item.read_at !== undefined) return
+    void this.#change(change, { ids: [item.id] })
+  }
+
+  #change(what: string, choice: Chosen): Promise<void> {
+    return this.#do(async (api) => this.#items.did(what, choice, (await api.change(what, choice)).counts))
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (this.#panel.hidden) return
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      this.toggle(false)
+    } else if (event.key === 'Tab') keepInside(event, this.#panel, this.#root.activeElement)
+    else if (['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(event.key))
+      moveAmongItems(event, this.#panel, this.#root.activeElement)
+  }
+
+  #say(key: keyof Texts, values: Readonly<Record<string, string | number>>): string {
+    return this.#texts[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+  }
+
+  #render(): void {
+    const { counts } = this.#items
+    const { unseen } = counts
+    this.#badge.hidden = unseen === 0
+    this.#badge.textContent = unseen > mostShown ? `${mostShown}+` : String(unseen)
+    this.#bell.setAttribute('aria-label', unseen === 0 ? this.#texts.bell : this.#say('unseen', { n: unseen }))
+    this.dispatchEvent(new CustomEvent('gatehouse-counts', { detail: { counts } }))
+    this.#panel.setAttribute('aria-label', this.#page === 'list' ? this.#texts.title : this.#texts.preferences)
+    if (this.#panel.hidden) {
+      this.#panel.replaceChildren()
+      return
+    }
+    redraw(this.#panel, this.#root.activeElement, this.#page === 'list' ? this.#list() : this.#preferences())
+    if (this.#page === 'list') this.#seen.watch(this.#panel.querySelector('.scroll'), this.#items.list)
+    else this.#seen.stop()
+  }
+
+  #button(key: string, label: string, path: string, onclick: () => void, kind: string = ''): HTMLButtonElement {
+    return h(
+      'button',
+      { type: 'button', class: `icon ${kind}`, title: label, 'aria-label': label, 'data-key': key, onclick },
+      icon(path),
+    )
+  }
+
+  #list(): Node[] {
+    const texts = this.#texts
+    const { list, counts, onlyUnread, next } = this.#items
+    const filter = (label: string, unread: boolean) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'pill',
+          'aria-pressed': String(onlyUnread === unread),
+          'data-key': `filter ${unread}`,
+          onclick: () => this.#filter(unread),
+        },
+        label,
+      )
+    return [
+      h(
+        'div',
+        { class: 'head' },
+        h('h2', {}, texts.title),
+        this.#button('preferences', texts.preferences, icons.gear, () => this.#showPreferences()),
+        this.#button('close', texts.close, icons.close, () => this.toggle(false)),
+      ),
+      h(
+        'div',
+        { class: 'bar' },
+        filter(texts.all, false),
+        filter(`${texts.unread}${counts.unread > 0 ? ` (${counts.unread})` : ''}`, true),
+        h('span', { class: 'spring' }),
+        counts.unread > 0 &&
+          h(
+            'button',
+            {
+              type: 'button',
+              class: 'text',
+              'data-key': 'all',
+              onclick: () => void this.#change('read', { all: true, up_to: counts.sequence }),
+            },
+            texts.markAll,
+          ),
+      ),
+      ...this.#troubles(),
+      h(
+        'div',
+        { class: 'scroll' },
+        list.length === 0 && h('p', { class: 'note' }, texts.empty),
+        h(
+          'ul',
+          { role: 'list' },
+          ...list.map((item) => itemView(item, texts, this.#locale(), (what, each) => this.#onItem(what, each))),
+        ),
+        next !== undefined &&
+          h(
+            'button',
+            { type: 'button', class: 'text more', 'data-key': 'more', onclick: () => this.#more(next) },
+            texts.more,
+          ),
+      ),
+    ]
+  }
+
+  #troubles(): Node[] {
+    if (this.#failed) return [h('p', { class: 'note wrong' }, this.#texts.failed)]
+    return this.#connected ? [] : [h('p', { class: 'note' }, this.#texts.offline)]
+  }
+
+  #preferences(): Node[] {
+    const texts = this.#texts
+    const show = (choices: Choices) => {
+      this.#choices = choices
+    }
+    return [
+      h(
+        'div',
+        { class: 'head' },
+        this.#button('back', texts.back, icons.back, () => this.#showList(), 'back'),
+        h('h2', {}, texts.preferences),
+        this.#button('close', texts.close, icons.close, () => this.toggle(false)),
+      ),
+      ...this.#troubles(),
+      h(
+        'div',
+        { class: 'scroll' },
+        ...(this.#choices
+          ? choicesView(this.#choices, texts, {
+              choose: ({ event }, channels) => void this.#do(async (api) => show(await api.choose(event, channels))),
+              unsubscribe: (unsubscribed) => void this.#do(async (api) => show(await api.unsubscribe(unsubscribed))),
+            })
+          : []),
+      ),
+    ]
+  }
+
+  #showPreferences(): void {
+    this.#page = 'preferences'
+    void this.#do(async (api) => {
+      this.#choices = await api.choices()
+    }).then(() => this.#panel.querySelector<HTMLElement>('[data-key=back]')?.focus())
+  }
+
+  #showList(): void {
+    this.#page = 'list'
+    this.#render()
+    this.#panel.querySelector<HTMLElement>('[data-key=preferences]')?.focus()
+  }
+
+  #filter(onlyUnread: boolean): void {
+    this.#items.onlyUnread = onlyUnread
+    void this.#do((api) => this.#reload(api))
+  }
+
+  #more(next: string): void {
+    void this.#do(async (api) => this.#items.extend(await api.feed(`${this.#query()}&before=${next}`)))
+  }
+
+  #locale(): string {
+    return this.closest('[lang]')?.getAttribute('lang') || navigator.language
+  }
+}

@@ -1,0 +1,69 @@
+import type { Chosen, Counts, Feed, Item } from './api.ts'
+
+/** The part of a feed that is shown, newest first, kept as it is told. */
+export class Items {
+  readonly #shown = new Map<string, Item>()
+  #complete = true
+  onlyUnread = false
+  counts: Counts = { sequence: 0, total: 0, unseen: 0, unread: 0 }
+  next: string | undefined
+
+  get list(): readonly Item[] {
+    return [...this.#shown.values()].sort((a, b) =>
+      a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0,
+    )
+  }
+
+  /** Begins again with a first page. */
+  begin({ items, counts, next }: Feed): void {
+    this.#shown.clear()
+    for (const item of items) this.#shown.set(item.id, item)
+    this.counts = counts
+    this.next = next
+    this.#complete = next === undefined
+  }
+
+  /** Reads on. What has been told since the page was asked for is newer than the page. */
+  extend({ items, next }: Feed): void {
+    for (const item of items) if (!this.#shown.has(item.id)) this.#shown.set(item.id, item)
+    this.next = next
+    this.#complete = next === undefined
+  }
+
+  /** Takes items as they are now; answers those that are new. */
+  take(items: readonly Item[], counts: Counts): readonly Item[] {
+    const oldest = this.list.at(-1)?.created_at ?? ''
+    const fresh: Item[] = []
+    for (const item of items) {
+      const known = this.#shown.has(item.id)
+      // One that was read stays in sight until the list is read afresh; it would slip away under the hand.
+      if (item.archived_at !== undefined) this.#shown.delete(item.id)
+      else if (known || this.#complete || item.created_at >= oldest) this.#shown.set(item.id, item)
+      if (!known && item.seen_at === undefined && item.archived_at === undefined) fresh.push(item)
+    }
+    this.tell(counts)
+    return fresh
+  }
+
+  /** Shows what was just done at once; the stream tells it too, in its time. */
+  did(what: string, chosen: Chosen, counts: Counts): void {
+    const now = new Date().toISOString()
+    for (const item of 'ids' in chosen ? chosen.ids.flatMap((id) => this.#shown.get(id) ?? []) : this.list) {
+      const { read_at: _, ...unread } = item
+      if (what === 'archived') this.#shown.delete(item.id)
+      else if (what === 'unread') this.#shown.set(item.id, unread)
+      else
+        this.#shown.set(item.id, {
+          ...item,
+          seen_at: item.seen_at ?? now,
+          ...(what === 'read' ? { read_at: now } : {}),
+        })
+    }
+    this.tell(counts)
+  }
+
+  /** Takes counts, unless they are older than those that are known. */
+  tell(counts: Counts): void {
+    if (counts.sequence >= this.counts.sequence) this.counts = counts
+  }
+}

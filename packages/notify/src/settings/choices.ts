@@ -4,7 +4,7 @@ import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { channels } from '../channel.ts'
 import type { Choices, UserChoices } from '../choices.ts'
-import { unknownEvent } from '../unknown-event.ts'
+import { unknownEventProblem } from '../request-problem.ts'
 
 const ChannelName = Type.Enum([...channels])
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
@@ -73,7 +73,7 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
     },
     async ({ params, body }) => {
       const known = await catalog.current()
-      if (!known.eventTypes.has(params.event)) throw unknownEvent(params.event, known, '/event')
+      if (!known.eventTypes.has(params.event)) throw unknownEventProblem(params.event, known, '/event')
       await choices.choose(params.id, params.event, body.channels)
       return told(params.id)
     },

@@ -1,4 +1,5 @@
 import type { Http, Worker } from '@gatehouse/kit'
+import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
@@ -11,8 +12,6 @@ import { MacKey } from './mac-key.ts'
 import { type Management, managementOf } from './management.ts'
 import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
-import { brandingFrom } from './pages/branding.ts'
-import { Languages } from './pages/texts.ts'
 import type { Parts } from './parts.ts'
 import { Passwords } from './passwords.ts'
 import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
@@ -110,7 +109,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     encryptionKey,
     secureCookies: options.issuer.startsWith('https:'),
     branding,
-    languages: new Languages(branding.textsFolder),
+    languages: new Languages(new URL('pages/texts/', import.meta.url), branding.textsFolder),
     features,
     limit: options.limit ?? unlimited,
     wakeOutbox,

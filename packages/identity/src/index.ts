@@ -1,3 +1,4 @@
+export type { Branding } from '@gatehouse/kit/page'
 export { adminScopes } from './admin/scopes.ts'
 export type { Authenticate, Caller } from './caller.ts'
 export { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
@@ -15,7 +16,6 @@ export {
   type Recipient,
 } from './messages.ts'
 export type { IdentityDeclarations, IdentityOptions } from './options.ts'
-export type { Branding } from './pages/branding.ts'
 export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords.ts'
 export type { Seeded } from './seed.ts'
 export { serviceScopes } from './service-scopes.ts'

@@ -1,4 +1,5 @@
 import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Branding } from '@gatehouse/kit/page'
 import type { Authenticate } from './caller.ts'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
@@ -6,7 +7,6 @@ import type { Features } from './features.ts'
 import type { Limit } from './guards.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { Notify, OnRecipient } from './messages.ts'
-import type { Branding } from './pages/branding.ts'
 import type { PasswordOptions } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
 

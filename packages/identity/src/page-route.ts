@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
+import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from './oauth-error.ts'
-import { type PageParts, sendPage, textsFor } from './pages/answer.ts'
 import { errorPage } from './pages/error-page.ts'
 import { type NextStep, PageError } from './pages/page-error.ts'
 import { type Form, Parameters } from './parameters.ts'

@@ -1,4 +1,5 @@
 import type { Clock, Log, Secret } from '@gatehouse/kit'
+import type { PageParts } from '@gatehouse/kit/page'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
@@ -9,7 +10,6 @@ import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
 import type { IdentityMetrics } from './metrics.ts'
-import type { PageParts } from './pages/answer.ts'
 import type { Passwords } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
 

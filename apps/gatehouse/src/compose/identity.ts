@@ -1,9 +1,8 @@
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { createIdentity, type Identity } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import type { Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
+import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { given } from './given.ts'
@@ -38,12 +37,6 @@ export async function composeIdentity(
   })
   for (const worker of identity.workers) parts.held.push(() => worker.stop())
   return identity
-}
-
-function branding({ file, folder }: Parts['config']) {
-  const { name, logo_url: logoUrl, colour, colour_dark: colourDark, texts } = file.branding ?? {}
-  const textsFolder = texts === undefined ? undefined : pathToFileURL(`${resolve(folder, texts)}/`)
-  return given({ name, logoUrl, colour, colourDark, textsFolder })
 }
 
 function features({ registration, password_reset: passwordReset }: Parts['config']['file']['features'] = {}) {

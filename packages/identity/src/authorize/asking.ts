@@ -1,7 +1,7 @@
+import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
 import { type Browser, formToken } from '../browser.ts'
 import { type Continuation, sealContinuation } from '../continuation.ts'
-import { sendPage, textsFor } from '../pages/answer.ts'
 import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
 import type { Parts } from '../parts.ts'

@@ -1,6 +1,6 @@
+import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OAuthError } from '../oauth-error.ts'
-import { type PageParts, sendPage, textsFor } from '../pages/answer.ts'
 import { submitPage } from '../pages/submit-page.ts'
 import { originOf } from '../redirect-uri.ts'
 import type { Destination } from './request.ts'

@@ -1,8 +1,6 @@
-import type { PageAnswer } from './answer.ts'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import { deviceName } from './device-name.ts'
-import { type Html, html } from './html.ts'
 import { meaning } from './scope-list.ts'
-import type { Texts } from './texts.ts'
 
 export interface AccountPage {
   readonly formToken: string

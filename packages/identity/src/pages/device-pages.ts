@@ -1,8 +1,6 @@
-import type { PageAnswer } from './answer.ts'
+import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import { deviceName } from './device-name.ts'
-import { html } from './html.ts'
 import { scopeList } from './scope-list.ts'
-import type { Texts } from './texts.ts'
 
 export interface DevicePage {
   readonly formToken: string

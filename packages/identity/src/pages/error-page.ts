@@ -1,7 +1,5 @@
-import type { PageAnswer } from './answer.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
-import type { Texts } from './texts.ts'
 
 export interface WhatWentWrong {
   /** The key of the words. */

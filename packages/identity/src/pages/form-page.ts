@@ -1,7 +1,5 @@
-import type { PageAnswer } from './answer.ts'
-import { html } from './html.ts'
+import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
-import type { Texts } from './texts.ts'
 
 export interface Field {
   readonly name: string

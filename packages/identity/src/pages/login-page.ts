@@ -1,6 +1,4 @@
-import type { PageAnswer } from './answer.ts'
-import { html } from './html.ts'
-import type { Texts } from './texts.ts'
+import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
 export interface LoginPage {
   readonly formToken: string

@@ -1,5 +1,4 @@
-import { type Html, html } from './html.ts'
-import type { Texts } from './texts.ts'
+import { type Html, html, type Texts } from '@gatehouse/kit/page'
 
 /** What scopes mean, as a list for people. */
 export function scopeList(texts: Texts, scopes: readonly string[]): Html {

@@ -1,6 +1,4 @@
-import type { PageAnswer } from './answer.ts'
-import { html } from './html.ts'
-import type { Texts } from './texts.ts'
+import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
 /** A form that takes the answer to the client (OAuth 2.0 Form Post Response Mode); without scripts by its button. */
 export function submitPage(texts: Texts, action: string, target: string, fields: Record<string, string>): PageAnswer {

@@ -1,4 +1,4 @@
-import { StartError } from '@gatehouse/kit'
+import { StartError } from '../start-error.ts'
 
 /** How the pages look, from the configuration. */
 export interface Branding {

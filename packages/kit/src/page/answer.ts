@@ -7,6 +7,8 @@ import type { Languages, Texts } from './texts.ts'
 export interface PageParts {
   readonly branding: Branding
   readonly languages: Languages
+  /** Where style, icon and script are served; `/pages` when left out. */
+  readonly assets?: string
 }
 
 export interface PageAnswer {
@@ -26,7 +28,7 @@ export function textsFor({ languages }: PageParts, request: FastifyRequest, uiLo
 
 /** Sends a page: no framing, no inline script or style, forms lead home or to the one place named. */
 export function sendPage(parts: PageParts, reply: FastifyReply, texts: Texts, answer: PageAnswer): FastifyReply {
-  const { branding } = parts
+  const { branding, assets } = parts
   const logo = branding.logoUrl === undefined ? '' : ` ${new URL(branding.logoUrl).origin}`
   const policy = [
     "default-src 'none'",
@@ -43,5 +45,5 @@ export function sendPage(parts: PageParts, reply: FastifyReply, texts: Texts, an
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'same-origin')
     .type('text/html; charset=utf-8')
-    .send(layout({ ...answer, texts, branding }))
+    .send(layout({ ...answer, texts, branding, ...(assets === undefined ? {} : { assets }) }))
 }

@@ -10,10 +10,12 @@ export interface Page {
   readonly wide?: boolean
   /** Sends the page's form by itself. */
   readonly submits?: boolean
+  /** Where style, icon and script are served; `/pages` when left out. */
+  readonly assets?: string
 }
 
 /** A whole page: plain HTML that needs no script. */
-export function layout({ texts, branding, title, body, wide, submits }: Page): string {
+export function layout({ texts, branding, title, body, wide, submits, assets = '/pages' }: Page): string {
   const brand = branding.logoUrl
     ? html`<img src="${branding.logoUrl}" alt="${branding.name}">`
     : html`<span class="mark" aria-hidden="true">${initialOf(branding)}</span><span>${branding.name}</span>`
@@ -24,14 +26,14 @@ export function layout({ texts, branding, title, body, wide, submits }: Page): s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title} · ${branding.name}</title>
-<link rel="icon" type="image/svg+xml" href="/pages/icon.svg">
-<link rel="stylesheet" href="/pages/style.css">
+<link rel="icon" type="image/svg+xml" href="${assets}/icon.svg">
+<link rel="stylesheet" href="${assets}/style.css">
 </head>
 <body>
 <header>${brand}</header>
 <main${wide && html` class="wide"`}>
 ${body}
-</main>${submits && html`<script src="/pages/submit.js"></script>`}
+</main>${submits && html`<script src="${assets}/submit.js"></script>`}
 </body>
 </html>
 `.text

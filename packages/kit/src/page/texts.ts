@@ -10,15 +10,14 @@ export interface Texts {
 
 type Words = Readonly<Record<string, string>>
 
-const ownFolder = new URL('texts/', import.meta.url)
 const fallback = 'en'
 
-/** The languages there are: one file of words each, our own and those of a folder of the operator's. */
+/** The languages there are: one file of words each, those of a page's own folder and over them those of the operator's. */
 export class Languages {
   readonly #words = new Map<string, Words>()
 
-  constructor(folder?: URL) {
-    for (const one of folder === undefined ? [ownFolder] : [ownFolder, folder]) {
+  constructor(own: URL, folder?: URL) {
+    for (const one of folder === undefined ? [own] : [own, folder]) {
       for (const name of readdirSync(one).filter((file) => file.endsWith('.json'))) {
         const locale = name.slice(0, -'.json'.length).toLowerCase()
         const words = JSON.parse(readFileSync(new URL(name, one), 'utf8')) as Words

@@ -1,0 +1,6 @@
+export * from './answer.ts'
+export * from './branding.ts'
+export * from './html.ts'
+export * from './icon.ts'
+export * from './style.ts'
+export * from './texts.ts'

@@ -19,13 +19,14 @@ export const defaultTiers: Readonly<Record<string, TierDeclaration>> = {
 /**
  * The limits of traffic that has no tier. `anonymous`: whoever shows no credential, by IP address. `identity`: the
  * pages and endpoints of the token service, by IP address. `webhooks`: what providers report, by IP address.
- * `bad-credentials`: forged tokens and unknown API keys, by IP address, in this process; beyond it no unknown credential
+ * `links`: what mails lead to, by IP address: mail services ask for many from one. `bad-credentials`: forged tokens and unknown API keys, by IP address, in this process; beyond it no unknown credential
  * from there is looked at.
  */
 export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   anonymous: { rpm: 60 },
   identity: { rpm: 600 },
   webhooks: { rpm: 30_000 },
+  links: { rpm: 6_000 },
   'bad-credentials': { rpm: 60 },
 }
 

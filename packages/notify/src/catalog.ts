@@ -13,7 +13,11 @@ export interface Catalog {
   hasTemplate(templateId: string): boolean
   /** The channels that a template has texts for. */
   channels(templateId: string): readonly Channel[]
+  /** Variables of every mail, besides those of its event. */
+  readonly mailVariables?: MailVariables
 }
+
+export type MailVariables = (userId: string, event: string) => Readonly<Record<string, string>>
 
 /** Keeps the catalog, and reads it again when a version is asked for that it doesn't hold. */
 export interface CatalogKeeper {
@@ -22,15 +26,15 @@ export interface CatalogKeeper {
   current(): Promise<Catalog>
 }
 
-export function createCatalogKeeper(store: {
-  readonly eventTypes: EventTypes
-  readonly templates: Templates
-}): CatalogKeeper {
+export function createCatalogKeeper(
+  store: { readonly eventTypes: EventTypes; readonly templates: Templates },
+  mailVariables?: MailVariables,
+): CatalogKeeper {
   let kept: Promise<Catalog> | undefined
   let keptVersion = -1
   const read = (version: number): Promise<Catalog> => {
     keptVersion = version
-    kept = readCatalog(store, version)
+    kept = readCatalog(store, version).then((read) => (mailVariables ? { ...read, mailVariables } : read))
     kept.catch(() => {
       kept = undefined
       keptVersion = -1

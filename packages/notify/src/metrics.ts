@@ -11,6 +11,7 @@ export interface NotifyMetrics {
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
   readonly inboxStreams: Gauge
+  readonly tracked: Counter<'report' | 'by'>
 }
 
 export function createNotifyMetrics(registry: Registry): NotifyMetrics {
@@ -57,6 +58,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       help: 'Time of a provider call',
       labelNames: ['provider'],
       buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+      registers,
+    }),
+    tracked: new Counter({
+      name: 'notify_tracked_total',
+      help: 'Open pixels and click links that were asked for, by readers and by machines that say so',
+      labelNames: ['report', 'by'],
       registers,
     }),
     inboxStreams: new Gauge({

@@ -1,4 +1,5 @@
-import type { Clock, Http, Log, Registry, Worker } from '@gatehouse/kit'
+import type { Clock, Http, Log, Registry, Secret, Worker } from '@gatehouse/kit'
+import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type Authenticate, createGuards } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
@@ -7,6 +8,8 @@ import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
+import { createLinks } from './links.ts'
+import { createMailLinks, mailVariables } from './mail-links.ts'
 import { createNotifyMetrics } from './metrics.ts'
 import type { NotifyRequest } from './notification.ts'
 import { defaultOptions, type NotifyOptions } from './options.ts'
@@ -17,6 +20,7 @@ import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import type { NotifyStore, Recipient } from './store.ts'
+import { subscriptionAssets } from './subscription/endpoint.ts'
 import { createTestSend } from './test-send.ts'
 import type { Topic } from './topic.ts'
 import { startWorkers } from './workers.ts'
@@ -39,6 +43,10 @@ export interface CreateNotifyOptions {
   readonly devMailbox?: boolean
   /** Runs the workers in this process. Default true. */
   readonly work?: boolean
+  /** The key behind the signed links of mails; without it mails carry no links of ours. */
+  readonly linkSecret?: Secret
+  /** How the pages look that mails lead to. */
+  readonly branding?: Partial<Branding>
   /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */
   readonly publicUrl?: string
   readonly clock: Clock
@@ -67,7 +75,13 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
   await applyDeclarations(store, given.declared ?? {}, options, clock)
-  const catalog = createCatalogKeeper(store)
+  const branding = brandingFrom(given.branding)
+  const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
+  const pages = { branding, languages, assets: subscriptionAssets }
+  const publicUrl = given.publicUrl ?? 'http://localhost'
+  const links = given.linkSecret && createLinks({ baseUrl: publicUrl, secret: given.linkSecret })
+  const catalog = createCatalogKeeper(store, links && mailVariables(links))
+  const mailLinks = links && createMailLinks({ links, catalog, languages, tracking: options.tracking })
   const workers: Worker[] = []
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -82,7 +96,18 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     plan,
     onAccepted: wake,
   })
-  const services = { store, catalog, accept, options, clock, log, metrics, providers: given.providers, wake }
+  const services = {
+    ...(mailLinks ? { mailLinks } : {}),
+    store,
+    catalog,
+    accept,
+    options,
+    clock,
+    log,
+    metrics,
+    providers: given.providers,
+    wake,
+  }
   if (given.work ?? true) workers.push(...startWorkers({ ...services, ...(given.topic ? { topic: given.topic } : {}) }))
   const handle = topicIntake({ accept, deadLetters: store.deadLetters, clock })
   const consuming = await given.topic?.consume(handle)
@@ -92,7 +117,6 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const providers = Object.values(given.providers).flat()
   const { deliveries } = store
   const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
-  const publicUrl = given.publicUrl ?? 'http://localhost'
   const streams = new InboxStreams({ inbox: store.inbox, rules: options.inboxStreams, log, metrics })
   const { intake, preferences, suppressions } = store
   const { channelsOff } = options
@@ -100,6 +124,8 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const served = {
     guards,
     choices,
+    links,
+    pages,
     accept,
     catalog,
     store,

@@ -1,4 +1,5 @@
 import type { Clock, Http } from '@gatehouse/kit'
+import type { PageParts } from '@gatehouse/kit/page'
 import type { Guards } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
 import type { Choices } from './choices.ts'
@@ -11,6 +12,7 @@ import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
 import { bulkEndpoint } from './intake/bulk.ts'
 import { notifyEndpoint } from './intake/endpoint.ts'
+import type { Links } from './links.ts'
 import type { NotifyOptions } from './options.ts'
 import { privacyEndpoints } from './privacy/endpoint.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
@@ -23,7 +25,9 @@ import { suppressionEndpoints } from './settings/suppressions.ts'
 import { type TemplateToolRoutes, templateToolEndpoints } from './settings/template-tools.ts'
 import { templateEndpoints } from './settings/templates.ts'
 import type { NotifyStore } from './store.ts'
+import { subscriptionEndpoints } from './subscription/endpoint.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
+import { trackingEndpoints } from './tracking/links.ts'
 import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
 export interface Routes extends WebhookRoutes {
@@ -39,6 +43,8 @@ export interface Routes extends WebhookRoutes {
   readonly testSend: TemplateToolRoutes['testSend']
   readonly streams: InboxStreams
   readonly choices: Choices
+  readonly links: Links | undefined
+  readonly pages: PageParts
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
@@ -72,6 +78,12 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   inboxEndpoints(http, { guards, inbox: store.inbox, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock })
   privacyEndpoints(http, guards, store.privacy)
+  const { links, pages, choices } = given
+  if (links) {
+    trackingEndpoints(http, { links, reports, metrics: given.metrics, clock })
+    const { recipients } = store
+    await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
+  }
   await http.register((scope) => webhookEndpoint(scope as Http, given))
   if (devMailbox) {
     const { mailbox, devices } = store

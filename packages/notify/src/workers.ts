@@ -3,6 +3,7 @@ import type { CatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
+import type { MailLinks } from './mail-links.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { NotifyOptions } from './options.ts'
 import { startWakingWorker } from './plan/worker.ts'
@@ -25,6 +26,7 @@ export interface WorkersOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   readonly topic?: Topic
+  readonly mailLinks?: MailLinks
   /** Ends the pauses of all workers. */
   readonly wake: () => void
 }
@@ -45,7 +47,7 @@ export function startWorkers({ store, catalog, accept, wake, topic, ...rest }: W
 }
 
 function channelWorkers(
-  { store, providers, options, clock, log, metrics, wake }: WorkersOptions,
+  { store, providers, options, clock, log, metrics, mailLinks, wake }: WorkersOptions,
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
@@ -56,7 +58,8 @@ function channelWorkers(
       log.warn({ channel }, 'no provider carries this channel: it is off')
       return []
     }
-    const common = { deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
+    const given = mailLinks && channel === 'email' ? { mailLinks } : {}
+    const common = { ...given, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
     return [startChannelWorker({ ...common, channel, providers: mine, onFallback: wake })]
   })
 }

@@ -23,6 +23,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       bounced: declared.suppression_days?.bounced,
       complained: declared.suppression_days?.complained,
     }),
+    tracking: typeof declared.tracking === 'boolean' ? (declared.tracking ? 'on' : 'off') : declared.tracking,
     inboxStreams: {
       ...inboxStreams,
       most: declared.inbox_streams ?? inboxStreams.most,

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Database, Http } from '@gatehouse/kit'
+import type { Database, Http, Secret } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates } from '@gatehouse/notify'
 import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { createDevInbox } from '../dev-inbox.ts'
 import type { Engine } from '../health.ts'
+import { branding } from './branding.ts'
+import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
 import { notifyOptions } from './notify-options.ts'
@@ -44,6 +46,8 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
+    ...linkSecret(settings),
+    branding: branding(parts.config),
     ...(topic ? { topic } : {}),
     clock: parts.clock,
     log: parts.log,
@@ -56,6 +60,11 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     await devInbox?.plugin(http)
   }
   return { notify, plugin, engines, mailbox }
+}
+
+/** Processes with one key make and read each other's links; the embedded engine makes one by itself. */
+function linkSecret(settings: Parts['config']['settings']): { linkSecret?: Secret } {
+  return settings.encryptionKey || !settings.databaseUrl ? { linkSecret: encryptionKey(settings) } : {}
 }
 
 /** Our own declarations, but for those that the file makes itself. */

@@ -27,6 +27,9 @@ const identityPaths = [
 /** What providers report: they sign it, and have a policy of their own. */
 const webhooks = '/v1/webhooks/*'
 
+/** What mails lead to: signed links, asked for by browsers and mail services. */
+const linkPaths = ['/t/*', '/unsubscribe/*', '/preferences/*']
+
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
@@ -43,6 +46,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     { path: token, public: true, policy: 'none', ...through('identity') },
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
+    ...linkPaths.map((path) => ({ path, public: true, policy: 'links', ...through('notify') })),
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
     ...(remote.notify ? [{ path: inboxStream, methods: ['GET'], upstream: 'notify-streams' }] : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),

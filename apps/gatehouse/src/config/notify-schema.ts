@@ -1,4 +1,4 @@
-import { defaultOptions } from '@gatehouse/notify'
+import { defaultOptions, trackings } from '@gatehouse/notify'
 import { Type } from 'typebox'
 
 const strict = { additionalProperties: false } as const
@@ -57,6 +57,13 @@ export const NotifySection = Type.Object(
             'How long an address is not used. Left out: until it is lifted, or the user has another address.',
         },
       ),
+    ),
+    tracking: Type.Optional(
+      Type.Union([...trackings.map((each) => Type.Literal(each)), Type.Boolean()], {
+        default: 'off',
+        description:
+          'What HTML mails tell about their reader where the event type does not say: opens, clicks, both (on), nothing (off).',
+      }),
     ),
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Clock, createGatherer, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
+import type { MailLinks } from '../mail-links.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
@@ -21,6 +22,8 @@ export interface ChannelWorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
+  /** Gives mails their links just before they go out. */
+  readonly mailLinks?: MailLinks
   /** Told when a delivery may have fallen back to another channel, so that its worker need not wait. */
   readonly onFallback: () => void
 }
@@ -67,7 +70,8 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
     const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
     const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
-    const messages = calls.map((call) => outgoing(call.of.claimed, call.target))
+    const bare = calls.map((call) => outgoing(call.of.claimed, call.target))
+    const messages = (await settings.mailLinks?.(bare)) ?? bare
     const answers: Array<SendResult | undefined> = inTime ? await callProvider(provider, messages) : []
     stop()
     const finished = calls.flatMap((call, index) => call.of.answered(call.target, provider.name, answers[index]))

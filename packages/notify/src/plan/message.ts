@@ -34,7 +34,8 @@ export function writeMessage(
   if (reachable.length === 0) return { plan: { kind: 'drop', outcome: 'undeliverable' }, missing: [] }
   const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
   try {
-    const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(data)
+    const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
+    const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(variables)
     return { plan: { kind: 'send', message: { ...withText(content), targets: reachable } }, missing }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error

@@ -1,0 +1,55 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { constantTimeEqual, type Secret } from '@gatehouse/kit'
+
+/** What links are for; each purpose has a key of its own, so that none stands in for another. */
+export type LinkPurpose = 'open' | 'click' | 'preferences' | 'unsubscribe'
+
+export interface LinksOptions {
+  /** Where the world reaches us, without a slash at the end. */
+  readonly baseUrl: string
+  readonly secret: Secret
+}
+
+/** Links that carry what they are about, signed. They hold for ever: mails are kept for years. */
+export interface Links {
+  readonly baseUrl: string
+  /** The address of a link, or undefined where it would be too long. */
+  url(purpose: LinkPurpose, about: readonly string[]): string | undefined
+  /** What a token is about; undefined when it isn't one of ours for this purpose. */
+  read(purpose: LinkPurpose, token: string): readonly string[] | undefined
+}
+
+const paths: Readonly<Record<LinkPurpose, string>> = {
+  open: '/t/o/',
+  click: '/t/c/',
+  preferences: '/preferences/',
+  unsubscribe: '/unsubscribe/',
+}
+
+const version = 'v1'
+/** As long as the server reads of a path's part. */
+const longestToken = 1_024
+
+/** Signs with HMAC-SHA-256 under keys derived from the secret. */
+export function createLinks({ baseUrl, secret }: LinksOptions): Links {
+  const keys = new Map<LinkPurpose, Buffer>()
+  const mac = (purpose: LinkPurpose, text: string) => {
+    const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret.reveal(), 'gatehouse links', purpose, 32))
+    keys.set(purpose, key)
+    return createHmac('sha256', key).update(`${version}.${text}`).digest('base64url')
+  }
+  return {
+    baseUrl,
+    url(purpose, about) {
+      const text = Buffer.from(JSON.stringify(about)).toString('base64url')
+      const token = `${version}.${text}.${mac(purpose, text)}`
+      return token.length > longestToken ? undefined : `${baseUrl}${paths[purpose]}${token}`
+    },
+    read(purpose, token) {
+      const [given, text = '', signature = '', ...rest] = token.slice(0, longestToken + 1).split('.')
+      if (token.length > longestToken || given !== version || rest.length > 0) return undefined
+      if (!constantTimeEqual(signature, mac(purpose, text))) return undefined
+      return JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { Languages } from '@gatehouse/kit/page'
+import type { CatalogKeeper } from './catalog.ts'
+import type { Links } from './links.ts'
+import type { Tracking } from './options.ts'
+import type { OutgoingMessage } from './providers/provider.ts'
+
+export interface MailLinksOptions {
+  readonly links: Links
+  readonly catalog: CatalogKeeper
+  readonly languages: Languages
+  /** Of mails whose event type doesn't say. */
+  readonly tracking: Tracking
+}
+
+/** Gives mails their links, just before they go out: every try of a mail carries the same ones. */
+export type MailLinks = (messages: readonly OutgoingMessage[]) => Promise<readonly OutgoingMessage[]>
+
+/**
+ * One-click unsubscription (RFC 8058, RFC 2369) and a footer on mails that are neither critical nor sensitive; an open
+ * pixel and click links on those whose event type is tracked, never on sensitive ones.
+ */
+export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): MailLinks {
+  return async (messages) => {
+    if (messages[0]?.channel !== 'email') return messages
+    const { eventTypes } = await catalog.current()
+    return messages.map((message) => {
+      const eventType = eventTypes.get(message.event)
+      if (!eventType || eventType.sensitive) return message
+      const tracked = track(message, links, eventType.tracking ?? tracking)
+      return message.critical ? tracked : withFooter(tracked, links, languages)
+    })
+  }
+}
+
+/** What a template of a mail may name itself: then the footer is left out. */
+export function mailVariables(links: Links) {
+  return (userId: string, event: string): Readonly<Record<string, string>> => {
+    const [unsubscribe, preferences] = [links.url('unsubscribe', [userId, event]), links.url('preferences', [userId])]
+    return {
+      ...(unsubscribe === undefined ? {} : { unsubscribe_url: unsubscribe }),
+      ...(preferences === undefined ? {} : { preferences_url: preferences }),
+    }
+  }
+}
+
+function withFooter(message: OutgoingMessage, links: Links, languages: Languages): OutgoingMessage {
+  const { userId, event, content } = message
+  const unsubscribe = links.url('unsubscribe', [userId, event])
+  const preferences = links.url('preferences', [userId])
+  if (unsubscribe === undefined || preferences === undefined) return message
+  const headers = {
+    ...message.headers,
+    'List-Unsubscribe': `<${unsubscribe}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
+  const itself = [unsubscribe, preferences].some((url) => content.body.includes(url) || content.html?.includes(url))
+  if (itself) return { ...message, headers }
+  const texts = languages.choose(content.locale, undefined)
+  const [why, off, settings] = ['why', 'unsubscribe', 'preferences'].map((key) => texts.say(`mail.${key}`))
+  const html = `<p style="margin-top:2em;font-size:12px;color:#666">${why} <a href="${unsubscribe}" style="color:#666">${off}</a> · <a href="${preferences}" style="color:#666">${settings}</a></p>`
+  return {
+    ...message,
+    headers,
+    content: {
+      ...content,
+      body: `${content.body.trimEnd()}\n\n-- \n${why}\n${off}: ${unsubscribe}\n${settings}: ${preferences}\n`,
+      ...(content.html === undefined ? {} : { html: beforeEnd(content.html, html) }),
+    },
+  }
+}
+
+function track(message: OutgoingMessage, links: Links, tracking: Tracking): OutgoingMessage {
+  const { deliveryId, content } = message
+  if (content.html === undefined || tracking === 'off') return message
+  const clicked = tracking === 'opens' ? content.html : withClicks(content.html, deliveryId, links)
+  const pixel = links.url('open', [deliveryId])
+  const html =
+    tracking === 'clicks' || pixel === undefined
+      ? clicked
+      : beforeEnd(clicked, `<img src="${pixel}" width="1" height="1" alt="" style="display:block">`)
+  return { ...message, content: { ...content, html } }
+}
+
+/** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
+function withClicks(html: string, deliveryId: string, links: Links): string {
+  return html.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
+    const target = quoted.slice(1, -1).trim().replaceAll('&amp;', '&')
+    if (!/^https?:\/\//i.test(target) || !URL.canParse(target) || target.startsWith(`${links.baseUrl}/`)) return whole
+    const url = links.url('click', [deliveryId, target])
+    return url === undefined ? whole : `${start}"${url}"`
+  })
+}
+
+function beforeEnd(html: string, addition: string): string {
+  const end = html.search(/<\/body\s*>(?![\s\S]*<\/body\s*>)/i)
+  return end < 0 ? html + addition : html.slice(0, end) + addition + html.slice(end)
+}

@@ -1,0 +1,147 @@
+import type { Http } from '@gatehouse/kit'
+import { icon, type PageParts, sendPage, styleSheet, type Texts, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { channels } from '../channel.ts'
+import type { Choices } from '../choices.ts'
+import type { LinkPurpose, Links } from '../links.ts'
+import type { Recipients } from '../store.ts'
+import { linkFault, preferencesPage, unsubscribedPage, unsubscribePage } from './page.ts'
+import { readQuietHours, readZone } from './quiet-form.ts'
+
+export interface SubscriptionRoutes {
+  readonly links: Links
+  readonly pages: PageParts
+  readonly choices: Choices
+  readonly recipients: Recipients
+  readonly clock: { now(): number }
+}
+
+export const subscriptionAssets = '/preferences/assets'
+const Token = Type.Object({ token: Type.String({ maxLength: 1_024 }) })
+const mostBytes = 16 * 1024
+
+/** The pages that a mail's footer leads to. The signed link is the permission; nothing is changed by opening one. */
+export async function subscriptionEndpoints(http: Http, given: SubscriptionRoutes): Promise<void> {
+  http.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: mostBytes },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  )
+  const { links, pages } = given
+  const route = (summary: string) => ({ schema: { tags: ['subscriptions'], summary, security: [], params: Token } })
+  type Asked = FastifyRequest<{ Params: { token: string } }>
+  /** Answers by what the link is about, or says that it isn't one. */
+  const by =
+    (
+      purpose: LinkPurpose,
+      answer: (about: readonly string[], request: Asked, reply: FastifyReply) => Promise<unknown>,
+    ) =>
+    async (request: Asked, reply: FastifyReply) => {
+      const about = links.read(purpose, request.params.token)
+      if (!about) return sendPage(pages, reply, textsFor(pages, request), linkFault(textsFor(pages, request)))
+      await answer(about, request, reply)
+      return reply
+    }
+  assets(http, pages)
+  unsubscribing(http, given, route, by)
+  preferring(http, given, route, by)
+}
+
+type Route = (summary: string) => object
+type Asked = FastifyRequest<{ Params: { token: string } }>
+type By = (
+  purpose: LinkPurpose,
+  answer: (about: readonly string[], request: Asked, reply: FastifyReply) => Promise<unknown>,
+) => (request: Asked, reply: FastifyReply) => Promise<unknown>
+
+function assets(http: Http, { branding }: PageParts): void {
+  for (const [name, type, text] of [
+    ['style.css', 'text/css; charset=utf-8', styleSheet(branding)],
+    ['icon.svg', 'image/svg+xml', icon(branding)],
+  ] as const)
+    http.get(`${subscriptionAssets}/${name}`, { schema: { hide: true } }, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=300').type(type).send(text),
+    )
+}
+
+function unsubscribing(http: Http, { pages, choices }: SubscriptionRoutes, route: Route, by: By): void {
+  const titleFor = async (userId: string, event: string) =>
+    (await choices.of(userId)).choices.find((choice) => choice.event === event)?.title ?? event
+  http.get(
+    '/unsubscribe/:token',
+    route('Asks whether to unsubscribe; changes nothing'),
+    by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
+      const texts = textsFor(pages, request)
+      sendPage(pages, reply, texts, unsubscribePage(texts, request.url, await titleFor(userId, event)))
+    }),
+  )
+  http.post(
+    '/unsubscribe/:token',
+    route('Unsubscribes at once (RFC 8058), from one event type'),
+    by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
+      const oneClick = request.body instanceof URLSearchParams && request.body.get('List-Unsubscribe') === 'One-Click'
+      await choices.unsubscribe(userId, event, oneClick ? 'one-click, from a mail' : 'on the page, from a mail')
+      const texts = textsFor(pages, request)
+      sendPage(pages, reply, texts, unsubscribedPage(texts, await titleFor(userId, event)))
+    }),
+  )
+}
+
+function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By): void {
+  const { links, pages, choices } = given
+  const show = async (userId: string, texts: Texts, request: Asked, reply: FastifyReply, note?: 'saved' | 'wrong') =>
+    sendPage(
+      pages,
+      reply,
+      texts,
+      preferencesPage(texts, request.url.split('?', 1)[0] ?? '', await choices.of(userId), note),
+    )
+  http.get(
+    '/preferences/:token',
+    route("A user's own settings, as a page"),
+    by('preferences', ([userId = ''], request, reply) => show(userId, textsFor(pages, request), request, reply)),
+  )
+  http.post(
+    '/preferences/:token',
+    route('Changes them, by the form of the page'),
+    by('preferences', async ([userId = ''], request, reply) => {
+      const texts = textsFor(pages, request)
+      if (!isOwnForm(request, links.baseUrl)) return sendPage(pages, reply, texts, { ...linkFault(texts), status: 403 })
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      return show(userId, texts, request, reply, await save(given, userId, form))
+    }),
+  )
+}
+
+/** The form came from our own page, as far as the browser tells. */
+function isOwnForm({ headers }: Asked, baseUrl: string): boolean {
+  const { origin, host } = headers
+  const own = origin === undefined || origin === new URL(baseUrl).origin || URL.parse(origin)?.host === host
+  return own && headers['sec-fetch-site'] !== 'cross-site'
+}
+
+async function save(
+  { choices, recipients, clock }: SubscriptionRoutes,
+  userId: string,
+  form: URLSearchParams,
+): Promise<'saved' | 'wrong'> {
+  const all = form.get('all')
+  if (all !== null) {
+    await choices.unsubscribeAll(userId, all === 'off', 'on the page, from a mail')
+    return 'saved'
+  }
+  const [hours, zone] = [readQuietHours(form), readZone(form)]
+  if (hours === 'wrong' || zone === 'wrong') return 'wrong'
+  for (const { event, channels: offered } of (await choices.of(userId)).choices) {
+    const on = form.getAll(`on:${event}`)
+    const chosen = channels.filter((channel) => on.includes(channel))
+    const changed = offered.some((each) => each.on !== chosen.includes(each.channel))
+    if (changed && form.has(`there:${event}`)) await choices.choose(userId, event, chosen)
+  }
+  await choices.keepQuiet(userId, hours)
+  const known = await recipients.find(userId)
+  if (known && zone !== undefined && zone !== known.zoneinfo)
+    await recipients.put([{ ...known, zoneinfo: zone }], clock.now())
+  return 'saved'
+}

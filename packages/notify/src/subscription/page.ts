@@ -1,0 +1,79 @@
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import type { Choice, UserChoices } from '../choices.ts'
+
+/** Asks; its button does what a mail program's own button does. */
+export function unsubscribePage(texts: Texts, action: string, title: string): PageAnswer {
+  const heading = texts.say('unsubscribe.title')
+  return {
+    title: heading,
+    body: html`<h1>${heading}</h1>
+<p class="lead">${texts.say('unsubscribe.lead', { title })}</p>
+<form method="post" action="${action}">
+<div class="actions"><button type="submit">${texts.say('unsubscribe.submit')}</button></div>
+</form>`,
+  }
+}
+
+export function unsubscribedPage(texts: Texts, title: string): PageAnswer {
+  const heading = texts.say('unsubscribe.title')
+  return {
+    title: heading,
+    body: html`<h1>${heading}</h1><p class="lead" role="status">${texts.say('unsubscribe.done', { title })}</p>`,
+  }
+}
+
+export function linkFault(texts: Texts): PageAnswer {
+  const title = texts.say('link.title')
+  return { title, status: 404, body: html`<h1>${title}</h1><p class="lead">${texts.say('link.lead')}</p>` }
+}
+
+/** Per event type its channels; quiet hours and time zone; unsubscribing from everything. */
+export function preferencesPage(
+  texts: Texts,
+  action: string,
+  user: UserChoices,
+  note: 'saved' | 'wrong' | undefined,
+): PageAnswer {
+  const title = texts.say('preferences.title')
+  const all = (value: 'on' | 'off', label: string) =>
+    html`<form method="post" action="${action}"><div class="actions"><button class="quiet" type="submit" name="all" value="${value}">${label}</button></div></form>`
+  return {
+    title,
+    wide: true,
+    status: note === 'wrong' ? 422 : 200,
+    body: html`<h1>${title}</h1>
+<p class="lead">${texts.say('preferences.lead')}</p>
+${note === 'saved' && html`<p class="note careful" role="status">${texts.say('preferences.saved')}</p>`}
+${note === 'wrong' && html`<p class="note wrong" role="alert">${texts.say('preferences.wrong')}</p>`}
+${
+  user.unsubscribed
+    ? html`<p>${texts.say('preferences.none')}</p>${all('on', texts.say('preferences.again'))}`
+    : html`<form method="post" action="${action}">
+${user.choices.map((choice) => choiceFields(texts, choice))}
+${quietFields(texts, user)}
+<div class="actions"><button type="submit">${texts.say('preferences.submit')}</button></div>
+</form>${all('off', texts.say('preferences.all'))}`
+}`,
+  }
+}
+
+function choiceFields(texts: Texts, { event, title, channels }: Choice): Html {
+  return html`<fieldset class="choice"><legend>${texts.has(`event.${event}`) ? texts.say(`event.${event}`) : title}</legend>
+<input type="hidden" name="there:${event}" value="1">
+${channels.map(
+  ({ channel, on }) =>
+    html`<label class="check"><input type="checkbox" name="on:${event}" value="${channel}"${on && html` checked`}> ${texts.say(`channel.${channel}`)}</label>`,
+)}</fieldset>`
+}
+
+function quietFields(texts: Texts, { quietHours, zoneinfo }: UserChoices): Html {
+  return html`<fieldset class="choice"><legend>${texts.say('preferences.quiet')}</legend>
+<p class="soft">${texts.say('preferences.quiet.lead')}</p>
+<label for="quiet_start">${texts.say('preferences.from')}</label>
+<input id="quiet_start" name="quiet_start" type="time" value="${quietHours?.start ?? ''}">
+<label for="quiet_end">${texts.say('preferences.until')}</label>
+<input id="quiet_end" name="quiet_end" type="time" value="${quietHours?.end ?? ''}">
+<label for="zoneinfo">${texts.say('preferences.zone')}</label>
+<input id="zoneinfo" name="zoneinfo" value="${zoneinfo ?? ''}" autocapitalize="none" spellcheck="false" placeholder="Europe/Berlin">
+</fieldset>`
+}

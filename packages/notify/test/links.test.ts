@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret } from '@gatehouse/kit'
+import fc from 'fast-check'
+import { createLinks } from '../src/links.ts'
+import { eventually, furnish, type Setup, setup } from './setup.ts'
+
+const baseUrl = 'https://notify.example'
+const linkSecret = new Secret('a secret of thirty-two characters or more')
+
+/** The service with links, and a way to send alice a mail and see what went out. */
+async function mailing(
+  context: { after(end: () => Promise<void>): void },
+  settings: object = {},
+  event = 'order.shipped',
+) {
+  const s = await setup({ linkSecret, publicUrl: baseUrl })
+  context.after(() => s.close())
+  await furnish(s, event, settings)
+  await s.call('PUT', `/v1/templates/${event}/email/en`, {
+    subject: 'Order',
+    body: 'It left.',
+    html: '<html><body><p>It left. <a class="x" href="https://shop.example/?a=1&amp;b=2">Track</a> <a href="mailto:a@b.c">Write</a></p></body></html>',
+  })
+  return {
+    ...s,
+    async mail() {
+      const sent = await s.call('POST', '/v1/notify', { event, user_id: 'alice', data: {}, channels: ['email'] })
+      const mails = async () => (await s.call('GET', '/dev/mailbox')).body.messages
+      const id = sent.body.deliveries[0].id
+      const all = await eventually(mails, (list) =>
+        list.some((each: { delivery_id: string }) => each.delivery_id === id),
+      )
+      const found = all.find((each: { delivery_id: string }) => each.delivery_id === id)
+      return { notificationId: sent.body.id as string, text: found.body as string, html: found.html as string }
+    },
+  }
+}
+
+const pathOf = (text: string, path: string) =>
+  new RegExp(`${baseUrl}(${path}[\\w.-]+)`).exec(text)?.[1] ?? assert.fail(`no ${path} in ${text}`)
+
+async function stateOf(s: Setup, id: string): Promise<string> {
+  return (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries[0].state
+}
+
+const reader = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
+
+test('a link is read for the purpose it was made for alone, and not after a letter of it was changed', () => {
+  const links = createLinks({ baseUrl, secret: linkSecret })
+  const others = createLinks({ baseUrl, secret: new Secret('another secret of thirty-two characters') })
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 40 }), { maxLength: 3 }), fc.nat(), (about, at) => {
+      const token = links.url('click', about)?.split('/').at(-1) ?? ''
+      assert.deepEqual(links.read('click', token), about)
+      assert.equal(links.read('preferences', token), undefined)
+      assert.equal(others.read('click', token), undefined)
+      const place = at % token.length
+      const changed = `${token.slice(0, place)}${token[place] === 'A' ? 'B' : 'A'}${token.slice(place + 1)}`
+      assert.equal(links.read('click', changed), undefined)
+    }),
+  )
+  assert.equal(links.url('click', ['x'.repeat(2_000)]), undefined, 'one that is too long is not made')
+})
+
+test('a mail is tracked where its event type says so: its pixel opens it, its links lead on and click it', async (t) => {
+  const s = await mailing(t, { tracking: 'on' })
+  const { notificationId, html } = await s.mail()
+  assert.ok(html.includes('href="mailto:a@b.c"'))
+  const pixel = await s.http.inject({ url: pathOf(html, '/t/o/'), headers: reader })
+  assert.deepEqual(
+    [pixel.statusCode, pixel.headers['content-type'], pixel.headers['cache-control']],
+    [200, 'image/gif', 'no-store'],
+  )
+  await eventually(
+    () => stateOf(s, notificationId),
+    (state) => state === 'opened',
+  )
+  const click = await s.http.inject({ url: pathOf(html, '/t/c/'), headers: reader })
+  assert.deepEqual([click.statusCode, click.headers.location], [302, 'https://shop.example/?a=1&b=2'])
+  await eventually(
+    () => stateOf(s, notificationId),
+    (state) => state === 'clicked',
+  )
+})
+
+test('machines that say what they are open and click nothing', async (t) => {
+  const s = await mailing(t, { tracking: 'on' })
+  const { notificationId, html } = await s.mail()
+  const asks = [
+    { url: pathOf(html, '/t/o/'), headers: { 'user-agent': 'Mozilla/5.0' } },
+    {
+      url: pathOf(html, '/t/o/'),
+      headers: {
+        'user-agent': 'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+      },
+    },
+    { url: pathOf(html, '/t/c/'), headers: { ...reader, 'sec-purpose': 'prefetch;prerender' } },
+    { url: pathOf(html, '/t/c/'), headers: { ...reader, purpose: 'prefetch' } },
+    { url: pathOf(html, '/t/c/'), headers: reader, method: 'HEAD' as const },
+  ]
+  for (const ask of asks) assert.ok((await s.http.inject(ask)).statusCode < 400)
+  await s.notify.stop()
+  assert.equal(await stateOf(s, notificationId), 'sent')
+})
+
+test('a click link leads nowhere but where it was made for', async (t) => {
+  const s = await mailing(t, { tracking: 'clicks' })
+  const { html } = await s.mail()
+  assert.ok(!html.includes('/t/o/'))
+  const path = pathOf(html, '/t/c/')
+  for (const url of [`${path}A`, '/t/c/v1.WyJhIiwiaHR0cHM6Ly9ldmlsLmV4YW1wbGUiXQ.x', '/t/c/https%3A%2F%2Fevil.example'])
+    assert.equal((await s.http.inject({ url, headers: reader })).statusCode, 404)
+})
+
+test('mails are not tracked unless somebody says so, and sensitive ones never', async (t) => {
+  assert.ok(!/\/t\/[oc]\//.test((await (await mailing(t)).mail()).html))
+  assert.ok(
+    !/\/t\/[oc]\//.test((await (await mailing(t, { tracking: 'on', sensitive: true }, 'account.reset')).mail()).html),
+  )
+})
+
+test('one-click unsubscription is a POST without cookies that keeps mails of that kind away, once and again', async (t) => {
+  const s = await mailing(t)
+  const { html, text } = await s.mail()
+  const path = pathOf(html, '/unsubscribe/')
+  assert.equal(pathOf(text, '/unsubscribe/'), path)
+  const outcome = async () =>
+    (await s.call('POST', '/v1/notify', { event: 'order.shipped', user_id: 'alice', data: {}, channels: ['email'] }))
+      .body.deliveries[0].outcome
+  const page = await s.http.inject({ url: path })
+  assert.equal(page.statusCode, 200)
+  assert.equal(await outcome(), 'queued', 'opening the page changes nothing')
+  for (let times = 0; times < 2; times++) {
+    const answer = await s.http.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'List-Unsubscribe=One-Click',
+    })
+    assert.equal(answer.statusCode, 200)
+  }
+  assert.equal(await outcome(), 'undeliverable')
+  const { body } = await s.call('GET', '/v1/suppressions?user_id=alice')
+  assert.deepEqual(
+    body.suppressions.map(({ scope, reason, channel }: Record<string, string>) => [channel, scope, reason]),
+    [['email', 'order.shipped', 'unsubscribed']],
+  )
+  await s.call('DELETE', `/v1/suppressions/${body.suppressions[0].id}`)
+  assert.equal(await outcome(), 'queued')
+})
+
+test('mails carry the unsubscribe header fields, critical and sensitive ones neither them nor a footer', async (t) => {
+  const seen: Array<Readonly<Record<string, string>> | undefined> = []
+  const provider = {
+    name: 'own',
+    channel: 'email' as const,
+    timeoutMs: 1_000,
+    async send(messages: ReadonlyArray<{ headers?: Readonly<Record<string, string>>; content: { body: string } }>) {
+      seen.push(
+        ...messages.map(({ headers, content }) => (content.body.includes('/preferences/') ? headers : undefined)),
+      )
+      return messages.map(() => ({ kind: 'accepted' as const }))
+    },
+  }
+  const s = await setup({ linkSecret, publicUrl: baseUrl, providers: { email: [provider] } })
+  t.after(() => s.close())
+  const send = async (event: string, settings: object) => {
+    await furnish(s, event, settings)
+    const before = seen.length
+    await s.call('POST', '/v1/notify', { event, user_id: 'alice', data: {}, channels: ['email'] })
+    await eventually(
+      async () => seen.length,
+      (count) => count > before,
+    )
+    return seen.at(-1)
+  }
+  const headers = await send('order.shipped', {})
+  assert.match(headers?.['List-Unsubscribe'] ?? '', /^<https:\/\/notify\.example\/unsubscribe\/[\w.-]+>$/)
+  assert.equal(headers?.['List-Unsubscribe-Post'], 'List-Unsubscribe=One-Click')
+  assert.equal(await send('security.alert', { priority: 'critical' }), undefined)
+  assert.equal(await send('account.reset', { sensitive: true }), undefined)
+})
+
+test('a template that names the links itself gets no footer', async (t) => {
+  const s = await mailing(t)
+  await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 's', body: 'Settings: {{ preferences_url }}' })
+  const { text } = await s.mail()
+  assert.match(text, /^Settings: https:\/\/notify\.example\/preferences\/[\w.-]+\s*$/)
+})
+
+test('on the preference page a user chooses channels, quiet hours and zone by a plain form', async (t) => {
+  const s = await mailing(t)
+  const path = pathOf((await s.mail()).text, '/preferences/')
+  const page = await s.http.inject({ url: path, headers: { 'accept-language': 'de' } })
+  assert.equal(page.statusCode, 200)
+  assert.ok(page.body.includes('<html lang="de">') && page.body.includes('Order shipped'))
+  assert.match(
+    String(page.headers['content-security-policy']),
+    /^default-src 'none'; style-src 'self'.*frame-ancestors 'none'/,
+  )
+  const post = (form: string, headers: Record<string, string> = {}) =>
+    s.http.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: baseUrl, ...headers },
+      payload: form,
+    })
+  const form = 'there:order.shipped=1&on:order.shipped=push&quiet_start=22:00&quiet_end=07:00&zoneinfo=Europe/Berlin'
+  assert.equal((await post(form, { origin: 'https://evil.example' })).statusCode, 403)
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [])
+  assert.equal((await post(form)).statusCode, 200)
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [
+    { user_id: 'alice', event_type: '*', quiet_hours: { start: '22:00', end: '07:00' } },
+    { user_id: 'alice', event_type: 'order.shipped', channels: ['push'] },
+  ])
+  assert.equal((await s.call('GET', '/v1/recipients/alice')).body.zoneinfo, 'Europe/Berlin')
+  assert.equal((await post('zoneinfo=Mars/Base')).statusCode, 422)
+  assert.equal((await post('all=off')).statusCode, 200)
+  assert.equal((await s.call('GET', '/v1/users/alice/choices')).body.unsubscribed, true)
+  assert.equal((await s.http.inject({ url: `${path}x` })).statusCode, 404)
+})

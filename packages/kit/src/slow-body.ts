@@ -23,9 +23,14 @@ export interface BodyPatience {
  */
 export function refuseSlowBodies(http: Pick<FastifyInstance, 'addHook'>, patience: BodyPatience): void {
   http.addHook('onRequest', (request, reply, done) => {
-    if (hasBody(request)) time(request, reply, patience)
+    if (hasBody(request)) setImmediate(timeWhatIsMissing, request, reply, patience)
     done()
   })
+}
+
+/** Most bodies came along with their headers: they need no clock. */
+function timeWhatIsMissing(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
+  if (!request.raw.complete && !request.raw.destroyed) time(request, reply, patience)
 }
 
 function time(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {

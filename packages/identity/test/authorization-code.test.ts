@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import {
   answerParameters,
@@ -14,13 +14,9 @@ import {
   users,
   webSecret,
 } from './journey.ts'
-import { issuer, type Running, service, setup } from './setup.ts'
+import { issuer, served, service } from './setup.ts'
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service], users } })
 
 test('a user signs in, allows, and the client gets its tokens', async () => {
   const { code, code_verifier, answer } = await getCode(running, { extra: { state: 'x'.repeat(128), nonce: 'n-1' } })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   answerParameters,
   authorizeUrl,
@@ -10,13 +10,9 @@ import {
   TestBrowser,
   users,
 } from './journey.ts'
-import { type Answer, type Running, setup } from './setup.ts'
+import { type Answer, served } from './setup.ts'
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients, users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients, users } })
 
 const request = (more: Record<string, string> = {}) =>
   authorizeUrl({

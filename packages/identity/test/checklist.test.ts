@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { decodeJwt, SignJWT } from 'jose'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret } from './journey.ts'
-import { type Running, service, setup } from './setup.ts'
+import { served, service } from './setup.ts'
 
 const odd = { client_id: 'odd', client_secret: 'p:ss w%rd+ 0123456789', scopes: ['read:users'] }
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service, odd], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service, odd], users } })
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
 import { authorizeUrl, clients, hiddenFields, pkce, TestBrowser, users } from './journey.ts'
-import { type Running, service, setup } from './setup.ts'
+import { served, service, setup } from './setup.ts'
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service], users } })
 
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { callback, clients, users } from './journey.ts'
-import { type Running, service, setup } from './setup.ts'
+import { served, service } from './setup.ts'
 
 const requests = 10_000
 const marker = '<script>fuzz</script>'
@@ -13,11 +13,7 @@ const rfcErrors = new Set(
   request_not_supported`.split(/\s+/),
 )
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service], users } })
 
 const names =
   `client_id client_secret grant_type code code_verifier code_challenge code_challenge_method redirect_uri scope

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { type Answer, answerOf, type Running } from './setup.ts'
 
+type Served = Pick<Running, 'http' | 'post'>
+
 export const callback = 'https://app.example/callback'
 
 /** A confidential web application, one that is public, and a device. */
@@ -58,11 +60,11 @@ export function pkce(): { code_verifier: string; code_challenge: string } {
 
 /** A browser: it keeps cookies and fills in forms, and runs no script. */
 export class TestBrowser {
-  readonly #running: Running
+  readonly #running: Served
   readonly #headers: Record<string, string>
   readonly cookies = new Map<string, string>()
 
-  constructor(running: Running, headers: Record<string, string> = {}) {
+  constructor(running: Served, headers: Record<string, string> = {}) {
     this.#running = running
     this.#headers = headers
   }
@@ -147,7 +149,7 @@ export interface CodeOptions {
 
 /** Goes through login and consent; answers the code and its verifier. */
 export async function getCode(
-  running: Running,
+  running: Served,
   { scope = 'openid offline_access', client = 'web', browser, user, extra }: CodeOptions = {},
 ): Promise<{ code: string; code_verifier: string; browser: TestBrowser; answer: Record<string, string> }> {
   const used = browser ?? new TestBrowser(running)
@@ -168,7 +170,7 @@ export async function getCode(
 }
 
 /** The tokens of a user, through login, consent and exchange. */
-export async function getTokens(running: Running, options: CodeOptions = {}): Promise<Record<string, string>> {
+export async function getTokens(running: Served, options: CodeOptions = {}): Promise<Record<string, string>> {
   const { code, code_verifier } = await getCode(running, options)
   const secret = options.client === undefined || options.client === 'web' ? webSecret : { client_id: options.client }
   const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...secret })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   answerParameters,
   authorizeUrl,
@@ -11,13 +11,9 @@ import {
   users,
   webSecret,
 } from './journey.ts'
-import { type Running, service, setup } from './setup.ts'
+import { served, service } from './setup.ts'
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service], users } })
 
 async function signedIn() {
   const browser = new TestBrowser(running)

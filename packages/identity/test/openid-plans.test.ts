@@ -1,9 +1,9 @@
 /** What the OpenID Foundation's plans ask of a provider: config, basic, form-post, RP-initiated and back-channel logout. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser, users } from './journey.ts'
-import { type Answer, issuer, type Running, setup } from './setup.ts'
+import { type Answer, issuer, served } from './setup.ts'
 
 /** Two relying parties as the suite registers them: they know no PKCE, and authenticate each in its own way. */
 const party = {
@@ -35,11 +35,7 @@ const everyClaim = {
 }
 const eve = { id: 'eve', password: 'long enough', email: 'eve@example.com', email_verified: true, claims: everyClaim }
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [basic, post], users: [...users, eve] } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [basic, post], users: [...users, eve] } })
 
 const plain = { client_id: 'basic', response_type: 'code', redirect_uri: callback, scope: 'openid', state: 's' }
 type Request = Record<string, string>

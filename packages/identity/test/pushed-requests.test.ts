@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { answerParameters, authorizeUrl, callback, clients, pkce, TestBrowser, users } from './journey.ts'
-import { type Running, setup } from './setup.ts'
+import { served } from './setup.ts'
 
 const secret = { client_id: 'strict', client_secret: 'strict-secret-0123456789' }
 const strict = {
@@ -13,11 +13,7 @@ const strict = {
 const plain = () => ({ client_id: 'strict', response_type: 'code', scope: 'openid', ...challenge() })
 const challenge = () => ({ code_challenge: pkce().code_challenge, code_challenge_method: 'S256' })
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, strict], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, strict], users } })
 
 async function push(): Promise<string> {
   const { client_id: _, ...request } = plain()

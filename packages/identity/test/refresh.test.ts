@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { clients, getTokens, users, webSecret } from './journey.ts'
-import { type Running, service, setup } from './setup.ts'
+import { served, service } from './setup.ts'
 
-let running: Running
-before(async () => {
-  running = await setup({ declared: { clients: [...clients, service], users } })
-})
-after(() => running.close())
+const running = served({ declared: { clients: [...clients, service], users } })
 
 const refresh = (refresh_token: unknown, more: Record<string, string> = {}) =>
   running.post('/token', { grant_type: 'refresh_token', refresh_token: String(refresh_token), ...webSecret, ...more })

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
 import {
   createHttp,
   createMetrics,
@@ -89,6 +91,31 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
   }
 }
 
+/** Identity for all tests of a file: set up before the first, closed after the last. */
+export function served(options: Partial<IdentityOptions> = {}): Omit<Running, 'close'> {
+  let held: Running | undefined
+  before(async () => {
+    held = await setup(options)
+  })
+  after(() => held?.close())
+  const running = (): Running => held ?? assert.fail('used before it was set up')
+  return {
+    get http() {
+      return running().http
+    },
+    get identity() {
+      return running().identity
+    },
+    get database() {
+      return running().database
+    },
+    get clock() {
+      return running().clock
+    },
+    post: (...request) => running().post(...request),
+  }
+}
+
 export function answerOf(answer: { statusCode: number; headers: object; payload: string }): Answer {
   const json = /[/+]json/.test(String((answer.headers as Record<string, unknown>)['content-type']))
   return {
@@ -123,7 +150,7 @@ function bearerCheck(identity: () => Identity | undefined, clock: ManualClock): 
 }
 
 /** An access token of the service client. */
-export async function serviceToken(running: Running, scope?: string): Promise<string> {
+export async function serviceToken(running: Pick<Running, 'post'>, scope?: string): Promise<string> {
   const { client_id, client_secret } = service
   const grant = { grant_type: 'client_credentials', client_id, client_secret, ...(scope ? { scope } : {}) }
   return String((await running.post('/token', grant)).body.access_token)

@@ -168,10 +168,20 @@ async function halfLoad(to: Contestant, users: number, perSecond: number, provid
   return ask(provider, 'count')
 }
 
+/** Asks the provider; a provider that has ended is told as such, whatever the channel to it says. */
 async function ask(provider: ChildProcess, what: string): Promise<{ count: number; p50Ms: number; p99Ms: number }> {
-  provider.send(what)
-  const [answer] = await once(provider, 'message')
-  return answer as { count: number; p50Ms: number; p99Ms: number }
+  if (!provider.connected) throw new Error(`the provider of the race has ended (${provider.exitCode ?? provider.signalCode})`)
+  const ended = new AbortController()
+  const answer = once(provider, 'message', { signal: ended.signal })
+  const end = () => ended.abort(new Error('the provider of the race ended'))
+  provider.once('exit', end)
+  try {
+    provider.send(what)
+    const [told] = await answer
+    return told as { count: number; p50Ms: number; p99Ms: number }
+  } finally {
+    provider.off('exit', end)
+  }
 }
 
 function line(name: string, { perSecond, cpuUsEach, serversUsEach }: Result): string {

@@ -139,7 +139,7 @@ async function replay(
   await tx.query(
     `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::jsonb
+            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json
        FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[])
             AS w (id, user_id, channel, event, message, notification_id)
        LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id

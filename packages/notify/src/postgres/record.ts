@@ -4,7 +4,7 @@ import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { suppressAddresses } from './suppressions.ts'
-import { among, columns, planAfresh, timestamp } from './words.ts'
+import { among, columns, documents, planAfresh, timestamp } from './words.ts'
 
 export interface RecordOptions {
   /** Whether state changes go to the outbox of the event stream. */
@@ -68,9 +68,10 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
     name: 'notify_put_back',
     text: `UPDATE notify.work w
               SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = 0,
-                  message = w.message || r.rest::jsonb
-             FROM unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $6::text[])
-                  AS r (delivery_id, attempt, due_at, failures, rest)
+                  message = r.message
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[]), json_array_elements($6::json))
+                  AS r (delivery_id, attempt, due_at, failures, message)
             WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
               AND w.attempt = r.attempt
         RETURNING w.delivery_id`,
@@ -82,8 +83,8 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
         attempt,
         (r) => timestamp(r.next.dueAt),
         (r) => r.next.failures,
-        (r) => JSON.stringify(r.next.left),
       ),
+      documents(waiting, (r) => ({ ...r.claimed.message, ...r.next.left })),
     ],
   })
   return new Set(rows.map((row) => row.delivery_id))
@@ -99,8 +100,10 @@ async function tell(
   await tx.query({
     name: 'notify_tell',
     text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::jsonb
-             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
+                    json_array_elements($9::json))
                   AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
     values: [
       bucket,
@@ -113,8 +116,8 @@ async function tell(
         (r) => timestamp(r.at),
         (r) => r.what,
         (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
-        (r) => JSON.stringify({ attempt: r.claimed.attempt, ...r.detail }),
       ),
+      documents(held, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
     ],
   })
 }

@@ -139,7 +139,7 @@ async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport
   await tx.query({
     name: 'notify_tell_reports',
     text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::jsonb
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
                   AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
     values: [

@@ -12,6 +12,11 @@ export function present<Row extends object>(row: Row): { [Name in keyof Row]?: N
   }
 }
 
+/** Documents as one JSON array, which `json_array_elements` deals out: none of their quotes is escaped again. */
+export function documents<Item>(items: readonly Item[], pick: (item: Item) => unknown): string {
+  return `[${items.map((item) => JSON.stringify(pick(item))).join(',')}]`
+}
+
 /** Rows turned into columns, as `unnest` takes them. */
 export function columns<Item>(items: readonly Item[], ...pick: ReadonlyArray<(item: Item) => unknown>): unknown[][] {
   return pick.map((column) => items.map(column))

@@ -4,7 +4,7 @@ import { deliveryIdOf, newId } from '../ids.ts'
 import type { TimelineEntry } from '../notification.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
-import { columns, timestamp } from './words.ts'
+import { columns, documents, timestamp } from './words.ts'
 import { writeWoken } from './write-woken.ts'
 
 /** One channel of an admitted notification, beside the notification. */
@@ -52,10 +52,11 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
     name: 'notify_write_notifications',
     text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at)
            SELECT $1, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
-                  n.data::jsonb, n.decisions::jsonb, n.accepted_at
-             FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
-                         $10::text[], $11::timestamptz[])
-                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at)`,
+                  CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $11::timestamptz[]),
+                    json_array_elements($9::json), json_array_elements($10::json))
+                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, data, decisions)`,
     values: [
       bucket,
       of(({ id }) => id),
@@ -65,8 +66,8 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
       of(({ dedupKey }) => dedupKey ?? null),
       of(({ requested }) => requested?.join(',') ?? null),
       of(({ sensitive }) => sensitive),
-      fresh.map((each) => (isSpent(each) ? null : JSON.stringify(each.notification.data))),
-      fresh.map((each) => JSON.stringify([...each.notification.decisions, ...outcomes(each)])),
+      documents(fresh, (each) => (isSpent(each) ? null : each.notification.data)),
+      documents(fresh, (each) => [...each.notification.decisions, ...outcomes(each)]),
       of(({ acceptedAt }) => timestamp(acceptedAt)),
     ],
   })
@@ -167,8 +168,10 @@ async function writeWork(
   await tx.query({
     name: 'notify_write_work',
     text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
-           SELECT $1, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8, w.sensitive, w.message::jsonb
-             FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $9::text[])
+           SELECT $1, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8, w.sensitive, w.message
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[]),
+                    json_array_elements($9::json))
                   AS w (delivery_id, user_id, channel, event, lane, sensitive, message)`,
     values: [
       bucket,
@@ -182,7 +185,7 @@ async function writeWork(
         (d) => d.of.sensitive,
       ),
       timestamp(now),
-      queued.map(({ plan }) => JSON.stringify(plan.kind === 'send' ? plan.message : {})),
+      documents(queued, ({ plan }) => (plan.kind === 'send' ? plan.message : {})),
     ],
   })
 }

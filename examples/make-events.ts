@@ -33,6 +33,7 @@ for (let photo = 1; photo <= 24; photo++) events.push(...liked(photo))
 shuffle(events)
 replay(150)
 burst()
+coupons()
 writeFileSync(new URL('events.jsonl', import.meta.url), `${events.map((event) => JSON.stringify(event)).join('\n')}\n`)
 console.log(`${events.length} events`)
 
@@ -100,6 +101,14 @@ function replay(count: number): void {
 function burst(): void {
   const at = Math.floor(events.length / 2)
   for (let order = 900; order < 940; order++) events.splice(at, 0, { ...shipped(order), user_id: 'user-007' })
+}
+
+/** Coupons that end, for one user in five: the shop has forgotten to write that message. */
+function coupons(): void {
+  for (const [index, user] of users.filter((_, place) => place % 5 === 4).entries()) {
+    const data = { code: `WOOL-${100 + index}`, worth: '€10' }
+    events.splice(80 * (index + 1), 0, { event: 'coupon.expiring', user_id: user, data, dedup_key: `coupon:${index}` })
+  }
 }
 
 function pick<Item>(from: readonly Item[]): Item {

@@ -7,6 +7,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './config/free-port.ts'
+import { mendDeadLetters } from './demo/dead-letters.ts'
 import { startInstance } from './demo/instance.ts'
 import { outcomeTable } from './demo/outcome-table.ts'
 import { type Accepted, Producer, play } from './demo/producer.ts'
@@ -14,6 +15,7 @@ import { prepareRecipients } from './demo/recipients.ts'
 import { demoConfig, demoScript } from './demo/script.ts'
 import { readDeliveries, readGathered } from './demo/settled.ts'
 import { Tally } from './demo/tally.ts'
+import { timelineOf } from './demo/timeline.ts'
 
 const senders = 8
 const script = demoScript()
@@ -69,13 +71,27 @@ console.log(`\n${outcomeTable(outcomes, states)}\n`)
 console.log(
   `Of the gathered likes ${gathered.together} were told in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
 )
+let unmended = 0
+for (const { event, channel } of script.lacking) {
+  const body = '{{ code }} is still good for {{ worth }}, until tomorrow night.'
+  const mended = await mendDeadLetters(producer, { event, channel, body })
+  const expected = script.expected.filter(
+    (of, index) => script.events[index]?.event === event && of[channel] === 'failed',
+  )
+  unmended += Math.abs(expected.length - mended.letters) + Math.abs(mended.letters - mended.sent) + mended.left
+  console.log(`\n${mended.letters} dead letters of ${event} on ${channel}: ${mended.detail}.`)
+  console.log(
+    `It was written, and ${mended.replayed} were replayed: ${mended.sent} sent, ${mended.left} left. Why one of them came so late:`,
+  )
+  if (mended.example) console.log(`${await timelineOf(producer, mended.example)}\n`)
+}
 const where = SMTP_URL ? 'went over SMTP to SMTP_URL' : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
 console.log(`The mail ${where}`)
-const well = faults + unsent + gathered.lost === 0
+const well = faults + unsent + gathered.lost + unmended === 0
 console.log(
   well
     ? 'Everything became of every event as it must.'
-    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost.`,
+    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost; ${unmended} dead letters were not mended.`,
 )
 
 if (process.stdout.isTTY) {

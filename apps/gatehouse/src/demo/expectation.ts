@@ -5,6 +5,8 @@ export interface DemoEventType {
   readonly critical: boolean
   readonly channels: readonly string[]
   readonly aggregated: boolean
+  /** Whether there is a text for each of its channels. One without is given up before it is counted. */
+  readonly written: boolean
 }
 
 export interface Expectation {
@@ -22,7 +24,8 @@ export interface Rules {
 
 /**
  * What must become of each event on each channel, worked out from the file alone: a replay is a duplicate, what comes
- * over the cap is capped and does not burn its key, critical events pass both cap and quiet hours.
+ * over the cap is capped and does not burn its key, critical events pass both cap and quiet hours, what there is no
+ * text for becomes a dead letter.
  */
 export function expect(events: readonly ProducerEvent[], rules: Rules): Expectation {
   const seen = new Set<string>()
@@ -39,9 +42,10 @@ export function expect(events: readonly ProducerEvent[], rules: Rules): Expectat
 }
 
 function fresh(event: ProducerEvent, type: DemoEventType, rules: Rules, sentTo: Map<string, number>): string {
-  if (type.critical) return 'queued'
+  if (type.critical) return type.written ? 'queued' : 'failed'
   if (type.aggregated) return 'aggregated'
   if (rules.quiet.has(event.user_id)) return 'deferred'
+  if (!type.written) return 'failed'
   const sent = sentTo.get(event.user_id) ?? 0
   if (sent >= rules.cap) return 'capped'
   sentTo.set(event.user_id, sent + 1)

@@ -2,7 +2,7 @@ import type { DeliveryState } from './settled.ts'
 import { table } from './table.ts'
 import type { Tally } from './tally.ts'
 
-const outcomes = ['queued', 'duplicate', 'capped', 'deferred', 'aggregated'] as const
+const outcomes = ['queued', 'duplicate', 'capped', 'deferred', 'aggregated', 'failed'] as const
 
 /** What was answered for each event type and channel, and how many of the queued have been sent. */
 export function outcomeTable(answered: Tally, states: readonly DeliveryState[]): string {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { expect, type Rules } from './expectation.ts'
@@ -11,6 +11,7 @@ export const demoConfig = join(examples, 'demo.yaml')
 const eventsFile = join(dirname(demoConfig), 'events.jsonl')
 
 interface DemoFile {
+  readonly templates: string
   readonly tiers: Readonly<Record<string, { rpm: number; daily: number }>>
   readonly event_types: ReadonlyArray<{
     readonly event: string
@@ -35,12 +36,32 @@ export function demoScript() {
   const eventTypes = Object.fromEntries(
     file.event_types.map(({ event, channels, priority, aggregation }) => [
       event,
-      { critical: priority === 'critical', channels, aggregated: aggregation !== undefined },
+      {
+        critical: priority === 'critical',
+        channels,
+        aggregated: aggregation !== undefined,
+        written: channels.every((channel) => hasText(file.templates, event, channel)),
+      },
     ]),
   )
   const rules: Rules = { eventTypes, cap, quiet: new Set(quietUsers) }
   const users = [...new Set(events.map(({ user_id }) => user_id))].sort()
-  return { events, users, quietUsers, expected: expect(events, rules).outcomes, differences: differences(file) }
+  const lacking = file.event_types.flatMap(({ event, channels }) =>
+    channels.filter((channel) => !hasText(file.templates, event, channel)).map((channel) => ({ event, channel })),
+  )
+  return {
+    events,
+    users,
+    quietUsers,
+    lacking,
+    expected: expect(events, rules).outcomes,
+    differences: differences(file),
+  }
+}
+
+/** Whether the templates of the demo hold a text of the event type for the channel. */
+function hasText(templates: string, event: string, channel: string): boolean {
+  return readdirSync(join(examples, templates, event)).some((name) => name.startsWith(`${channel}.`))
 }
 
 function differences(file: DemoFile): string[] {

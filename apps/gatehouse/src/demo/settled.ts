@@ -5,7 +5,12 @@ import type { Producer } from './producer.ts'
 export interface Notification {
   readonly event: string
   readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly outcome: string; readonly state?: string }>
-  readonly timeline: ReadonlyArray<{ readonly what: string; readonly detail?: { readonly into?: string } }>
+  readonly timeline: ReadonlyArray<{
+    readonly at: string
+    readonly what: string
+    readonly channel?: string
+    readonly detail?: { readonly into?: string; readonly [name: string]: unknown }
+  }>
 }
 
 export interface DeliveryState {
@@ -27,14 +32,18 @@ export interface Gathered {
 const longestWaitMs = 60_000
 const readersAtOnce = 8
 
-/** The states of the queued deliveries of these notifications, once none is queued any more or a minute is over. */
-export async function readDeliveries(producer: Producer, ids: readonly string[]): Promise<DeliveryState[]> {
+/** The states of the deliveries that were to be sent, once none is queued any more or a minute is over. */
+export async function readDeliveries(
+  producer: Producer,
+  ids: readonly string[],
+  isToBeSent: (outcome: string) => boolean = (outcome) => outcome === 'queued',
+): Promise<DeliveryState[]> {
   const unsent = ({ deliveries }: Notification) =>
-    deliveries.some(({ outcome, state }) => outcome === 'queued' && state === 'queued')
+    deliveries.some(({ outcome, state }) => isToBeSent(outcome) && state === 'queued')
   const notifications = await readOnce(producer, ids, unsent)
   return notifications.flatMap(({ event, deliveries }) =>
     deliveries
-      .filter(({ outcome }) => outcome === 'queued')
+      .filter(({ outcome }) => isToBeSent(outcome))
       .map(({ channel, state = 'queued' }) => ({ event, channel, state })),
   )
 }

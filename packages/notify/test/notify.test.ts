@@ -72,6 +72,34 @@ test('the mailbox answers as the provider would, and the state follows its table
   assert.equal(next.body.deliveries[0].outcome, 'undeliverable')
 })
 
+test('the mailbox page shows the state that a button led to, a dead token, and takes no answer from another site', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email', 'push'] })
+  const listed = await eventually(
+    () => s.call('GET', '/dev/mailbox'),
+    (answer) => answer.body.messages.filter(({ state }: { state: string }) => state === 'sent').length === 2,
+  )
+  const idOn = (channel: string) => listed.body.messages.find((m: { channel: string }) => m.channel === channel).id
+  const press = (path: string, headers: Record<string, string>) =>
+    s.http.inject({ method: 'POST', url: `/dev/mailbox/${path}`, headers: { host: 'localhost:8080', ...headers } })
+  const email = `${body.deliveries.find((d: { channel: string }) => d.channel === 'email').id}/bounced`
+  for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
+    assert.equal((await press(email, headers)).statusCode, 403)
+  const page = async () => (await s.http.inject({ url: '/dev/mailbox', headers: { accept: 'text/html' } })).body
+  assert.ok(!(await page()).includes('class="state bounced"'))
+  const pressed = await press(email, { origin: 'http://localhost:8080', accept: 'text/html' })
+  assert.equal(pressed.statusCode, 303)
+  assert.equal(pressed.headers.location, `/dev/mailbox#m-${encodeURIComponent(idOn('email'))}`)
+  assert.ok((await page()).includes('class="state bounced"'))
+  assert.equal(
+    (await press(`${encodeURIComponent(idOn('push'))}/unregistered`, { accept: 'text/html' })).statusCode,
+    303,
+  )
+  assert.ok((await page()).includes('token dead'))
+})
+
 test('requests that arrive together are committed together and answered apart', async (t) => {
   const s = await setup()
   t.after(s.close)

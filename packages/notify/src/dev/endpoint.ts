@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Reports } from '../reports.ts'
-import type { Devices, Mailbox, MailboxEntry } from '../store.ts'
-import { type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
+import type { Devices, Mailbox, MailboxEntry, MailboxStanding } from '../store.ts'
+import { anchorOf, type MailboxAction, mailboxActions, mailboxPage, pagePolicy } from './page.ts'
 
 export interface MailboxRoutes {
   readonly mailbox: Mailbox
@@ -37,16 +38,19 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
     },
     async (request, reply) => {
       const entries = await mailbox.list(request.query.limit ?? mostShown)
-      if (prefersJson(request.headers.accept)) return reply.send({ messages: entries.map(written) })
+      const standings = await mailbox.standings(entries)
+      if (prefersJson(request.headers.accept))
+        return reply.send({ messages: entries.map((entry) => written(entry, standings.get(entry.id))) })
       return reply
         .type('text/html; charset=utf-8')
         .header('content-security-policy', pagePolicy)
-        .send(mailboxPage(entries))
+        .send(mailboxPage(entries, standings))
     },
   )
   http.post(
     '/dev/mailbox/:id/:action',
     {
+      onRequest: async ({ headers }) => refuseForeign(headers),
       schema: {
         ...about('Answers as the provider would'),
         params: Type.Object({ id: Type.String({ maxLength: 600 }), action: Type.Enum([...mailboxActions]) }),
@@ -58,7 +62,10 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
       if (!entry) throw new Problem(404, `The mailbox has no message ${request.params.id}.`)
       const changed = await answer(entry, request.params.action as MailboxAction)
       if (prefersJson(request.headers.accept)) return { changed }
-      return reply.code(303).header('location', '/dev/mailbox').send(null)
+      return reply
+        .code(303)
+        .header('location', `/dev/mailbox#${anchorOf(entry.id)}`)
+        .send(null)
     },
   )
 
@@ -71,11 +78,20 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
   }
 }
 
+/** 403 for a form of another site: the mailbox asks nobody who they are, and a browser would send it along. */
+function refuseForeign({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
+  const own = origin === undefined ? site !== 'cross-site' : URL.parse(origin)?.host === host
+  if (!own) throw new Problem(403, `The mailbox takes no answers from other sites, and ${origin ?? 'this'} is one.`)
+}
+
 function prefersJson(accept: string | undefined): boolean {
   return accept !== undefined && !accept.includes('text/html') && /application\/(\w+\+)?json/.test(accept)
 }
 
-function written({ id, deliveryId, userId, channel, address, content, at }: MailboxEntry) {
+function written(
+  { id, deliveryId, userId, channel, address, content, at }: MailboxEntry,
+  standing: MailboxStanding | undefined,
+) {
   return {
     id,
     delivery_id: deliveryId,
@@ -84,5 +100,7 @@ function written({ id, deliveryId, userId, channel, address, content, at }: Mail
     address,
     ...content,
     at: new Date(at).toISOString(),
+    ...(standing?.state === undefined ? {} : { state: standing.state }),
+    ...(standing?.deadToken ? { dead_token: true } : {}),
   }
 }

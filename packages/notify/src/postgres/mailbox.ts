@@ -1,5 +1,7 @@
 import type { Database } from '@gatehouse/kit'
-import type { Mailbox, MailboxEntry } from '../store.ts'
+import type { DeliveryState } from '../delivery-state.ts'
+import { bucketOfId } from '../ids.ts'
+import type { Mailbox, MailboxEntry, MailboxStanding } from '../store.ts'
 import { columns, timestamp } from './words.ts'
 
 interface MailboxRow {
@@ -44,7 +46,44 @@ export function postgresMailbox(database: Database): Mailbox {
       )
       return rows.map(entryOf)
     },
+    async standings(entries) {
+      const buckets = Map.groupBy(entries, ({ deliveryId }) => bucketOfId(deliveryId))
+      const found = await Promise.all([...buckets].map(([bucket, mine]) => standingsIn(database, bucket, mine)))
+      return new Map(found.flat())
+    },
   }
+}
+
+interface StandingRow {
+  readonly id: string
+  readonly state: DeliveryState | null
+  readonly dead: boolean
+}
+
+async function standingsIn(
+  database: Database,
+  bucket: number,
+  entries: readonly MailboxEntry[],
+): Promise<ReadonlyArray<readonly [string, MailboxStanding]>> {
+  const { rows } = await database.query<StandingRow>(
+    `SELECT e.id, d.state,
+            EXISTS (SELECT FROM notify.device v
+                     WHERE v.bucket = $1 AND v.user_id = e.user_id AND v.token = e.address AND v.dead_at IS NOT NULL) AS dead
+       FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[]) AS e (id, delivery_id, user_id, address)
+       LEFT JOIN LATERAL (
+         SELECT state FROM notify.delivery WHERE bucket = $1 AND id = e.delivery_id LIMIT 1) AS d ON true`,
+    [
+      bucket,
+      ...columns(
+        entries,
+        (e) => e.id,
+        (e) => e.deliveryId,
+        (e) => e.userId,
+        (e) => e.address,
+      ),
+    ],
+  )
+  return rows.map(({ id, state, dead }) => [id, { deadToken: dead, ...(state === null ? {} : { state }) }])
 }
 
 function entryOf({

@@ -1,4 +1,5 @@
 import type { Channel } from '../channel.ts'
+import type { DeliveryState } from '../delivery-state.ts'
 
 /** One message as a provider would have carried it. */
 export interface MailboxEntry {
@@ -11,9 +12,19 @@ export interface MailboxEntry {
   readonly at: number
 }
 
+/** Where an entry stands by now. */
+export interface MailboxStanding {
+  /** Left out when there is no delivery of it any more, or never was. */
+  readonly state?: DeliveryState
+  /** The push token it went to is dead. */
+  readonly deadToken: boolean
+}
+
 /** What the embedded mode sends to, instead of the world. */
 export interface Mailbox {
   add(entries: readonly MailboxEntry[]): Promise<void>
   find(id: string): Promise<MailboxEntry | undefined>
   list(limit: number): Promise<readonly MailboxEntry[]>
+  /** By the entries' ids. */
+  standings(entries: readonly MailboxEntry[]): Promise<ReadonlyMap<string, MailboxStanding>>
 }

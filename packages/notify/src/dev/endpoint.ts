@@ -41,10 +41,14 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
       const standings = await mailbox.standings(entries)
       if (prefersJson(request.headers.accept))
         return reply.send({ messages: entries.map((entry) => written(entry, standings.get(entry.id))) })
-      return reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', pagePolicy)
-        .send(mailboxPage(entries, standings))
+      return (
+        reply
+          .type('text/html; charset=utf-8')
+          .header('content-security-policy', pagePolicy)
+          // With none at all the page's own forms would come from the origin "null".
+          .header('referrer-policy', 'same-origin')
+          .send(mailboxPage(entries, standings))
+      )
     },
   )
   http.post(
@@ -78,9 +82,12 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
   }
 }
 
+/** What a browser says of a request of the page itself, or of one that was typed in. */
+const ownSites = new Set(['same-origin', 'none'])
+
 /** 403 for a form of another site: the mailbox asks nobody who they are, and a browser would send it along. */
 function refuseForeign({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
-  const own = origin === undefined ? site !== 'cross-site' : URL.parse(origin)?.host === host
+  const own = site === undefined ? origin === undefined || URL.parse(origin)?.host === host : ownSites.has(site)
   if (!own) throw new Problem(403, `The mailbox takes no answers from other sites, and ${origin ?? 'this'} is one.`)
 }
 

@@ -31,7 +31,7 @@ h2 { font-size: 1.05rem; margin: 0 0 .25rem; overflow-wrap: anywhere } small { c
 pre { white-space: pre-wrap; font: inherit; overflow-wrap: anywhere }
 form { display: inline } button { font: inherit; font-size: .85rem; margin: 0 .25rem .25rem 0 }
 b { background: var(--blue); border-radius: 4px; padding: 0 .4em; font-weight: 600 }
-.state { float: right; border-radius: 4px; padding: 0 .5em; font-size: .85rem; background: var(--blue) }
+.state { float: right; margin-left: .25rem; border-radius: 4px; padding: 0 .5em; font-size: .85rem; background: var(--blue) }
 .delivered, .opened, .clicked { background: var(--green) } .bounced, .dead { background: var(--red) }`
 
 /** Where an entry stands on the page. */

@@ -8,19 +8,20 @@
  * Not equal, in the peer's favour: its queue is not on disk (Redis as the tests start it), its events have no timeline,
  * its provider call is not fenced, its cap and its log can disagree after a crash.
  *
- * Also printed: the same at a tenth and at ten times the users, processor time for each, and at half load how long after
- * its acceptance an event stands at the provider's door.
+ * Also printed: the same at a tenth and at ten times the users, processor time for each and by step, and at half load how
+ * long after its acceptance an event stands at the provider's door.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Provider } from '@gatehouse/notify'
 import { startPostgres, startRedis } from '@gatehouse/testing'
-import { Pool } from 'undici'
 import { cpuOf } from './notify/cpu.ts'
+import { eventOf } from './notify/event.ts'
+import { httpProvider } from './notify/http-provider.ts'
 import { peer } from './notify/peer.ts'
 import { service } from './notify/service.ts'
+import { costOfSteps } from './notify/steps.ts'
 import type { RaceResult } from './race.ts'
 
 const events = 20_000
@@ -53,6 +54,8 @@ export async function race(): Promise<RaceResult> {
       ours.push(result)
       if (users === 10_000) late = lateness
     }
+    for (const { step, processUs, serversUs } of await costOfSteps(url, durable))
+      console.log(`  ${step.padEnd(40)} µs each: process ${processUs}, PostgreSQL ${serversUs}`)
     const [tenth, main, tenfold] = ours
     console.log(`from acceptance to the provider's door at half load: p50 ${late.p50Ms} ms, p99 ${late.p99Ms} ms`)
     return {
@@ -93,38 +96,6 @@ async function runOurs(url: string, provider: ChildProcess, users: number) {
   await contestant.stop()
   await postgres.stop()
   return { result, lateness }
-}
-
-function httpProvider(url: string): Provider {
-  const pool = new Pool(url, { connections: 64 })
-  return {
-    name: 'http',
-    channel: 'email',
-    timeoutMs: 10_000,
-    async send(messages, signal) {
-      return Promise.all(
-        messages.map(async ({ id, target, content }) => {
-          const at = Number(/track\/(\d+)/.exec(content.body)?.[1])
-          const body = JSON.stringify({ id, to: target.address, ...content, at })
-          const answer = await pool.request({ path: '/', method: 'POST', body, signal })
-          await answer.body.dump()
-          return { kind: 'accepted' } as const
-        }),
-      )
-    },
-    close: () => pool.close(),
-  }
-}
-
-function eventOf(run: string, n: number, users: number) {
-  const at = Date.now()
-  const data = { order_id: `A-${n}`, item: 'a red bicycle', tracking_url: `https://shop.example/track/${at}`, at }
-  return {
-    event: 'order.shipped',
-    user_id: `user-${Math.floor(Math.random() * users)}`,
-    data,
-    dedup_key: `${run}-${n}`,
-  }
 }
 
 /** Hands events over and waits until the provider has them all. */
@@ -170,7 +141,8 @@ async function halfLoad(to: Contestant, users: number, perSecond: number, provid
 
 /** Asks the provider; a provider that has ended is told as such, whatever the channel to it says. */
 async function ask(provider: ChildProcess, what: string): Promise<{ count: number; p50Ms: number; p99Ms: number }> {
-  if (!provider.connected) throw new Error(`the provider of the race has ended (${provider.exitCode ?? provider.signalCode})`)
+  if (!provider.connected)
+    throw new Error(`the provider of the race has ended (${provider.exitCode ?? provider.signalCode})`)
   const ended = new AbortController()
   const answer = once(provider, 'message', { signal: ended.signal })
   const end = () => ended.abort(new Error('the provider of the race ended'))

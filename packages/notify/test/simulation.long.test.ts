@@ -13,8 +13,14 @@ import { type Traffic, traffic } from './simulation/traffic.ts'
 
 const size = 100_000
 const cap = 10
-/** As long as the workers' lease: a call whose process was killed later than that had been recorded or given back. */
+/** The workers' lease. A call begins only while enough of it is left, so that nobody else begins the same one soon. */
 const leaseMs = 20_000
+/** For how long the workers wait for the provider's answer. */
+const timeoutMs = 9_000
+/** The least of a lease that is left when a call begins: that time, and a quarter of the lease to store its answer. */
+const leastLeftMs = timeoutMs + leaseMs / 4
+/** For how long calls that were claimed before the database fell may still come in. */
+const fallMs = 5_000
 
 /** A process that was killed, or (without a pid) the database, which interrupts every process. */
 interface Kill {
@@ -61,6 +67,7 @@ testWith(
       await publishing
       await drained(url, nats.url)
       judge(told, provider.calls, kills)
+      await judgeRecords(url, provider.calls)
     } finally {
       for (const worker of workers) worker.kill('SIGKILL')
       provider.stop()
@@ -154,12 +161,20 @@ async function drained(url: string, natsUrl: string): Promise<void> {
 function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], kills: readonly Kill[]): void {
   const byId = Map.groupBy(calls, ({ id }) => id)
   let repeated = 0
+  let unanswered = 0
   for (const [id, same] of byId) {
-    const [first, ...others] = same
-    if (!first || others.length === 0) continue
-    repeated += others.length
-    assert.ok(isInterrupted(first, kills), `${id} was sent twice without a kill: ${tellTimes(same, kills)}`)
-    assert.ok(others.every((other) => other.body === first.body && other.userId === first.userId))
+    const [first] = same
+    for (const [index, again] of same.slice(1).entries()) {
+      const before = same[index]
+      if (!first || !before) continue
+      repeated++
+      if (before.at - before.sentAt < timeoutMs - 1_000) {
+        assert.ok(isInterrupted(before, again, kills), `${id} was sent again without a kill: ${tellTimes(same, kills)}`)
+        const held = again.sentAt - before.sentAt
+        assert.ok(held >= leastLeftMs, `${id} was sent again under its lease: ${tellTimes(same, kills)}`)
+      } else unanswered++
+      assert.deepEqual([again.body, again.userId], [first.body, first.userId])
+    }
   }
   const messages = [...byId.values()].flatMap(([first]) => first ?? [])
   const events = new Map(unique.map((event) => [event.data.key, event]))
@@ -186,17 +201,39 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
   const likes = unique.filter(({ event }) => event === 'like')
   const told = likes.filter(({ data }) => sent(data.key, 'push')).length
   console.log(
-    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${kills.length} kills; ${told} of ${likes.length} likes told, the others over the cap`,
+    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${kills.length} kills (${unanswered} of calls that the provider took too late to answer); ${told} of ${likes.length} likes told, the others over the cap`,
   )
 }
 
-/** Whether a call was in flight when its own process was killed, or when the database was. */
-function isInterrupted(call: ProviderCall, kills: readonly Kill[]): boolean {
-  return kills.some(({ at, pid }) => (pid === undefined || pid === call.pid) && Math.abs(at - call.at) < leaseMs)
+/**
+ * Whether what a call came to was lost before the same was called again: its own process was killed after it and within
+ * its lease, or the database fell meanwhile. Every repeat needs such a reason of its own.
+ */
+function isInterrupted(call: ProviderCall, again: ProviderCall, kills: readonly Kill[]): boolean {
+  return kills.some(({ at, pid }) => {
+    const from = pid === undefined ? call.sentAt - fallMs : call.sentAt
+    return (pid === undefined || pid === call.pid) && at >= from && at < Math.min(again.sentAt, call.sentAt + leaseMs)
+  })
+}
+
+/** What was stored as taken was never called again: not once between a kill and the end. */
+async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const { rows } = await database.query<{ id: string; channel: string; at: number }>(
+    "SELECT delivery_id AS id, channel, at FROM notify.delivery_event WHERE what = 'sent'",
+  )
+  await database.close()
+  const recorded = new Map(rows.map((row) => [row.id, row]))
+  assert.equal(recorded.size, rows.length, 'each delivery was stored as taken once')
+  for (const { id, sentAt } of calls) {
+    const record = recorded.get(id.split('.')[0] ?? id)
+    assert.ok(record, `${id} was taken and never stored so`)
+    assert.ok(sentAt <= record.at, `${id} was called again ${sentAt - record.at} ms after it was stored as taken`)
+  }
 }
 
 /** The times of the calls and of the kills, in milliseconds after the first kill. */
 function tellTimes(same: readonly ProviderCall[], kills: readonly Kill[]): string {
   const after = (at: number) => at - (kills[0]?.at ?? 0)
-  return `calls at ${same.map(({ at }) => after(at)).join(', ')}, kills at ${kills.map(({ at }) => after(at)).join(', ')}`
+  return `calls at ${same.map(({ at, sentAt, pid }) => `${after(sentAt)} (taken at ${after(at)}, by ${pid})`).join(', ')}, kills at ${kills.map(({ at, pid = 'database' }) => `${after(at)} (${pid})`).join(', ')}`
 }

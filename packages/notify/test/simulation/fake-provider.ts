@@ -10,6 +10,9 @@ export interface ProviderCall {
   readonly body: string
   /** The process that called. */
   readonly pid: number
+  /** When it called. */
+  readonly sentAt: number
+  /** When it was taken, later on a machine that is busy. */
   readonly at: number
 }
 

@@ -6,17 +6,27 @@ import { natsTopic } from '../../src/nats/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 
 const [databaseUrl = '', natsUrl = '', providerUrl = ''] = process.argv.slice(2)
+/** The provider always answers; on a machine with much else to do it takes its time. */
+const providerTimeoutMs = 9_000
 const pool = new Pool(providerUrl, { connections: 64 })
 
 function provider(channel: Channel): Provider {
   return {
     name: `fake ${channel}`,
     channel,
-    timeoutMs: 3_000,
+    timeoutMs: providerTimeoutMs,
     async send(messages, signal) {
       return Promise.all(
         messages.map(async ({ id, userId, event, content }) => {
-          const body = JSON.stringify({ id, userId, channel, event, body: content.body, pid: process.pid })
+          const body = JSON.stringify({
+            id,
+            userId,
+            channel,
+            event,
+            body: content.body,
+            pid: process.pid,
+            sentAt: Date.now(),
+          })
           const answer = await pool.request({ path: '/', method: 'POST', body, signal })
           await answer.body.dump()
           return { kind: 'accepted', providerMessageId: id } as const

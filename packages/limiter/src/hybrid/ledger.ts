@@ -1,4 +1,5 @@
 import type { Policy } from '../policy.ts'
+import { Slots } from '../slots.ts'
 
 /** Numbers kept for one window, from `Ledger.at(slot, rule)` on. */
 export const cell = {
@@ -38,15 +39,14 @@ export class Ledger {
   dirty: number[] = []
   readonly #stride: number
   readonly #maxKeys: number
-  readonly #slots = new Map<string, number>()
-  readonly #ids: string[] = []
-  #hand = 0
+  readonly #slots: Slots
 
   constructor(kind: string, windows: number, maxKeys: number) {
     this.kind = kind
     this.windows = windows
     this.#stride = windows * perWindow + perSlot
     this.#maxKeys = maxKeys
+    this.#slots = new Slots(maxKeys)
   }
 
   get size(): number {
@@ -62,21 +62,18 @@ export class Ledger {
   }
 
   find(id: string): number | undefined {
-    return this.#slots.get(id)
+    return this.#slots.find(id)
   }
 
   idOf(slot: number): string {
-    return this.#ids[slot] ?? ''
+    return this.#slots.idOf(slot) ?? ''
   }
 
   /** A slot for a new id; undefined when every slot looked at has something to tell or a block to keep. */
   insert(id: string, now: number): number | undefined {
-    const slot = this.#ids.length < this.#maxKeys ? this.#ids.length : this.#reusable(now)
+    const slot = this.#slots.add(id) ?? (this.#makeRoom(now) ? this.#slots.add(id) : undefined)
     if (slot === undefined) return undefined
-    if (slot === this.#ids.length && (slot + 1) * this.#stride > this.cells.length) this.#grow()
-    this.#slots.delete(this.#ids[slot] ?? '')
-    this.#slots.set(id, slot)
-    this.#ids[slot] = id
+    if ((slot + 1) * this.#stride > this.cells.length) this.#grow()
     this.cells.fill(0, slot * this.#stride, (slot + 1) * this.#stride)
     return slot
   }
@@ -125,18 +122,20 @@ export class Ledger {
   }
 
   #grow(): void {
-    const slots = Math.min(this.#maxKeys, Math.max(1024, 2 * this.#ids.length))
+    const slots = Math.min(this.#maxKeys, Math.max(1024, 2 * this.#slots.count))
     const cells = new Int32Array(slots * this.#stride)
     cells.set(this.cells)
     this.cells = cells
   }
 
-  #reusable(now: number): number | undefined {
+  #makeRoom(now: number): boolean {
     for (let looked = 0; looked < 32; looked++) {
-      this.#hand = this.#hand + 1 < this.#ids.length ? this.#hand + 1 : 0
-      const isDirty = ((this.cells[this.tail(this.#hand) + tail.flags] ?? 0) & dirtyFlag) !== 0
-      if (!isDirty && !this.isBlocked(this.#hand, now)) return this.#hand
+      const slot = this.#slots.next()
+      const isDirty = ((this.cells[this.tail(slot) + tail.flags] ?? 0) & dirtyFlag) !== 0
+      if (isDirty || this.isBlocked(slot, now)) continue
+      this.#slots.remove(slot)
+      return true
     }
-    return undefined
+    return false
   }
 }

@@ -1,4 +1,5 @@
 import type { CountedRule } from '../rule.ts'
+import { Slots } from '../slots.ts'
 import { BucketColumn } from './bucket-column.ts'
 import type { Column, CounterColumn } from './column.ts'
 import { WindowCells } from './window-cells.ts'
@@ -13,19 +14,17 @@ const slotsLookedAtWhenFull = 64
  * object per identifier; what no longer matters is found by a hand that moves on a little at every new identifier.
  */
 export class Table {
-  readonly #slots = new Map<string, number>()
-  readonly #ids: (string | undefined)[] = []
-  readonly #free: number[] = []
+  readonly #slots: Slots
   readonly #windows = new WindowCells()
   readonly #columns: Column[] = []
   readonly #counters = new Map<string, CounterColumn>()
   readonly #maxKeys: number
   readonly #onEviction: () => void
   #capacity = 0
-  #hand = 0
 
   /** `maxKeys` identifiers at most; `onEviction` hears when one had to go although its counters still mattered. */
   constructor(maxKeys: number, onEviction: () => void) {
+    this.#slots = new Slots(maxKeys)
     this.#maxKeys = maxKeys
     this.#onEviction = onEviction
   }
@@ -54,36 +53,24 @@ export class Table {
   }
 
   find(id: string): number | undefined {
-    return this.#slots.get(id)
+    return this.#slots.find(id)
   }
 
   idOf(slot: number): string | undefined {
-    return this.#ids[slot]
+    return this.#slots.idOf(slot)
   }
 
   /** A slot for a new id; undefined when the table is full of what must not be forgotten. */
   insert(id: string, now: number): number | undefined {
     this.#sweep(now)
-    const slot = this.#vacant(now)
-    if (slot === undefined) return undefined
-    this.#slots.set(id, slot)
-    this.#ids[slot] = id
+    const slot = this.#slots.add(id) ?? (this.#evict(now) ? this.#slots.add(id) : undefined)
+    if (slot !== undefined && slot >= this.#capacity) this.#grow()
     return slot
   }
 
   remove(id: string): void {
-    const slot = this.#slots.get(id)
-    if (slot !== undefined) this.#forget(slot, id)
-  }
-
-  #vacant(now: number): number | undefined {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    if (this.#ids.length < this.#maxKeys) {
-      if (this.#ids.length === this.#capacity) this.#grow()
-      return this.#ids.push(undefined) - 1
-    }
-    return this.#evict(now)
+    const slot = this.#slots.find(id)
+    if (slot !== undefined) this.#forget(slot)
   }
 
   #grow(): void {
@@ -94,46 +81,36 @@ export class Table {
 
   /** Frees a few idle slots before the table would grow for want of them. */
   #sweep(now: number): void {
-    for (let i = 0; i < slotsLookedAtWhenGrowing && this.#ids.length > 0; i++) {
-      const slot = this.#nextSlot()
-      const id = this.#ids[slot]
-      if (id !== undefined && this.#every((column) => column.idle(slot, now))) this.#forget(slot, id)
+    for (let i = 0; i < slotsLookedAtWhenGrowing && this.#slots.count > 0; i++) {
+      const slot = this.#slots.next()
+      if (this.#slots.idOf(slot) !== undefined && this.#every((column) => column.idle(slot, now))) this.#forget(slot)
     }
   }
 
-  /** Looks for an idle slot, then for one that is under its limits; a block is never forgotten. */
-  #evict(now: number): number | undefined {
+  /** Frees an idle slot, else one that is under its limits; a block is never forgotten. */
+  #evict(now: number): boolean {
     let victim: number | undefined
     for (let i = 0; i < slotsLookedAtWhenFull; i++) {
-      const slot = this.#nextSlot()
-      const id = this.#ids[slot]
-      if (id === undefined) continue
+      const slot = this.#slots.next()
+      if (this.#slots.idOf(slot) === undefined) continue
       if (this.#every((column) => column.idle(slot, now))) {
-        this.#forget(slot, id)
-        return this.#free.pop()
+        this.#forget(slot)
+        return true
       }
       if (victim === undefined && this.#every((column) => !column.blocks(slot, now))) victim = slot
     }
-    const id = victim === undefined ? undefined : this.#ids[victim]
-    if (victim === undefined || id === undefined) return undefined
+    if (victim === undefined) return false
     this.#onEviction()
-    this.#forget(victim, id)
-    return this.#free.pop()
-  }
-
-  #nextSlot(): number {
-    this.#hand = this.#hand + 1 < this.#ids.length ? this.#hand + 1 : 0
-    return this.#hand
+    this.#forget(victim)
+    return true
   }
 
   #every(test: (column: Column) => boolean): boolean {
     return this.#columns.every(test)
   }
 
-  #forget(slot: number, id: string): void {
-    this.#slots.delete(id)
-    this.#ids[slot] = undefined
+  #forget(slot: number): void {
+    this.#slots.remove(slot)
     for (const column of this.#columns) column.clear(slot)
-    this.#free.push(slot)
   }
 }

@@ -7,6 +7,7 @@ COPY apps/gatehouse/package.json apps/gatehouse/
 COPY packages/bearer/package.json packages/bearer/
 COPY packages/gateway/package.json packages/gateway/
 COPY packages/identity/package.json packages/identity/
+COPY packages/inbox/package.json packages/inbox/
 COPY packages/kit/package.json packages/kit/
 COPY packages/limiter/package.json packages/limiter/
 COPY packages/notify/package.json packages/notify/

@@ -34,12 +34,7 @@ main > :last-child { margin-bottom: 0; }
 .links + .soft, form + .soft, .soft[id] { margin-top: .6rem; }
 label { display: block; font-weight: 550; font-size: .92rem; margin: 1rem 0 .3rem; }
 input:not([type=hidden], [type=checkbox]) { width: 100%; font: inherit; color: inherit; background: var(--field); border: 1px solid var(--soft); border-radius: .6rem; padding: .65rem .8rem; min-height: 2.9rem; }
-input.fieldset.choice { border: 0; border-top: 1px solid var(--line); margin: 0; padding: .9rem 0; min-width: 0; }
-legend { font-weight: 600; padding: 0; float: left; float: inline-start; width: 100%; overflow-wrap: anywhere; }
-legend + * { clear: both; }
-label.check { display: inline-flex; align-items: center; gap: .5rem; min-height: 2.25rem; margin: 0 1.25rem 0 0; font-weight: 400; }
-label.check input { width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--accent); }
-code { font: 600 1.5rem/1.2 ui-monospace, "Liberation Mono", monospace; letter-spacing: .15em; text-align: center; text-transform: uppercase; }
+input.code { font: 600 1.5rem/1.2 ui-monospace, "Liberation Mono", monospace; letter-spacing: .15em; text-align: center; text-transform: uppercase; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 button, a.button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: .6rem 1.1rem; border-radius: .6rem; border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); cursor: pointer; }
 a.button { display: block; text-align: center; text-decoration: none; margin-top: 1.5rem; }
@@ -62,6 +57,11 @@ ul.rows li { display: flex; flex-wrap: wrap; align-items: center; justify-conten
 ul.rows li > div { flex: 1 1 14rem; min-width: 0; overflow-wrap: anywhere; }
 ul.rows strong { display: block; }
 .badge { white-space: nowrap; font-size: .78rem; font-weight: 600; border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .5rem; color: var(--soft); }
+fieldset.choice { border: 0; border-top: 1px solid var(--line); margin: 0; padding: .9rem 0; min-width: 0; }
+legend { font-weight: 600; padding: 0; float: left; float: inline-start; width: 100%; overflow-wrap: anywhere; }
+legend + * { clear: both; }
+label.check { display: inline-flex; align-items: center; gap: .5rem; min-height: 2.25rem; margin: 0 1.25rem 0 0; font-weight: 400; }
+label.check input { width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--accent); }
 code { font: .9em ui-monospace, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 @media (max-width: 30rem) {
   body { padding: 1.5rem 0 0; background: var(--card); }

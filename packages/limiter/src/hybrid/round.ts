@@ -2,22 +2,17 @@ import { cell, type Ledger } from './ledger.ts'
 
 /** Keys told before the event loop gets its turn. */
 const chunk = 256
-/** With more keys to tell than this, those that moved little wait for one round in some. */
+/** With more keys to tell than this, those that moved little wait for one round in ten. */
 const manyDirty = 4_096
+const quietRounds = 10
 /** No round lasts longer, even when the store never answers. */
 const longestRoundMs = 1_000
 
 /**
  * Tells the store what the dirty slots of a ledger have spent, a chunk at a time, each when the one before has been heard:
- * a store that cannot keep up is told less often instead of faster and faster. What moved little is told in one of
- * `quietRounds`; `round` 0 leaves nothing out.
+ * a store that cannot keep up is told less often instead of faster and faster. `round` 0 leaves nothing out.
  */
-export async function tellDirty(
-  ledger: Ledger,
-  round: number,
-  quietRounds: number,
-  tell: (slot: number) => Promise<void>,
-): Promise<void> {
+export async function tellDirty(ledger: Ledger, round: number, tell: (slot: number) => Promise<void>): Promise<void> {
   const slots = ledger.dirty
   ledger.dirty = []
   const quietWait = round > 0 && slots.length > manyDirty

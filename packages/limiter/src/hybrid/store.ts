@@ -28,10 +28,6 @@ export interface HybridStore extends CounterStore {
   close(): Promise<void>
 }
 
-const usualIntervalMs = 100
-/** What moved little is told after so many rounds at the latest. */
-const mostQuietRounds = 30
-
 /** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
 const longestBlockMs = 1_000
 const shortestBlockMs = 10
@@ -59,7 +55,7 @@ class LedgerStore implements HybridStore {
   #round = 0
   #closed = false
 
-  constructor(shared: CounterStore, { instances, intervalMs = usualIntervalMs, maxKeys = 500_000 }: HybridOptions) {
+  constructor(shared: CounterStore, { instances, intervalMs = 100, maxKeys = 500_000 }: HybridOptions) {
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
     this.#intervalMs = intervalMs
@@ -130,22 +126,14 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#countInstances()
     for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, this.#round, this.#quietRounds(ledger), (slot) => this.#tell(ledger, slot))
+      await tellDirty(ledger, this.#round, (slot) => this.#tell(ledger, slot))
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
-    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, 1, (slot) => this.#tell(ledger, slot))
-  }
-
-  /** So many rounds that a share is told of well before it is too old to be spent from. */
-  #quietRounds({ policies: [policy] }: Ledger): number {
-    const roundMs = this.#intervalMs === 0 ? usualIntervalMs : this.#intervalMs
-    return policy === undefined
-      ? 1
-      : Math.max(1, Math.min(mostQuietRounds, Math.floor((staleMs(policy) * 0.6) / roundMs)))
+    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, (slot) => this.#tell(ledger, slot))
   }
 
   #schedule(): void {

@@ -1,3 +1,4 @@
+import { passwordAcr } from '../acr.ts'
 import type { Client } from '../client.ts'
 import type { ClaimsRequest } from '../grant.ts'
 import { OAuthError } from '../oauth-error.ts'
@@ -143,10 +144,27 @@ function claimsOf(parameters: Parameters): { claims: ClaimsRequest; subject: str
   const asked = parseObject(text)
   const names = (part: unknown) =>
     part !== null && typeof part === 'object' ? userClaims.filter((name) => Object.hasOwn(part, name)) : []
-  const value = (asked.id_token as { sub?: { value?: unknown } } | null | undefined)?.sub?.value
+  const idToken = asked.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
+  refuseUnmet(idToken?.acr)
+  const value = idToken?.sub?.value
   return {
     claims: { userinfo: names(asked.userinfo), idToken: names(asked.id_token) },
     subject: typeof value === 'string' ? value : undefined,
+  }
+}
+
+interface EssentialAcr {
+  readonly essential?: unknown
+  readonly value?: unknown
+  readonly values?: unknown
+}
+
+/** What must be met and can't be is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is a mere wish. */
+function refuseUnmet(acr: EssentialAcr | null | undefined): void {
+  if (acr?.essential !== true) return
+  const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
+  if (!wanted.includes(passwordAcr)) {
+    throw new OAuthError('unmet_authentication_requirements', `acr can only be ${passwordAcr}`)
   }
 }
 

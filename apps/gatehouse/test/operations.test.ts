@@ -34,7 +34,17 @@ describe('a running program', () => {
   test('describes every endpoint in one OpenAPI document', async () => {
     const document = (await (await get('/openapi.json')).json()) as { openapi: string; paths: Record<string, object> }
     assert.equal(document.openapi, '3.1.0')
-    for (const path of ['/token', '/users/{id}', '/v1/notify', '/v1/notifications/{id}', '/healthz']) {
+    for (const path of [
+      '/token',
+      '/users/{id}',
+      '/v1/notify',
+      '/v1/notifications/{id}',
+      '/healthz',
+      '/admin/v1/users',
+      '/admin/v1/limits',
+      '/admin/v1/limits/{policy}/{kind}/{id}',
+      '/.well-known/gatehouse-context.json',
+    ]) {
       assert.ok(path in document.paths, `${path} is described`)
     }
   })

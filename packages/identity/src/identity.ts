@@ -57,12 +57,12 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
   })
   await parts.keys.refresh()
   const seeded = await seed(parts, options)
-  const workers = startWorkers(parts, options)
-  outbox.push(workers.mails, workers.logouts)
+  const workers = options.background === false ? undefined : startWorkers(parts, options)
+  if (workers) outbox.push(workers.mails, workers.logouts)
   return {
     plugin: (http) => routes(http, parts, options.authenticate),
     seeded,
-    workers: Object.values(workers),
+    workers: Object.values(workers ?? {}),
     keys: () => parts.keys.jwks(),
     async planOf(subject) {
       const found = await parts.store.subjects.planOf(subject)

@@ -1,7 +1,7 @@
 export type { Branding } from '@gatehouse/kit/page'
 export { adminScopes } from './admin/scopes.ts'
 export type { Authenticate, Caller } from './caller.ts'
-export { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+export { ClientDeclaration, ClientPatch, ResourceDeclaration, UserDeclaration, UserPatch } from './declarations.ts'
 export type { Features } from './features.ts'
 export { type GuardDecision, type GuardName, guardPolicies, type Limit } from './guards.ts'
 export { createIdentity, defaultPlan, type Identity } from './identity.ts'

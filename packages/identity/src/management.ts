@@ -1,5 +1,7 @@
+import { endSessionOf, listConsents, listSessions, withdrawConsent } from './admin/access.ts'
 import { createApiKey, listApiKeys, removeApiKey } from './admin/api-keys.ts'
 import { changeClient, createClient, listClients, removeClient, renewSecret } from './admin/clients.ts'
+import { listSigningKeys, type SigningKeyAnswer } from './admin/signing-keys.ts'
 import { changeUser, createUser, listUsers, removeUser, setPassword } from './admin/users.ts'
 import { audit } from './audit.ts'
 import type { SigningAlgorithm } from './client.ts'
@@ -22,9 +24,14 @@ export interface Management {
   readonly changeUser: Bound<typeof changeUser>
   readonly setPassword: Bound<typeof setPassword>
   readonly removeUser: Bound<typeof removeUser>
+  readonly listConsents: Bound<typeof listConsents>
+  readonly withdrawConsent: Bound<typeof withdrawConsent>
+  readonly listSessions: Bound<typeof listSessions>
+  readonly endSession: Bound<typeof endSessionOf>
   readonly listApiKeys: Bound<typeof listApiKeys>
   readonly createApiKey: Bound<typeof createApiKey>
   readonly removeApiKey: Bound<typeof removeApiKey>
+  listKeys(): SigningKeyAnswer[]
   /** Signs with a new key from now on; answers its kid. */
   rotateKey(alg: SigningAlgorithm, compromised?: boolean): Promise<string>
   /** Tells the notification service about every user again; answers how many. */
@@ -53,9 +60,14 @@ export function managementOf(parts: Parts): Management {
     changeUser: noted('user changed', changeUser),
     setPassword: noted('password set', setPassword),
     removeUser: noted('user deleted', removeUser),
+    listConsents: (userId) => listConsents(parts, userId),
+    withdrawConsent: noted('consent withdrawn', withdrawConsent),
+    listSessions: (userId) => listSessions(parts, userId),
+    endSession: noted('session ended', endSessionOf),
     listApiKeys: (after, most) => listApiKeys(parts, after, most),
     createApiKey: noted('api key created', createApiKey),
     removeApiKey: noted('api key removed', removeApiKey),
+    listKeys: () => listSigningKeys(parts),
     async rotateKey(alg, compromised = false) {
       const kid = await parts.keys.rotate(alg, compromised)
       await audit(parts, undefined, 'key_rotated', { actor: 'command line', details: { alg, kid, compromised } })

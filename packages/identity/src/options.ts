@@ -45,6 +45,8 @@ export interface IdentityOptions {
   /** Told what is known of a user whenever it changes, at least once. */
   readonly onRecipient?: OnRecipient | undefined
   readonly authenticate: Authenticate
+  /** False for a process that only manages: it leaves keys, outbox and purge to those that serve. Default: true. */
+  readonly background?: boolean
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Registry

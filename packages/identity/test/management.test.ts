@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { memoryDatabase } from '@gatehouse/testing'
 import { adminScopes, type GoneRecipient, type Recipient } from '../src/index.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from './journey.ts'
 import { answerOf, type Running, service, setup } from './setup.ts'
@@ -207,6 +208,27 @@ test('the audit trail and API keys take any point in time of RFC 3339, and name 
   const key = { owner: 'alice', name: 'until a leap second' }
   const made = await call('POST', '/admin/v1/api-keys', { ...key, expires_at: '2098-12-31T23:59:60Z' })
   assert.deepEqual([made.status, made.body.expires_at], [201, '2099-01-01T00:00:00.000Z'])
+})
+
+test('a process that only manages leaves what is to be told to those that serve', async () => {
+  const told: string[] = []
+  const database = await memoryDatabase()
+  const managing = await setup({ background: false, onRecipient: undefined }, database)
+  const { management } = managing.identity
+  assert.deepEqual(managing.identity.workers, [])
+  await management.createUser({ id: 'erin', email: 'erin@example.com' })
+  await management.setPassword('erin', 'another password')
+  assert.deepEqual([await management.listConsents('erin'), await management.listSessions('erin')], [[], []])
+  await managing.close()
+  const done = Promise.withResolvers<void>()
+  const onRecipient = async ({ user_id }: Recipient | GoneRecipient) => {
+    told.push(user_id)
+    if (user_id === 'erin') done.resolve()
+  }
+  const serving = await setup({ onRecipient }, database)
+  await done.promise
+  await serving.close()
+  await database.close()
 })
 
 test('management needs its own scopes, and a forged cursor finds nothing (checklist 27)', async () => {

@@ -4,7 +4,10 @@ import { StartError } from '@gatehouse/kit'
 import { commands } from './commands.ts'
 
 const flags = ['public', 'compromised', 'help']
-const values = ['name', 'username', 'email', 'plan', 'roles', 'scopes', 'grant-types', 'redirect-uris', 'alg']
+const values = [
+  ...['name', 'username', 'email', 'plan', 'roles', 'scopes', 'grant-types', 'redirect-uris', 'alg'],
+  ...['client', 'session'],
+]
 
 /** Management on an opened database, and how to let go of it. */
 export interface OpenManagement {

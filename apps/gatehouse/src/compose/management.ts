@@ -22,15 +22,12 @@ export async function composeManagement(
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },
+      background: false,
       clock: systemClock,
       log,
       metrics: createMetrics(),
     })
-    const close = async () => {
-      for (const worker of identity.workers) await worker.stop()
-      await database.close()
-    }
-    return { management: identity.management, close }
+    return { management: identity.management, close: () => database.close() }
   } catch (error) {
     await database.close()
     throw error

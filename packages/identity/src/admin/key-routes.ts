@@ -4,6 +4,7 @@ import { audit } from '../audit.ts'
 import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { adminScopes } from './scopes.ts'
+import { listSigningKeys } from './signing-keys.ts'
 
 const NewApiKey = Type.Object(
   {
@@ -58,13 +59,7 @@ export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): v
   http.get(path, { schema: doc('List signing keys', scope) }, async (request) => {
     await check(request, scope)
     return {
-      items: parts.keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
-        kid,
-        alg,
-        created_at: new Date(createdAt).toISOString(),
-        activates_at: new Date(activatesAt).toISOString(),
-        ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
-      })),
+      items: listSigningKeys(parts),
     }
   })
   const body = Type.Object(

@@ -1,0 +1,53 @@
+import { ClientDeclaration, ClientPatch } from '@gatehouse/identity'
+import { checked } from './checked.ts'
+import { type Commands, mostListed } from './command.ts'
+import { first, list, someOf, type Typed, text } from './typed.ts'
+
+/** What is done about clients. */
+export const clientCommands: Commands = {
+  'client list': {
+    usage: '',
+    summary: 'the registered clients',
+    run: (management) => management.listClients('', mostListed),
+  },
+  'client add': {
+    usage: '<id> [--name NAME] [--public] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
+    summary: 'register a client; a secret is made and shown once',
+    run: (management, { args, options }) =>
+      management.createClient(
+        checked(ClientDeclaration, {
+          client_id: first(args, 'the id of the client'),
+          ...(options.public ? { token_endpoint_auth_method: 'none' as const } : {}),
+          ...clientMembers(options),
+        }),
+      ),
+  },
+  'client change': {
+    usage: '<id> [--name NAME] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
+    summary: 'change what is named; the rest stays',
+    run: (management, { args, options }) => {
+      const id = first(args, 'the id of the client')
+      return management.changeClient(id, checked(ClientPatch, someOf(clientMembers(options))))
+    },
+  },
+  'client secret': {
+    usage: '<id>',
+    summary: 'make a new secret; the old one stops working',
+    run: (management, { args }) => management.renewSecret(first(args, 'the id of the client')),
+  },
+  'client remove': {
+    usage: '<id>',
+    summary: 'delete a client and end every grant to it',
+    run: (management, { args }) => management.removeClient(first(args, 'the id of the client')),
+  },
+}
+
+function clientMembers(options: Typed['options']): object {
+  return {
+    ...text('client_name', options.name),
+    ...list('grant_types', options['grant-types']),
+    ...list('redirect_uris', options['redirect-uris']),
+    ...list('scopes', options.scopes),
+    ...text('plan', options.plan),
+  }
+}

@@ -1,0 +1,36 @@
+import { StartError } from '@gatehouse/kit'
+
+/** What was typed after a command's name: its arguments in order, and its options by name. */
+export interface Typed {
+  readonly args: readonly string[]
+  readonly options: Readonly<Record<string, string | boolean | undefined>>
+}
+
+/** The first argument. @throws StartError saying what is missing */
+export function first(args: readonly string[], what: string): string {
+  const [value] = args
+  if (value === undefined) throw new StartError(`${what} is missing`)
+  return value
+}
+
+/** An option as a member of what the API takes; none when it was left out. */
+export function text(name: string, value: string | boolean | undefined): Record<string, string> {
+  return typeof value === 'string' ? { [name]: value } : {}
+}
+
+/** The parts of an option that is a list. */
+export function names(value: string | boolean | undefined): string[] | undefined {
+  return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : undefined
+}
+
+/** An option that is a list, as a member of what the API takes. */
+export function list(name: string, value: string | boolean | undefined): Record<string, string[]> {
+  const given = names(value)
+  return given ? { [name]: given } : {}
+}
+
+/** What is to be changed. @throws StartError when nothing is */
+export function someOf(members: object): object {
+  if (Object.keys(members).length > 0) return members
+  throw new StartError('nothing is named that is to be changed; `gatehouse --help` shows what may be')
+}

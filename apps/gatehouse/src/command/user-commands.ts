@@ -1,0 +1,101 @@
+import { UserDeclaration, UserPatch } from '@gatehouse/identity'
+import { randomToken, StartError } from '@gatehouse/kit'
+import { checked } from './checked.ts'
+import { type Commands, mostListed } from './command.ts'
+import { first, list, someOf, type Typed, text } from './typed.ts'
+
+const idOfUser = 'the id of the user'
+
+/** What is done about users. */
+export const userCommands: Commands = {
+  'user list': {
+    usage: '',
+    summary: 'the users',
+    run: (management) => management.listUsers('', mostListed),
+  },
+  'user add': {
+    usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
+    summary: 'make a user; a password is made and shown once',
+    run: (management, { args, options }) =>
+      management.createUser(
+        checked(UserDeclaration, {
+          id: first(args, idOfUser),
+          ...userMembers(options),
+        }),
+      ),
+  },
+  'user change': {
+    usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
+    summary: 'change what is named; the rest stays',
+    run: (management, { args, options }) => {
+      const id = first(args, idOfUser)
+      return management.changeUser(id, checked(UserPatch, someOf(userMembers(options))))
+    },
+  },
+  'user password': {
+    usage: '<id>',
+    summary: 'set a new password, which is made and shown once; all that was begun with the old one ends',
+    async run(management, { args }) {
+      const id = first(args, idOfUser)
+      const password = randomToken(12)
+      await management.setPassword(id, password)
+      return { id, password }
+    },
+  },
+  'user consents': {
+    usage: '<id>',
+    summary: 'what the user let clients do',
+    run: (management, { args }) => management.listConsents(first(args, idOfUser)),
+  },
+  'user withdraw': {
+    usage: '<id> --client CLIENT',
+    summary: 'forget the consent to a client, and end what it was granted',
+    run: (management, { args, options }) => {
+      if (typeof options.client !== 'string') throw new StartError('--client must name the client')
+      return management.withdrawConsent(first(args, idOfUser), options.client)
+    },
+  },
+  'user sessions': {
+    usage: '<id>',
+    summary: 'where the user is signed in',
+    run: (management, { args }) => management.listSessions(first(args, idOfUser)),
+  },
+  'user sign-out': {
+    usage: '<id> [--session ID]',
+    summary: 'end a session of the user, or all of them; clients that asked for it are told',
+    async run(management, { args, options }) {
+      const id = first(args, idOfUser)
+      if (typeof options.session === 'string') {
+        await management.endSession(id, options.session)
+        return { ended: 1 }
+      }
+      const sessions = await management.listSessions(id)
+      for (const session of sessions) await management.endSession(id, session.id)
+      return { ended: sessions.length }
+    },
+  },
+  'user lock': {
+    usage: '<id>',
+    summary: 'end what the user is signed in to, and let nobody in',
+    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: true }),
+  },
+  'user unlock': {
+    usage: '<id>',
+    summary: 'let the user in again',
+    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: false }),
+  },
+  'user remove': {
+    usage: '<id>',
+    summary: 'delete a user and everything of theirs',
+    run: (management, { args }) => management.removeUser(first(args, idOfUser)),
+  },
+}
+
+function userMembers(options: Typed['options']): object {
+  return {
+    ...text('username', options.username),
+    ...text('email', options.email),
+    ...text('plan', options.plan),
+    ...list('roles', options.roles),
+  }
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createIdentity, type Management } from '@gatehouse/identity'
+import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
+import { createMetrics, type Database, manualClock, Problem, Secret, StartError, silentLog } from '@gatehouse/kit'
+import { memoryDatabase } from '@gatehouse/testing'
+import { runCommand } from '../src/command/run.ts'
+
+let database: Database
+let management: Management
+before(async () => {
+  database = await memoryDatabase()
+  await migrateIdentity(database)
+  const identity = await createIdentity({
+    store: postgresIdentityStore(database),
+    issuer: 'http://localhost:8080',
+    baseUrl: 'http://localhost:8080',
+    encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
+    authenticate: () => assert.fail('the command line serves no requests'),
+    background: false,
+    clock: manualClock(),
+    log: silentLog,
+    metrics: createMetrics(),
+  })
+  management = identity.management
+})
+after(() => database.close())
+
+/** Types a command; answers what it printed. */
+async function gatehouse(...typed: string[]) {
+  const printed: string[] = []
+  const { log } = console
+  console.log = (line: string) => printed.push(line)
+  try {
+    await runCommand(typed, async () => ({ management, close: async () => {} }))
+  } finally {
+    console.log = log
+  }
+  return JSON.parse(printed.join('\n'))
+}
+
+test('clients are changed on the command line: what is named, and the rest stays', async () => {
+  await gatehouse('client', 'add', 'shop', '--scopes', 'read:users')
+  const changed = await gatehouse('client', 'change', 'shop', '--name', 'The shop', '--plan', 'pro')
+  assert.deepEqual([changed.client_name, changed.plan, changed.scopes], ['The shop', 'pro', ['read:users']])
+  await assert.rejects(gatehouse('client', 'change', 'shop'), /nothing is named that is to be changed/)
+  await assert.rejects(gatehouse('client', 'change', 'shop', '--grant-types', 'password'), StartError)
+})
+
+test('users are changed, and given a new password that is shown once', async () => {
+  const { password } = await gatehouse('user', 'add', 'bob', '--username', 'bobby')
+  const made = await gatehouse('user', 'password', 'bob')
+  assert.ok(made.password.length >= 12 && made.password !== password)
+  const changed = await gatehouse('user', 'change', 'bob', '--email', 'bob@example.com')
+  assert.deepEqual([changed.username, changed.email], ['bobby', 'bob@example.com'])
+  await assert.rejects(gatehouse('user', 'password', 'nobody'), Problem)
+})
+
+test('consents and sessions of a user are listed and ended', async () => {
+  await gatehouse('user', 'add', 'carol')
+  await gatehouse('client', 'add', 'app', '--redirect-uris', 'https://app.example/callback')
+  const { consents, sessions } = postgresIdentityStore(database)
+  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], grantedAt: 0 })
+  const now = manualClock().now()
+  for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
+    const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }
+    await sessions.start(
+      { id, userId: 'carol', amr: ['pwd'], userAgent: '', address: '::1', ...times },
+      `hash of ${id}`,
+    )
+  }
+  assert.deepEqual(
+    (await gatehouse('user', 'consents', 'carol')).map((one: { client_id: string }) => one.client_id),
+    ['app'],
+  )
+  assert.deepEqual(await gatehouse('user', 'withdraw', 'carol', '--client', 'app'), { done: true })
+  assert.deepEqual(await gatehouse('user', 'consents', 'carol'), [])
+  const [{ id }] = await gatehouse('user', 'sessions', 'carol')
+  assert.deepEqual(await gatehouse('user', 'sign-out', 'carol', '--session', id), { ended: 1 })
+  await assert.rejects(gatehouse('user', 'sign-out', 'carol', '--session', id), /There is no such session/)
+  assert.deepEqual(await gatehouse('user', 'sign-out', 'carol'), { ended: 1 })
+  assert.deepEqual(await gatehouse('user', 'sessions', 'carol'), [])
+  await assert.rejects(gatehouse('user', 'withdraw', 'carol'), /--client must name the client/)
+})
+
+test('signing keys are listed, the one that was just made among them, and no private part', async () => {
+  const { kid } = await gatehouse('keys', 'rotate')
+  const keys = await gatehouse('keys', 'list')
+  assert.ok(keys.some((key: { kid: string }) => key.kid === kid))
+  assert.doesNotMatch(JSON.stringify(keys), /sealed|"d"/)
+})

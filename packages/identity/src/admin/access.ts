@@ -1,0 +1,48 @@
+import { Problem } from '@gatehouse/kit'
+import { endSession } from '../end-session.ts'
+import type { Parts } from '../parts.ts'
+import { revocationTimes } from '../revocation-times.ts'
+
+/** What a user let a client do. */
+export interface ConsentAnswer {
+  readonly client_id: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly granted_at: string
+}
+
+/** Where a user is signed in. */
+export interface SessionAnswer {
+  readonly id: string
+  readonly user_agent: string
+  readonly address: string
+  readonly created_at: string
+  readonly seen_at: string
+}
+
+export async function listConsents({ store }: Parts, userId: string): Promise<ConsentAnswer[]> {
+  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, grantedAt }) => {
+    return { client_id: clientId, scopes, resources, granted_at: new Date(grantedAt).toISOString() }
+  })
+}
+
+/** Forgets the consent and ends what the client was granted. */
+export async function withdrawConsent(parts: Parts, userId: string, clientId: string): Promise<void> {
+  await parts.store.grants.withdraw(userId, clientId, revocationTimes(parts))
+}
+
+export async function listSessions({ store, clock }: Parts, userId: string): Promise<SessionAnswer[]> {
+  return (await store.sessions.ofUser(userId, clock.now())).map((session) => ({
+    id: session.id,
+    user_agent: session.userAgent,
+    address: session.address,
+    created_at: new Date(session.createdAt).toISOString(),
+    seen_at: new Date(session.seenAt).toISOString(),
+  }))
+}
+
+/** Signs a user out of one browser. @throws Problem 404 */
+export async function endSessionOf(parts: Parts, userId: string, sessionId: string): Promise<void> {
+  const known = /^[0-9a-f-]{36}$/.test(sessionId) && (await endSession(parts, sessionId, userId))
+  if (!known) throw new Problem(404, 'There is no such session.')
+}

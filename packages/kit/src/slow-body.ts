@@ -61,7 +61,7 @@ function refuse({ raw, id, log }: FastifyRequest, reply: FastifyReply): void {
   log.info('a body came too slowly')
   reply.hijack()
   if (reply.raw.headersSent) {
-    raw.socket.destroy()
+    raw.destroy()
     return
   }
   const problem = {

@@ -220,7 +220,7 @@ async function fill(database: Database): Promise<void> {
     recipient: `(bucket, user_id, email, updated_at) SELECT 0, 'user-' || n, 'a@example.com', now()`,
     preference: `(bucket, user_id, event_type, updated_at) SELECT 0, 'user-' || n, '*', now()`,
     device: `(bucket, user_id, device_id, token, service, registered_at) SELECT 0, 'user-' || n, 'phone', 't', 'fcm', now()`,
-    suppression: `(bucket, user_id, channel, address, reason, since) SELECT 0, 'user-' || n, 'email', 'a', 'b', now()`,
+    suppression: `(bucket, user_id, channel, address, reason, since, id) SELECT 0, 'user-' || n, 'email', 'a', 'b', now(), ${id}`,
     cap: `(bucket, user_id) SELECT 0, 'user-' || n`,
     notification: `(bucket, id, user_id, event, priority, sensitive, data, decisions, accepted_at) SELECT 0, ${id}, 'user-' || n, 'e', 'normal', false, '{}', '[]', now()`,
     log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at) SELECT 0, 'user-' || n, 'k', 'push', ${id}, true, now()`,

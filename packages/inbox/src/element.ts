@@ -3,10 +3,10 @@ import { h, icon, icons } from './dom.ts'
 import { keepInside, moveAmongItems, redraw } from './focus.ts'
 import { Items } from './items.ts'
 import { follow } from './live.ts'
+import { listPanel, preferencesPanel } from './panel.ts'
 import { Seen } from './seen.ts'
 import { style } from './style.ts'
 import { english, type Texts } from './texts.ts'
-import { choicesView, itemView } from './views.ts'
 
 const pageSize = 20
 const mostShown = 99
@@ -215,105 +215,32 @@ export class GatehouseInbox extends HTMLElement {
     else this.#seen.stop()
   }
 
-  #button(key: string, label: string, path: string, onclick: () => void, kind: string = ''): HTMLButtonElement {
-    return h(
-      'button',
-      { type: 'button', class: `icon ${kind}`, title: label, 'aria-label': label, 'data-key': key, onclick },
-      icon(path),
-    )
-  }
-
-  #list(): Node[] {
-    const texts = this.#texts
-    const { list, counts, onlyUnread, next } = this.#items
-    const filter = (label: string, unread: boolean) =>
-      h(
-        'button',
-        {
-          type: 'button',
-          class: 'pill',
-          'aria-pressed': String(onlyUnread === unread),
-          'data-key': `filter ${unread}`,
-          onclick: () => this.#filter(unread),
-        },
-        label,
-      )
-    return [
-      h(
-        'div',
-        { class: 'head' },
-        h('h2', {}, texts.title),
-        this.#button('preferences', texts.preferences, icons.gear, () => this.#showPreferences()),
-        this.#button('close', texts.close, icons.close, () => this.toggle(false)),
-      ),
-      h(
-        'div',
-        { class: 'bar' },
-        filter(texts.all, false),
-        filter(`${texts.unread}${counts.unread > 0 ? ` (${counts.unread})` : ''}`, true),
-        h('span', { class: 'spring' }),
-        counts.unread > 0 &&
-          h(
-            'button',
-            {
-              type: 'button',
-              class: 'text',
-              'data-key': 'all',
-              onclick: () => void this.#change('read', { all: true, up_to: counts.sequence }),
-            },
-            texts.markAll,
-          ),
-      ),
-      ...this.#troubles(),
-      h(
-        'div',
-        { class: 'scroll' },
-        list.length === 0 && h('p', { class: 'note' }, texts.empty),
-        h(
-          'ul',
-          { role: 'list' },
-          ...list.map((item) => itemView(item, texts, this.#locale(), (what, each) => this.#onItem(what, each))),
-        ),
-        next !== undefined &&
-          h(
-            'button',
-            { type: 'button', class: 'text more', 'data-key': 'more', onclick: () => this.#more(next) },
-            texts.more,
-          ),
-      ),
-    ]
-  }
-
   #troubles(): Node[] {
     if (this.#failed) return [h('p', { class: 'note wrong' }, this.#texts.failed)]
     return this.#connected ? [] : [h('p', { class: 'note' }, this.#texts.offline)]
   }
 
+  #list(): Node[] {
+    return listPanel(this.#items, this.#texts, this.#locale(), this.#troubles(), {
+      filter: (onlyUnread) => this.#filter(onlyUnread),
+      preferences: () => this.#showPreferences(),
+      close: () => this.toggle(false),
+      readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
+      more: (next) => this.#more(next),
+      item: (what, item) => this.#onItem(what, item),
+    })
+  }
+
   #preferences(): Node[] {
-    const texts = this.#texts
     const show = (choices: Choices) => {
       this.#choices = choices
     }
-    return [
-      h(
-        'div',
-        { class: 'head' },
-        this.#button('back', texts.back, icons.back, () => this.#showList(), 'back'),
-        h('h2', {}, texts.preferences),
-        this.#button('close', texts.close, icons.close, () => this.toggle(false)),
-      ),
-      ...this.#troubles(),
-      h(
-        'div',
-        { class: 'scroll' },
-        ...(this.#choices
-          ? choicesView(this.#choices, texts, {
-              choose: ({ event }, channels) => void this.#do(async (api) => show(await api.choose(event, channels))),
-              unsubscribe: (unsubscribed) => void this.#do(async (api) => show(await api.unsubscribe(unsubscribed))),
-            })
-          : []),
-      ),
-    ]
+    return preferencesPanel(this.#choices, this.#texts, this.#troubles(), {
+      back: () => this.#showList(),
+      close: () => this.toggle(false),
+      choose: (event, channels) => void this.#do(async (api) => show(await api.choose(event, channels))),
+      unsubscribe: (unsubscribed) => void this.#do(async (api) => show(await api.unsubscribe(unsubscribed))),
+    })
   }
 
   #showPreferences(): void {

@@ -18,6 +18,7 @@ export interface BannerOptions {
   readonly database: string
   readonly counters: string
   readonly mailbox: boolean
+  readonly devInbox: boolean
   readonly seeded: readonly Seeded[]
 }
 
@@ -30,12 +31,8 @@ export function banner(options: BannerOptions): string {
     '',
     row('Data', options.database),
     row('Counters', options.counters),
-    ...(options.mailbox
-      ? [
-          row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`),
-          row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`),
-        ]
-      : []),
+    ...(options.mailbox ? [row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`)] : []),
+    ...(options.devInbox ? [row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`)] : []),
     row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),
     row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${baseUrl}/metrics`),
     ...(services.includes('identity') ? [row('OpenID', `${options.authUrl}/.well-known/openid-configuration`)] : []),

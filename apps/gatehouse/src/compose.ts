@@ -16,7 +16,7 @@ import { registerHealth } from './health.ts'
 /** The program, built but not yet listening. */
 export interface App {
   readonly http: Http
-  readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'seeded'>
+  readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'devInbox' | 'seeded'>
   /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
   reload(config: Config): void
   /** Finishes what is held and lets go of everything. */
@@ -97,6 +97,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
         database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
       counters: settings.redisUrl ? 'Redis (REDIS_URL)' : 'in memory',
       mailbox: composed?.mailbox ?? false,
+      devInbox: composed?.devInbox ?? false,
       seeded: seededLines(built.identity?.seeded ?? []),
     },
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '@gatehouse/testing'
-import { launch, type ProgramOptions } from './program.ts'
+import { launch, type ProgramOptions, started } from './program.ts'
 
 async function refusal(options: ProgramOptions): Promise<string[]> {
   const { code, stderr } = await (await launch(options)).ended
@@ -97,4 +97,12 @@ test('two providers of one name are refused', async () => {
   const entry = '    - { provider: smtp, url: "smtp://h" }\n'
   const lines = await refusal({ env: config(`providers:\n  email:\n${entry}${entry}`) })
   assert.match(lines.join(), /gatehouse\.yaml:4: providers\.email\.1 needs a `name` of its own: smtp is taken/)
+})
+
+test('the page that signs alice in is there for this machine alone, not where others may come in', async () => {
+  const program = await started({ env: { HOST: '0.0.0.0' } })
+  const page = await fetch(`${program.url}/dev/inbox`)
+  await program.stop()
+  assert.equal(page.status, 404)
+  assert.ok(!program.stdout().includes('/dev/inbox'))
 })

@@ -21,6 +21,8 @@ export interface ComposedNotify {
   readonly engines: readonly Engine[]
   /** Whether /dev/mailbox is there. */
   readonly mailbox: boolean
+  /** Whether /dev/inbox is there. */
+  readonly devInbox: boolean
 }
 
 /** The notification service on its database, with the providers that the settings name. */
@@ -31,7 +33,8 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const topic = settings.natsUrl && (await natsTopic({ url: settings.natsUrl.reveal(), log: parts.log }))
   const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
   const mailbox = database.engine === 'embedded'
-  const devInbox = mailbox ? createDevInbox(settings.baseUrl) : undefined
+  // Its page hands its token to whoever asks, so only this machine may.
+  const devInbox = mailbox && isLoopback(settings.host) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const notify = await createNotify({
@@ -46,7 +49,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
-    ...linkSecret(settings),
+    ...linkSecret(parts),
     branding: branding(parts.config),
     ...(topic ? { topic } : {}),
     clock: parts.clock,
@@ -59,12 +62,18 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     await notify.plugin(http)
     await devInbox?.plugin(http)
   }
-  return { notify, plugin, engines, mailbox }
+  return { notify, plugin, engines, mailbox, devInbox: devInbox !== undefined }
 }
 
 /** Processes with one key make and read each other's links; the embedded engine makes one by itself. */
-function linkSecret(settings: Parts['config']['settings']): { linkSecret?: Secret } {
-  return settings.encryptionKey || !settings.databaseUrl ? { linkSecret: encryptionKey(settings) } : {}
+function linkSecret({ config: { settings }, log }: Parts): { linkSecret?: Secret } {
+  if (settings.encryptionKey || !settings.databaseUrl) return { linkSecret: encryptionKey(settings) }
+  log.warn('ENCRYPTION_KEY is not set: mails carry no links to unsubscribe, to choose what one gets, or to be tracked')
+  return {}
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)
 }
 
 /** Our own declarations, but for those that the file makes itself. */

@@ -19,7 +19,7 @@ const item = (id: string = newItemId(), userId: string = 'alice') => ({
   userId,
   event: 'e',
   body: 'b',
-  createdAt: 0,
+  createdAt: Date.UTC(2026, 0, 1),
 })
 const ids = (told: readonly Told[]): string[] =>
   told.flatMap(({ data }) => (data.items ?? []).map((i: { id: string }) => i.id))
@@ -58,7 +58,7 @@ test('an item is told on the open stream of its user, with the counts, and to no
     event: 'change',
     id: 1,
     data: {
-      items: [{ id: one, event: 'e', body: 'b', created_at: '1970-01-01T00:00:00.000Z' }],
+      items: [{ id: one, event: 'e', body: 'b', created_at: '2026-01-01T00:00:00.000Z' }],
       counts: { sequence: 1, total: 1, unseen: 1, unread: 1 },
     },
   })

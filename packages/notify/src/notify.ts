@@ -75,13 +75,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
   await applyDeclarations(store, given.declared ?? {}, options, clock)
-  const branding = brandingFrom(given.branding)
-  const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
-  const pages = { branding, languages, assets: subscriptionAssets }
-  const publicUrl = given.publicUrl ?? 'http://localhost'
-  const links = given.linkSecret && createLinks({ baseUrl: publicUrl, secret: given.linkSecret })
-  const catalog = createCatalogKeeper(store, links && mailVariables(links))
-  const mailLinks = links && createMailLinks({ links, catalog, languages, tracking: options.tracking })
+  const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
   const workers: Worker[] = []
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -96,19 +90,17 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     plan,
     onAccepted: wake,
   })
-  const services = {
-    ...(mailLinks ? { mailLinks } : {}),
-    store,
-    catalog,
-    accept,
-    options,
-    clock,
-    log,
-    metrics,
-    providers: given.providers,
-    wake,
-  }
-  if (given.work ?? true) workers.push(...startWorkers({ ...services, ...(given.topic ? { topic: given.topic } : {}) }))
+  const common = { store, catalog, accept, options, clock, log, metrics }
+  if (given.work ?? true)
+    workers.push(
+      ...startWorkers({
+        ...common,
+        providers: given.providers,
+        wake,
+        ...(mailLinks ? { mailLinks } : {}),
+        ...(given.topic ? { topic: given.topic } : {}),
+      }),
+    )
   const handle = topicIntake({ accept, deadLetters: store.deadLetters, clock })
   const consuming = await given.topic?.consume(handle)
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
@@ -121,25 +113,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const { intake, preferences, suppressions } = store
   const { channelsOff } = options
   const choices = createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock })
-  const served = {
-    guards,
-    choices,
-    links,
-    pages,
-    accept,
-    catalog,
-    store,
-    options,
-    clock,
-    log,
-    metrics,
-    plan,
-    testSend,
-    streams,
-    devMailbox,
-  }
+  const pieces = { guards, choices, links, pages, plan, testSend, streams, devMailbox, providers, reports, publicUrl }
   return {
-    plugin: (http) => routes(http, { ...served, providers, reports, publicUrl, onReplayed: wake }),
+    plugin: (http) => routes(http, { ...common, ...pieces, onReplayed: wake }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
@@ -158,6 +134,19 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await given.topic?.close()
     },
   }
+}
+
+/** What mails lead to, and the pages that are found there. */
+function linking(
+  { store, branding: given, publicUrl = 'http://localhost', linkSecret }: CreateNotifyOptions,
+  options: NotifyOptions,
+) {
+  const branding = brandingFrom(given)
+  const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
+  const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
+  const catalog = createCatalogKeeper(store, links && mailVariables(links))
+  const mailLinks = links && createMailLinks({ links, catalog, languages, tracking: options.tracking })
+  return { pages: { branding, languages, assets: subscriptionAssets }, publicUrl, links, catalog, mailLinks }
 }
 
 /** The channels that nobody carries. A process that does not work can't know: there it is the others' to say. */

@@ -17,7 +17,7 @@ export function registerCors(http: Http, origins: readonly string[]): void {
     reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
     await reply
-      .header('access-control-allow-methods', 'GET, POST, PUT, DELETE')
+      .header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
       .header('access-control-allow-headers', allowedHeaders)
       .header('access-control-max-age', '600')
       .code(204)

@@ -168,7 +168,7 @@ describe('the inbox in a browser', () => {
       await box().waitFor()
     }
     await open()
-    const saved = tab.waitForResponse((answer) => answer.request().method() === 'PUT')
+    const saved = tab.waitForResponse((answer) => answer.request().method() === 'PATCH')
     await box().uncheck()
     assert.equal((await saved).status(), 200)
     await tab.keyboard.press('Escape')

@@ -74,8 +74,9 @@ export class Api {
     return this.#json('GET', 'choices')
   }
 
-  choose(event: string, channels: readonly string[]): Promise<Choices> {
-    return this.#json('PUT', `choices/${encodeURIComponent(event)}`, { channels })
+  /** Switches one channel; what another window does to the others stands. */
+  choose(event: string, channel: string, on: boolean): Promise<Choices> {
+    return this.#json('PATCH', `choices/${encodeURIComponent(event)}`, { [on ? 'on' : 'off']: [channel] })
   }
 
   unsubscribe(unsubscribed: boolean): Promise<Choices> {

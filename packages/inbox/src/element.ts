@@ -238,7 +238,7 @@ export class GatehouseInbox extends HTMLElement {
     return preferencesPanel(this.#choices, this.#texts, this.#troubles(), {
       back: () => this.#showList(),
       close: () => this.toggle(false),
-      choose: (event, channels) => void this.#do(async (api) => show(await api.choose(event, channels))),
+      choose: (event, channel, on) => void this.#do(async (api) => show(await api.choose(event, channel, on))),
       unsubscribe: (unsubscribed) => void this.#do(async (api) => show(await api.unsubscribe(unsubscribed))),
     })
   }

@@ -18,7 +18,7 @@ interface ListActions {
 interface PreferencesActions {
   back(): void
   close(): void
-  choose(event: string, channels: readonly string[]): void
+  choose(event: string, channel: string, on: boolean): void
   unsubscribe(unsubscribed: boolean): void
 }
 
@@ -81,7 +81,7 @@ export function preferencesPanel(
       { class: 'scroll' },
       ...(choices
         ? choicesView(choices, texts, {
-            choose: ({ event }, channels) => act.choose(event, channels),
+            choose: ({ event }, channel, on) => act.choose(event, channel, on),
             unsubscribe: (unsubscribed) => act.unsubscribe(unsubscribed),
           })
         : []),

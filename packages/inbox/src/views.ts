@@ -43,7 +43,7 @@ export function itemView(
 }
 
 interface ChoiceHandlers {
-  choose(choice: Choice, channels: readonly string[]): void
+  choose(choice: Choice, channel: string, on: boolean): void
   unsubscribe(unsubscribed: boolean): void
 }
 
@@ -63,19 +63,14 @@ export function choicesView({ unsubscribed, event_types: types }: Choices, texts
 }
 
 function choiceView(choice: Choice, texts: Texts, on: ChoiceHandlers): HTMLFieldSetElement {
-  const boxes = choice.channels.map(({ channel, on: checked }) => ({
-    channel,
-    box: h('input', {
+  const labelled = choice.channels.map(({ channel, on: checked }) => {
+    const box = h('input', {
       type: 'checkbox',
       checked,
       'data-key': `${choice.event} ${channel}`,
-      onchange: () =>
-        on.choose(
-          choice,
-          boxes.flatMap((each) => (each.box.checked ? [each.channel] : [])),
-        ),
-    }),
-  }))
-  const labelled = boxes.map(({ channel, box }) => h('label', {}, box, texts[channel as keyof Texts] ?? channel))
+      onchange: () => on.choose(choice, channel, box.checked),
+    })
+    return h('label', {}, box, texts[channel as keyof Texts] ?? channel)
+  })
   return h('fieldset', {}, h('legend', { dir: 'auto' }, choice.title), h('div', { class: 'channels' }, ...labelled))
 }

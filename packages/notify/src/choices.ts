@@ -24,11 +24,19 @@ export interface UserChoices {
   readonly choices: readonly Choice[]
 }
 
+/** Channels that are turned on and off; the others stay as they are. */
+export interface Switches {
+  readonly on: readonly Channel[]
+  readonly off: readonly Channel[]
+}
+
 /** A user's own hand in what reaches them: the preference page, the component and the unsubscribe links end here. */
 export interface Choices {
   of(userId: string): Promise<UserChoices>
-  /** Switches channels of an event type on, and all others it could use off. What was unsubscribed and is on, is lifted. */
+  /** Turns channels of an event type on, and all others it could use off. What was unsubscribed and is on, is lifted. */
   choose(userId: string, event: string, on: readonly Channel[]): Promise<void>
+  /** Turns some channels of an event type, whatever is done to its others meanwhile. */
+  turn(userId: string, event: string, switches: Switches): Promise<void>
   /** Quiet hours for every event type without its own; undefined for none. */
   keepQuiet(userId: string, hours: QuietHours | undefined): Promise<void>
   /** Nothing of an event type, or of any (`*`), is mailed any more; repeating it changes nothing. */
@@ -56,6 +64,15 @@ export function createChoices(given: ChoicesOptions): Choices {
   const profileOf = async (userId: string) =>
     (await intake.profiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
+  const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
+    const known = await catalog.current()
+    const eventType = known.eventTypes.get(event)
+    if (!eventType) return
+    const could = offered(known, eventType)
+    const [on, off] = [true, false].map((state) => could.filter((channel) => to(channel) === state))
+    const switches = { on: on ?? [], off: off ?? [], otherwise: eventType.channels }
+    await preferences.turn(userId, event, switches, clock.now())
+  }
   return {
     async of(userId) {
       const [known, profile] = await Promise.all([catalog.current(), profileOf(userId)])
@@ -73,29 +90,10 @@ export function createChoices(given: ChoicesOptions): Choices {
           .sort((a, b) => a.title.localeCompare(b.title)),
       }
     },
-    async choose(userId, event, on) {
-      const [known, profile] = await Promise.all([catalog.current(), profileOf(userId)])
-      const eventType = known.eventTypes.get(event)
-      if (!eventType) return
-      const could = offered(known, eventType)
-      const kept = effective(eventType, profile).filter((channel) => !could.includes(channel))
-      const channels = allChannels.filter(
-        (channel) => kept.includes(channel) || (could.includes(channel) && on.includes(channel)),
-      )
-      const quietHours = entryFor(profile, event)?.quietHours
-      await preferences.put(userId, { eventType: event, channels, ...(quietHours ? { quietHours } : {}) }, clock.now())
-      for (const channel of on) await suppressions.lift({ userId, channel, scope: event, reason })
-    },
-    async keepQuiet(userId, quietHours) {
-      const { channels } = entryFor(await profileOf(userId), all) ?? {}
-      if (!channels && !quietHours) await preferences.remove(userId, all)
-      else
-        await preferences.put(
-          userId,
-          { eventType: all, ...(channels ? { channels } : {}), ...(quietHours ? { quietHours } : {}) },
-          clock.now(),
-        )
-    },
+    choose: (userId, event, on) => turn(userId, event, (channel) => on.includes(channel)),
+    turn: (userId, event, { on, off }) =>
+      turn(userId, event, (channel) => on.includes(channel) || (off.includes(channel) ? false : undefined)),
+    keepQuiet: (userId, quietHours) => preferences.keepQuiet(userId, quietHours, clock.now()),
     async unsubscribe(userId, scope, detail) {
       await suppressions.add([{ userId, channel: 'email', address: all, scope, reason, detail }], clock.now())
     },

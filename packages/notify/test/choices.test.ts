@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import { furnish, setup } from './setup.ts'
 
 const own = 'user:alice write:preferences'
@@ -66,4 +68,73 @@ test('whoever unsubscribes from everything gets what is critical alone, until th
   assert.deepEqual([await email('order.shipped'), await email('security.alert')], ['undeliverable', 'queued'])
   assert.equal((await all(false)).body.unsubscribed, false)
   assert.equal(await email('order.shipped'), 'queued')
+})
+
+test('one channel is switched and the others stay as they are; both ways at once is refused', async (t) => {
+  const s = await setup()
+  t.after(() => s.close())
+  await furnish(s)
+  const patch = (body: object) => s.call('PATCH', '/v1/users/alice/choices/order.shipped', body, own)
+  assert.equal((await patch({ off: ['push'] })).status, 200)
+  assert.equal((await patch({ off: ['sms'], on: ['email'] })).status, 200)
+  const stored = await s.call('GET', '/v1/users/alice/preferences/order.shipped')
+  assert.deepEqual(stored.body.channels, ['email', 'in-app'])
+  assert.equal((await patch({ on: ['push'], off: ['push'] })).status, 422)
+  assert.equal((await patch({})).status, 400)
+  assert.equal((await patch({ on: ['fax'] })).status, 400)
+})
+
+describe('choices on PostgreSQL', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+  const open = async () => {
+    const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+    await migrateNotify(database)
+    return { database, preferences: postgresNotifyStore(database).preferences }
+  }
+
+  testWith(
+    'postgresql',
+    'of four windows that each switch a channel of one event type at once, all four hold',
+    async () => {
+      const { database, preferences } = await open()
+      const otherwise = ['push', 'email'] as const
+      for (let n = 0; n < 20; n++) {
+        const user = `user-${n}`
+        await Promise.all([
+          preferences.turn(user, 'e', { on: [], off: ['push'], otherwise }, 0),
+          preferences.turn(user, 'e', { on: ['sms'], off: [], otherwise }, 0),
+          preferences.turn(user, 'e', { on: [], off: ['email'], otherwise }, 0),
+          preferences.turn(user, 'e', { on: ['in-app'], off: [], otherwise }, 0),
+        ])
+        assert.deepEqual(await preferences.list(user), [{ eventType: 'e', channels: ['sms', 'in-app'] }])
+      }
+      await database.close()
+    },
+  )
+
+  testWith('postgresql', 'quiet hours and channels that are set for everything at once both hold', async () => {
+    const { database, preferences } = await open()
+    const quietHours = { start: '22:00', end: '07:00' }
+    for (let n = 0; n < 20; n++) {
+      const user = `user-${n}`
+      await Promise.all([
+        preferences.keepQuiet(user, quietHours, 0),
+        preferences.turn(user, '*', { on: [], off: ['push'], otherwise: ['push', 'email'] }, 0),
+      ])
+      assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email'], quietHours }])
+      await Promise.all([
+        preferences.keepQuiet(user, undefined, 0),
+        preferences.turn(user, '*', { on: ['sms'], off: [], otherwise: [] }, 0),
+      ])
+      assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email', 'sms'] }])
+    }
+    await preferences.keepQuiet('bob', quietHours, 0)
+    await preferences.keepQuiet('bob', undefined, 0)
+    assert.deepEqual(await preferences.list('bob'), [], 'an entry that says nothing goes')
+    await database.close()
+  })
 })

@@ -206,7 +206,8 @@ test('on the preference page a user chooses channels, quiet hours and zone by a 
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin: baseUrl, ...headers },
       payload: form,
     })
-  const form = 'there:order.shipped=1&on:order.shipped=push&quiet_start=22:00&quiet_end=07:00&zoneinfo=Europe/Berlin'
+  const form =
+    'was:order.shipped=push email sms in-app&on:order.shipped=push&quiet_start=22:00&quiet_end=07:00&zoneinfo=Europe/Berlin'
   assert.equal((await post(form, { origin: 'https://evil.example' })).statusCode, 403)
   assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [])
   assert.equal((await post(form)).statusCode, 200)
@@ -219,4 +220,81 @@ test('on the preference page a user chooses channels, quiet hours and zone by a 
   assert.equal((await post('all=off')).statusCode, 200)
   assert.equal((await s.call('GET', '/v1/users/alice/choices')).body.unsubscribed, true)
   assert.equal((await s.http.inject({ url: `${path}x` })).statusCode, 404)
+})
+
+test('mail programs unsubscribe with multipart/form-data or with no body as they do with a form', async (t) => {
+  const s = await mailing(t)
+  const path = pathOf((await s.mail()).text, '/unsubscribe/')
+  const field = 'content-disposition: form-data; name="List-Unsubscribe"'
+  const posts = [
+    {
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      payload: `--b\r\n${field}\r\n\r\nOne-Click\r\n--b--\r\n`,
+    },
+    { headers: {} },
+  ]
+  for (const post of posts) {
+    const answer = await s.http.inject({ method: 'POST', url: path, ...post })
+    assert.equal(answer.statusCode, 200)
+    const { suppressions } = (await s.call('GET', '/v1/suppressions?user_id=alice')).body
+    assert.equal(suppressions.length, 1)
+    assert.equal(suppressions[0].detail, post.payload ? 'one-click, from a mail' : 'on the page, from a mail')
+    await s.call('DELETE', `/v1/suppressions/${suppressions[0].id}`)
+  }
+})
+
+test('whoever unsubscribed is led to the preference page, and takes it back there', async (t) => {
+  const s = await mailing(t)
+  const path = pathOf((await s.mail()).text, '/unsubscribe/')
+  const done = await s.http.inject({ method: 'POST', url: path })
+  const [, preferences = ''] = /href="(\/preferences\/[\w.-]+)"/.exec(done.body) ?? []
+  const page = await s.http.inject({ url: preferences })
+  const email = /name="on:order.shipped" value="email"( checked)?/
+  assert.equal(email.exec(page.body)?.[1], undefined)
+  const form = new URLSearchParams([...shownOn(page.body), ['on:order.shipped', 'email']])
+  const saved = await s.http.inject({ method: 'POST', url: preferences, headers: asForm, payload: form.toString() })
+  assert.equal(email.exec(saved.body)?.[1], ' checked')
+  assert.deepEqual((await s.call('GET', '/v1/suppressions?user_id=alice')).body.suppressions, [])
+})
+
+const asForm = { 'content-type': 'application/x-www-form-urlencoded', origin: baseUrl }
+
+/** What a browser would send of a page that nothing was changed on. */
+function shownOn(page: string): [string, string][] {
+  const hidden = [...page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
+  const boxes = [...page.matchAll(/type="checkbox" name="([^"]+)" value="([^"]+)" checked/g)]
+  const fields = [...page.matchAll(/<input id="\w+" name="(\w+)"[^>]*? value="([^"]*)"/g)]
+  return [...hidden, ...boxes, ...fields].map(([, name = '', value = '']): [string, string] => [name, value])
+}
+
+test('of two open preference pages each changes what was changed on it, and nothing else', async (t) => {
+  const s = await mailing(t)
+  await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Europe/Berlin' })
+  const path = pathOf((await s.mail()).text, '/preferences/')
+  const fields = shownOn((await s.http.inject({ url: path })).body)
+  const send = async (change: (form: URLSearchParams) => void) => {
+    const form = new URLSearchParams(fields)
+    change(form)
+    const answer = await s.http.inject({ method: 'POST', url: path, headers: asForm, payload: form.toString() })
+    assert.equal(answer.statusCode, 200)
+  }
+  await send((form) => {
+    form.delete('on:order.shipped', 'push')
+    form.set('quiet_start', '22:00')
+    form.set('quiet_end', '07:00')
+  })
+  await send((form) => {
+    form.delete('on:order.shipped', 'sms')
+    form.set('zoneinfo', 'Europe/Paris')
+  })
+  await send(() => {})
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [
+    { user_id: 'alice', event_type: '*', quiet_hours: { start: '22:00', end: '07:00' } },
+    { user_id: 'alice', event_type: 'order.shipped', channels: ['email', 'in-app'] },
+  ])
+  assert.deepEqual((await s.call('GET', '/v1/recipients/alice')).body, {
+    user_id: 'alice',
+    email: 'alice@example.com',
+    zoneinfo: 'Europe/Paris',
+  })
 })

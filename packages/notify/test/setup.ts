@@ -30,7 +30,12 @@ export interface Setup {
   readonly http: Http
   readonly clock: ManualClock
   /** A request with a token that holds these scopes. */
-  call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown, scopes?: string): Promise<Answer>
+  call(
+    method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    scopes?: string,
+  ): Promise<Answer>
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../ids.ts'
-import type { Preferences, Recipient, Recipients } from '../store.ts'
-import { type PreferenceRow, preferenceOf, type RecipientRow, recipientOf } from './profiles.ts'
+import type { Recipient, Recipients } from '../store.ts'
+import { type RecipientRow, recipientOf } from './profiles.ts'
 import { columns, timestamp } from './words.ts'
 
 export function postgresRecipients(database: Database, buckets: number): Recipients {
@@ -17,6 +17,12 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
       for (const [bucket, mine] of byBucket)
         await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
+    },
+    async moveTo(userId, zoneinfo, now) {
+      await database.query(
+        'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
+        [bucketOfUser(userId, buckets), userId, zoneinfo, timestamp(now)],
+      )
     },
     feed: (recipient, now) =>
       database.transaction((tx) => feedRecipient(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
@@ -92,42 +98,4 @@ function fedRecipient(current: Recipient, last: Partial<Recipient>, told: Recipi
   const kept = Object.entries(current).filter(([field]) => !(changed as readonly string[]).includes(field))
   const fresh = changed.flatMap((field) => (told[field] === undefined ? [] : [[field, told[field]] as const]))
   return { ...Object.fromEntries([...kept, ...fresh]), userId: told.userId }
-}
-
-export function postgresPreferences(database: Database, buckets: number): Preferences {
-  return {
-    async list(userId) {
-      const { rows } = await database.query<PreferenceRow>(
-        `SELECT event_type, channels, quiet_start, quiet_end FROM notify.preference
-          WHERE bucket = $1 AND user_id = $2 ORDER BY event_type`,
-        [bucketOfUser(userId, buckets), userId],
-      )
-      return rows.map(preferenceOf)
-    },
-    async put(userId, { eventType, channels, quietHours }, now) {
-      await database.query(
-        `INSERT INTO notify.preference (bucket, user_id, event_type, channels, quiet_start, quiet_end, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (bucket, user_id, event_type) DO UPDATE
-            SET channels = excluded.channels, quiet_start = excluded.quiet_start, quiet_end = excluded.quiet_end,
-                updated_at = excluded.updated_at`,
-        [
-          bucketOfUser(userId, buckets),
-          userId,
-          eventType,
-          channels ?? null,
-          quietHours?.start ?? null,
-          quietHours?.end ?? null,
-          timestamp(now),
-        ],
-      )
-    },
-    async remove(userId, eventType) {
-      const { rowCount } = await database.query(
-        'DELETE FROM notify.preference WHERE bucket = $1 AND user_id = $2 AND event_type = $3',
-        [bucketOfUser(userId, buckets), userId, eventType],
-      )
-      return rowCount > 0
-    },
-  }
 }

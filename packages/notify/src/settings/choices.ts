@@ -1,4 +1,4 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
@@ -6,8 +6,10 @@ import { channels } from '../channel.ts'
 import type { Choices, UserChoices } from '../choices.ts'
 import { unknownEventProblem } from '../request-problem.ts'
 
-const ChannelName = Type.Enum([...channels])
+const ChannelNames = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+
+const ChoiceOf = Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) })
 
 const ChoicesBody = Type.Object({
   unsubscribed: Type.Boolean({ description: 'From everything that is not critical' }),
@@ -36,6 +38,10 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
     security: [{ bearer: [own] }, { bearer: [admin] }],
     response: { 200: ChoicesBody },
   })
+  const mustBeKnown = async (event: string) => {
+    const known = await catalog.current()
+    if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
+  }
   const told = async (userId: string) => written(await choices.of(userId))
 
   http.get(
@@ -64,17 +70,34 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
       onRequest: guards.own,
       schema: {
         ...about('Switches these channels of an event type on, and its others off'),
-        params: Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) }),
-        body: Type.Object(
-          { channels: Type.Array(ChannelName, { uniqueItems: true }) },
-          { additionalProperties: false },
-        ),
+        params: ChoiceOf,
+        body: Type.Object({ channels: ChannelNames }, { additionalProperties: false }),
       },
     },
     async ({ params, body }) => {
-      const known = await catalog.current()
-      if (!known.eventTypes.has(params.event)) throw unknownEventProblem(params.event, known, '/event')
+      await mustBeKnown(params.event)
       await choices.choose(params.id, params.event, body.channels)
+      return told(params.id)
+    },
+  )
+  http.patch(
+    '/v1/users/:id/choices/:event',
+    {
+      onRequest: guards.own,
+      schema: {
+        ...about('Switches these channels of an event type on or off, and leaves its others as they are'),
+        params: ChoiceOf,
+        body: Type.Object(
+          { on: Type.Optional(ChannelNames), off: Type.Optional(ChannelNames) },
+          { additionalProperties: false, minProperties: 1 },
+        ),
+      },
+    },
+    async ({ params, body: { on = [], off = [] } }) => {
+      const both = on.filter((channel) => off.includes(channel))
+      if (both.length > 0) throw new Problem(422, `A channel can not be switched both on and off: ${both.join(', ')}.`)
+      await mustBeKnown(params.event)
+      await choices.turn(params.id, params.event, { on, off })
       return told(params.id)
     },
   )

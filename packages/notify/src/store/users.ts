@@ -41,6 +41,8 @@ export interface Profile {
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
+  /** Puts a known user into a time zone, and leaves all else as it is. */
+  moveTo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
   feed(recipient: Recipient, now: number): Promise<void>
   remove(userId: string): Promise<boolean>
@@ -49,6 +51,22 @@ export interface Recipients {
 export interface Preferences {
   list(userId: string): Promise<readonly Preference[]>
   put(userId: string, preference: Preference, now: number): Promise<void>
+  /**
+   * Turns channels of an event type on and off, on top of what holds by then: its entry, else that of `*`, else
+   * `otherwise`. A channel that is on is no longer unsubscribed from.
+   */
+  turn(
+    userId: string,
+    eventType: string,
+    switches: {
+      readonly on: readonly Channel[]
+      readonly off: readonly Channel[]
+      readonly otherwise: readonly Channel[]
+    },
+    now: number,
+  ): Promise<void>
+  /** Sets the quiet hours of the entry for `*`, whatever its channels are; undefined takes them away. */
+  keepQuiet(userId: string, hours: QuietHours | undefined, now: number): Promise<void>
   remove(userId: string, eventType: string): Promise<boolean>
 }
 

@@ -2,12 +2,11 @@ import type { Http } from '@gatehouse/kit'
 import { icon, type PageParts, sendPage, styleSheet, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { channels } from '../channel.ts'
 import type { Choices } from '../choices.ts'
 import type { LinkPurpose, Links } from '../links.ts'
 import type { Recipients } from '../store.ts'
-import { linkFault, preferencesPage, unsubscribedPage, unsubscribePage } from './page.ts'
-import { readQuietHours, readZone } from './quiet-form.ts'
+import { readQuietHours, readSwitches, readZone } from './form.ts'
+import { linkFault, preferencesPage, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
 
 export interface SubscriptionRoutes {
   readonly links: Links
@@ -23,11 +22,7 @@ const mostBytes = 16 * 1024
 
 /** The pages that a mail's footer leads to. The signed link is the permission; nothing is changed by opening one. */
 export async function subscriptionEndpoints(http: Http, given: SubscriptionRoutes): Promise<void> {
-  http.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: mostBytes },
-    (_request, body, done) => done(null, new URLSearchParams(String(body))),
-  )
+  takeForms(http)
   const { links, pages } = given
   const route = (summary: string) => ({ schema: { tags: ['subscriptions'], summary, security: [], params: Token } })
   type Asked = FastifyRequest<{ Params: { token: string } }>
@@ -48,6 +43,18 @@ export async function subscriptionEndpoints(http: Http, given: SubscriptionRoute
   preferring(http, given, route, by)
 }
 
+/** Forms are read; whatever else a mail program posts, `multipart/form-data` for one (RFC 8058 §3.2), is taken as text. */
+function takeForms(http: Http): void {
+  const limits = { parseAs: 'string', bodyLimit: mostBytes } as const
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser('application/x-www-form-urlencoded', limits, (_request, body, done) =>
+    done(null, new URLSearchParams(String(body))),
+  )
+  http.addContentTypeParser('*', limits, (_request, body, done) => done(null, String(body)))
+}
+
+const oneClickField = /List-Unsubscribe["=\s]+One-Click/i
+
 type Route = (summary: string) => object
 type Asked = FastifyRequest<{ Params: { token: string } }>
 type By = (
@@ -65,25 +72,28 @@ function assets(http: Http, { branding }: PageParts): void {
     )
 }
 
-function unsubscribing(http: Http, { pages, choices }: SubscriptionRoutes, route: Route, by: By): void {
-  const titleFor = async (userId: string, event: string) =>
-    (await choices.of(userId)).choices.find((choice) => choice.event === event)?.title ?? event
+function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes, route: Route, by: By): void {
+  const titleFor = async (texts: Texts, userId: string, event: string) => {
+    const choice = (await choices.of(userId)).choices.find((each) => each.event === event)
+    return choice ? titleIn(texts, choice) : event
+  }
   http.get(
     '/unsubscribe/:token',
     route('Asks whether to unsubscribe; changes nothing'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
       const texts = textsFor(pages, request)
-      sendPage(pages, reply, texts, unsubscribePage(texts, request.url, await titleFor(userId, event)))
+      sendPage(pages, reply, texts, unsubscribePage(texts, request.url, await titleFor(texts, userId, event)))
     }),
   )
   http.post(
     '/unsubscribe/:token',
     route('Unsubscribes at once (RFC 8058), from one event type'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
-      const oneClick = request.body instanceof URLSearchParams && request.body.get('List-Unsubscribe') === 'One-Click'
+      const oneClick = oneClickField.test(String(request.body ?? ''))
       await choices.unsubscribe(userId, event, oneClick ? 'one-click, from a mail' : 'on the page, from a mail')
       const texts = textsFor(pages, request)
-      sendPage(pages, reply, texts, unsubscribedPage(texts, await titleFor(userId, event)))
+      const preferences = links.url('preferences', [userId])
+      sendPage(pages, reply, texts, unsubscribedPage(texts, await titleFor(texts, userId, event), preferences))
     }),
   )
 }
@@ -133,15 +143,12 @@ async function save(
   }
   const [hours, zone] = [readQuietHours(form), readZone(form)]
   if (hours === 'wrong' || zone === 'wrong') return 'wrong'
-  for (const { event, channels: offered } of (await choices.of(userId)).choices) {
-    const on = form.getAll(`on:${event}`)
-    const chosen = channels.filter((channel) => on.includes(channel))
-    const changed = offered.some((each) => each.on !== chosen.includes(each.channel))
-    if (changed && form.has(`there:${event}`)) await choices.choose(userId, event, chosen)
+  for (const { event, channels } of (await choices.of(userId)).choices) {
+    const offered = channels.map(({ channel }) => channel)
+    const change = readSwitches(form, event, offered)
+    if (change.on.length + change.off.length > 0) await choices.turn(userId, event, change)
   }
-  await choices.keepQuiet(userId, hours)
-  const known = await recipients.find(userId)
-  if (known && zone !== undefined && zone !== known.zoneinfo)
-    await recipients.put([{ ...known, zoneinfo: zone }], clock.now())
+  if (hours !== 'as it was') await choices.keepQuiet(userId, hours)
+  if (zone !== undefined) await recipients.moveTo(userId, zone, clock.now())
   return 'saved'
 }

@@ -14,12 +14,19 @@ export function unsubscribePage(texts: Texts, action: string, title: string): Pa
   }
 }
 
-export function unsubscribedPage(texts: Texts, title: string): PageAnswer {
+/** Says that it is done, and leads to where it can be taken back. */
+export function unsubscribedPage(texts: Texts, title: string, preferences: string | undefined): PageAnswer {
   const heading = texts.say('unsubscribe.title')
   return {
     title: heading,
-    body: html`<h1>${heading}</h1><p class="lead" role="status">${texts.say('unsubscribe.done', { title })}</p>`,
+    body: html`<h1>${heading}</h1><p class="lead" role="status">${texts.say('unsubscribe.done', { title })}</p>
+${preferences !== undefined && html`<p><a href="${new URL(preferences).pathname}">${texts.say('unsubscribe.settings')}</a></p>`}`,
   }
+}
+
+/** What people call an event type: the words of their language, else its own title. */
+export function titleIn(texts: Texts, { event, title }: Pick<Choice, 'event' | 'title'>): string {
+  return texts.has(`event.${event}`) ? texts.say(`event.${event}`) : title
 }
 
 export function linkFault(texts: Texts): PageAnswer {
@@ -57,9 +64,11 @@ ${quietFields(texts, user)}
   }
 }
 
-function choiceFields(texts: Texts, { event, title, channels }: Choice): Html {
-  return html`<fieldset class="choice"><legend>${texts.has(`event.${event}`) ? texts.say(`event.${event}`) : title}</legend>
-<input type="hidden" name="there:${event}" value="1">
+function choiceFields(texts: Texts, choice: Choice): Html {
+  const { event, channels } = choice
+  const shown = channels.flatMap(({ channel, on }) => (on ? [channel] : [])).join(' ')
+  return html`<fieldset class="choice"><legend>${titleIn(texts, choice)}</legend>
+<input type="hidden" name="was:${event}" value="${shown}">
 ${channels.map(
   ({ channel, on }) =>
     html`<label class="check"><input type="checkbox" name="on:${event}" value="${channel}"${on && html` checked`}> ${texts.say(`channel.${channel}`)}</label>`,
@@ -69,6 +78,8 @@ ${channels.map(
 function quietFields(texts: Texts, { quietHours, zoneinfo }: UserChoices): Html {
   return html`<fieldset class="choice"><legend>${texts.say('preferences.quiet')}</legend>
 <p class="soft">${texts.say('preferences.quiet.lead')}</p>
+<input type="hidden" name="was_quiet" value="${quietHours ? `${quietHours.start} ${quietHours.end}` : ''}">
+<input type="hidden" name="was_zoneinfo" value="${zoneinfo ?? ''}">
 <label for="quiet_start">${texts.say('preferences.from')}</label>
 <input id="quiet_start" name="quiet_start" type="time" value="${quietHours?.start ?? ''}">
 <label for="quiet_end">${texts.say('preferences.until')}</label>

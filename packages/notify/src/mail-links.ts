@@ -84,11 +84,31 @@ function track(message: OutgoingMessage, links: Links, tracking: Tracking): Outg
 /** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
 function withClicks(html: string, deliveryId: string, links: Links): string {
   return html.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
-    const target = quoted.slice(1, -1).trim().replaceAll('&amp;', '&')
-    if (!/^https?:\/\//i.test(target) || !URL.canParse(target) || target.startsWith(`${links.baseUrl}/`)) return whole
+    const target = written(quoted.slice(1, -1).trim())
+    if (
+      target === undefined ||
+      !/^https?:\/\//i.test(target) ||
+      !URL.canParse(target) ||
+      target.startsWith(`${links.baseUrl}/`)
+    )
+      return whole
     const url = links.url('click', [deliveryId, target])
     return url === undefined ? whole : `${start}"${url}"`
   })
+}
+
+const marks: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** What an attribute of HTML says; undefined where it names a character by a name that isn't known here. */
+function written(attribute: string): string | undefined {
+  let known = true
+  const text = attribute.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (_, decimal, hex, name: string) => {
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    const character = Number.isNaN(code) ? marks[name] : code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+    known &&= character !== undefined
+    return character ?? ''
+  })
+  return known ? text : undefined
 }
 
 function beforeEnd(html: string, addition: string): string {

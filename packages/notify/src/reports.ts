@@ -54,7 +54,7 @@ const oneDayMs = 86_400_000
 /** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
 function readReport(
   provider: string,
-  { eventId, deliveryId, report, at, reason, soft = false }: WebhookReport,
+  { eventId, deliveryId, report, at, reason, soft = false, machine = false }: WebhookReport,
   days: SuppressionDays,
   now: number,
 ): ProviderReport | undefined {
@@ -69,6 +69,7 @@ function readReport(
     at: Number.isFinite(at) && at > 0 && at < now + oneDayMs ? Math.trunc(at) : now,
     ...(reason === undefined ? {} : { reason: clean(reason) }),
     ...(soft ? { soft } : {}),
+    ...(machine ? { machine } : {}),
     ...(suppressing ? { suppressing } : {}),
   }
 }

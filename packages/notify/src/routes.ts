@@ -75,12 +75,12 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   deviceEndpoints(http, { guards, store: store.devices, providers: given.providers, clock })
   choiceEndpoints(http, { guards, choices: given.choices, catalog })
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
-  inboxEndpoints(http, { guards, inbox: store.inbox, clock })
+  inboxEndpoints(http, { guards, inbox: store.inbox, reports, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock })
   privacyEndpoints(http, guards, store.privacy)
   const { links, pages, choices } = given
   if (links) {
-    trackingEndpoints(http, { links, reports, metrics: given.metrics, clock })
+    trackingEndpoints(http, { links, pages, reports, metrics: given.metrics, clock })
     const { recipients } = store
     await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
   }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '@gatehouse/kit'
+import { memoryDatabase } from '@gatehouse/testing'
 import fc from 'fast-check'
+import type { Provider } from '../src/index.ts'
 import { createLinks } from '../src/links.ts'
+import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const baseUrl = 'https://notify.example'
@@ -84,7 +87,7 @@ test('a mail is tracked where its event type says so: its pixel opens it, its li
   )
 })
 
-test('machines that say what they are open and click nothing', async (t) => {
+test('machines that say what they are open and click nothing; the timeline tells of them, and a reader still counts', async (t) => {
   const s = await mailing(t, { tracking: 'on' })
   const { notificationId, html } = await s.mail()
   const asks = [
@@ -100,8 +103,96 @@ test('machines that say what they are open and click nothing', async (t) => {
     { url: pathOf(html, '/t/c/'), headers: reader, method: 'HEAD' as const },
   ]
   for (const ask of asks) assert.ok((await s.http.inject(ask)).statusCode < 400)
-  await s.notify.stop()
+  const byMachines = async () => {
+    const { timeline } = (await s.call('GET', `/v1/notifications/${notificationId}`)).body
+    return timeline.filter(({ detail }: { detail?: { machine?: boolean } }) => detail?.machine)
+  }
+  const told = await eventually(byMachines, (list) => list.length === 2)
+  assert.deepEqual(
+    told.map(({ what, detail }: { what: string; detail: object }) => [what, detail]),
+    [
+      ['opened', { provider: 'tracking', machine: true, reason: 'Apple Mail Privacy Protection' }],
+      ['clicked', { provider: 'tracking', machine: true, reason: 'a prefetch' }],
+    ],
+  )
   assert.equal(await stateOf(s, notificationId), 'sent')
+  await s.http.inject({ url: pathOf(html, '/t/o/'), headers: { 'user-agent': '' } })
+  await eventually(
+    () => stateOf(s, notificationId),
+    (state) => state === 'opened',
+  )
+})
+
+test('a link leads where its author wrote it to, with entities and letters of every alphabet', async (t) => {
+  const s = await mailing(t, { tracking: 'on' })
+  const written = [
+    ['https://shop.example/?q=it&#39;s&amp;n=&#x32;', 'https://shop.example/?q=it%27s&n=2'],
+    ['https://shop.example/größe?x=日本', 'https://shop.example/gr%C3%B6%C3%9Fe?x=%E6%97%A5%E6%9C%AC'],
+  ] as const
+  for (const [href, target] of written) {
+    await s.call('PUT', '/v1/templates/order.shipped/email/en', {
+      subject: 's',
+      body: 'b',
+      html: `<a href="${href}">x</a>`,
+    })
+    const { html } = await s.mail()
+    const answer = await s.http.inject({ url: pathOf(html, '/t/c/'), headers: reader })
+    assert.deepEqual([answer.statusCode, answer.headers.location], [302, target])
+  }
+  const unknown = '<a href="https://shop.example/?a=1&sect;ion=2">x</a>'
+  await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 's', body: 'b', html: unknown })
+  assert.ok((await s.mail()).html.includes(unknown), 'one that is not understood stays as it is')
+})
+
+test('whoever follows a link that was cut off is told so on a page', async (t) => {
+  const s = await mailing(t, { tracking: 'on' })
+  const path = pathOf((await s.mail()).html, '/t/c/').slice(0, -5)
+  const answer = await s.http.inject({ url: path, headers: { ...reader, 'accept-language': 'de' } })
+  assert.deepEqual([answer.statusCode, answer.headers['content-type']], [404, 'text/html; charset=utf-8'])
+  assert.match(answer.body, /Dieser Link funktioniert nicht/)
+})
+
+test('while the settings that links depend on can not be read, mails wait a little and burn no try', async (t) => {
+  const database = await memoryDatabase()
+  await migrateNotify(database)
+  const store = postgresNotifyStore(database)
+  let away = false
+  const version = async () => {
+    if (away) throw new Error('away')
+    return store.eventTypes.version()
+  }
+  const seen: string[] = []
+  const provider: Provider = {
+    name: 'own',
+    channel: 'email',
+    timeoutMs: 1_000,
+    async send(messages) {
+      seen.push(...messages.map(({ content }) => content.body))
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const flaky = { ...store, eventTypes: { ...store.eventTypes, version } }
+  const s = await setup({ database, store: flaky, linkSecret, publicUrl: baseUrl, providers: { email: [provider] } })
+  t.after(() => s.close())
+  await furnish(s)
+  away = true
+  const sent = await s.call('POST', '/v1/notify', {
+    event: 'order.shipped',
+    user_id: 'alice',
+    data: {},
+    channels: ['email'],
+  })
+  const told = async () => (await s.call('GET', `/v1/notifications/${sent.body.id}`)).body.timeline
+  const timeline = await eventually(told, (list) => list.some(({ what }: { what: string }) => what === 'postponed'))
+  assert.match(JSON.stringify(timeline), /its links could not be read/)
+  assert.deepEqual(seen, [], 'none goes out without its links')
+  away = false
+  s.clock.advance(5_000)
+  await eventually(
+    async () => seen,
+    (list) => list.length === 1,
+  )
+  assert.match(seen[0] ?? '', /\/unsubscribe\//)
 })
 
 test('a click link leads nowhere but where it was made for', async (t) => {

@@ -67,16 +67,29 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       )
   }
 
+  /** What goes out; undefined when the links of mails can't be made at the moment. */
+  const complete = async (calls: readonly Call[]) => {
+    const bare = calls.map((call) => outgoing(call.of.claimed, call.target))
+    try {
+      return (await settings.mailLinks?.(bare)) ?? bare
+    } catch (error) {
+      log.warn({ err: error, channel }, 'the settings that mails need for their links could not be read; they wait')
+      return undefined
+    }
+  }
+
   const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
     const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
     const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
-    const bare = calls.map((call) => outgoing(call.of.claimed, call.target))
-    const messages = (await settings.mailLinks?.(bare)) ?? bare
-    const answers: Array<SendResult | undefined> = inTime ? await callProvider(provider, messages) : []
+    const messages = inTime ? await complete(calls) : undefined
+    const answers: Array<SendResult | undefined> = messages ? await callProvider(provider, messages) : []
     stop()
-    const finished = calls.flatMap((call, index) => call.of.answered(call.target, provider.name, answers[index]))
+    const unanswered = inTime && !messages ? withoutLinks : undefined
+    const finished = calls.flatMap((call, index) =>
+      call.of.answered(call.target, provider.name, answers[index] ?? unanswered),
+    )
     await Promise.all(finished.map(finish))
-    if (inTime)
+    if (messages)
       await count(
         provider,
         answers.filter((answer) => answer !== undefined),
@@ -134,6 +147,13 @@ async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRe
   }
   if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
   return records.map(() => true)
+}
+
+/** A mail without the links it must have does not go out, and no try of it is burnt. */
+const withoutLinks: SendResult = {
+  kind: 'rate_limited',
+  retryAfterMs: 5_000,
+  reason: 'the settings for its links could not be read',
 }
 
 /** The share of a lease that is kept for storing what came of the call. */

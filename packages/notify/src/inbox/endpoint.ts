@@ -3,7 +3,9 @@ import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
 import { type InboxChange, inboxChanges } from '../inbox-change.ts'
+import type { Reports } from '../reports.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
+import { tellDeliveries } from './reading.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
@@ -41,11 +43,12 @@ const Changed = Type.Object({ changed: Type.Integer({ description: 'How many ite
 export interface InboxRoutes {
   readonly guards: Guards
   readonly inbox: Inbox
+  readonly reports: Reports
   readonly clock: Clock
 }
 
 /** /v1/users/{id}/inbox: the in-app feed, its counts, and what is done to its items. */
-export function inboxEndpoints(http: Http, { guards, inbox, clock }: InboxRoutes): void {
+export function inboxEndpoints(http: Http, { guards, inbox, reports, clock }: InboxRoutes): void {
   const { read, write, own, admin } = guards.scopes
   const toRead = { tags: ['inbox'], security: [read, write, admin].map((scope) => ({ bearer: [scope] })) }
   const toChange = { tags: ['inbox'], security: [own, admin].map((scope) => ({ bearer: [scope] })) }
@@ -74,10 +77,10 @@ export function inboxEndpoints(http: Http, { guards, inbox, clock }: InboxRoutes
     async (request) => {
       await guards.readOf(request)
       const filter = filterOf(request.query)
-      const { items, counts } = await inbox.page(request.params.id, filter)
-      const last = items.at(-1)
-      const next = items.length === filter.limit && last ? { next: last.id } : {}
-      return { items: items.map(itemRecord), counts: countsRecord(counts), ...next } as never
+      const { items, counts } = await inbox.page(request.params.id, { ...filter, limit: filter.limit + 1 })
+      const page = items.slice(0, filter.limit)
+      const next = items.length > page.length ? { next: page.at(-1)?.id } : {}
+      return { items: page.map(itemRecord), counts: countsRecord(counts), ...next } as never
     },
   )
   http.get(
@@ -104,9 +107,12 @@ export function inboxEndpoints(http: Http, { guards, inbox, clock }: InboxRoutes
         onRequest: guards.own,
         schema: { ...toChange, summary: summaries[change], params: User, body: Choice, response: { 200: Changed } },
       },
-      async ({ params, body }) => {
+      async ({ params, body, log }) => {
         const choice: InboxChoice = 'ids' in body ? body : body.up_to === undefined ? {} : { upTo: body.up_to }
         const { changed, counts } = await inbox.change(params.id, change, choice, clock.now())
+        tellDeliveries(reports, change, changed, clock.now()).catch((error) =>
+          log.warn({ err: error }, 'that items were seen or read could not be stored with their notifications'),
+        )
         return { changed: changed.length, counts: countsRecord(counts) } as never
       },
     )

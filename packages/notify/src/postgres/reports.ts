@@ -129,7 +129,7 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
     const delivery = deliveries.get(report.deliveryId)
     const channel = channelOf(report.deliveryId)
     if (!delivery || !channel) return []
-    const state = nextState(states.get(delivery.id) ?? delivery.state, report.report)
+    const state = report.machine ? undefined : nextState(states.get(delivery.id) ?? delivery.state, report.report)
     if (state) states.set(delivery.id, state)
     return [{ report, delivery, channel, state }]
   })
@@ -153,7 +153,7 @@ async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport
         (f) => timestamp(f.report.at),
         (f) => f.report.report,
         (f) => f.state ?? null,
-        ({ report: { provider, reason, soft } }) => JSON.stringify({ provider, reason, soft }),
+        ({ report: { provider, reason, soft, machine } }) => JSON.stringify({ provider, reason, soft, machine }),
       ),
     ],
   })

@@ -21,6 +21,8 @@ export interface WebhookReport {
   readonly reason?: string
   /** For bounces: a soft one, after which the address is still good. */
   readonly soft?: boolean
+  /** For opens and clicks: no person made it. It is told, and changes no state. */
+  readonly machine?: boolean
 }
 
 /** What a webhook came to. */

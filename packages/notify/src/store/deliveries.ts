@@ -73,6 +73,8 @@ export interface ProviderReport {
   readonly reason?: string
   /** A bounce after which the address is still good. */
   readonly soft?: boolean
+  /** An open or a click that no person made: it is kept and changes no state. */
+  readonly machine?: boolean
   /** What it makes of the address. */
   readonly suppressing?: Suppressing
 }

@@ -3,10 +3,11 @@ import { icon, type PageParts, sendPage, styleSheet, type Texts, textsFor } from
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Choices } from '../choices.ts'
+import { linkFault } from '../link-fault.ts'
 import type { LinkPurpose, Links } from '../links.ts'
 import type { Recipients } from '../store.ts'
 import { readQuietHours, readSwitches, readZone } from './form.ts'
-import { linkFault, preferencesPage, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
+import { preferencesPage, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
 
 export interface SubscriptionRoutes {
   readonly links: Links

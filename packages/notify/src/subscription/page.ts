@@ -29,11 +29,6 @@ export function titleIn(texts: Texts, { event, title }: Pick<Choice, 'event' | '
   return texts.has(`event.${event}`) ? texts.say(`event.${event}`) : title
 }
 
-export function linkFault(texts: Texts): PageAnswer {
-  const title = texts.say('link.title')
-  return { title, status: 404, body: html`<h1>${title}</h1><p class="lead">${texts.say('link.lead')}</p>` }
-}
-
 /** Per event type its channels; quiet hours and time zone; unsubscribing from everything. */
 export function preferencesPage(
   texts: Texts,

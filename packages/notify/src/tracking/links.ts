@@ -1,30 +1,40 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import type { Http } from '@gatehouse/kit'
+import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { linkFault } from '../link-fault.ts'
 import type { Links } from '../links.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { Reports } from '../reports.ts'
+import { machineOf } from './machine.ts'
 
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const Token = Type.Object({ token: Type.String({ maxLength: 1_024 }) })
 
 export interface TrackingRoutes {
   readonly links: Links
+  readonly pages: PageParts
   readonly reports: Reports
   readonly metrics: NotifyMetrics
   readonly clock: { now(): number }
 }
 
 /** /t/o/{token} and /t/c/{token}: a mail was opened, a link of it followed. */
-export function trackingEndpoints(http: Http, { links, reports, metrics, clock }: TrackingRoutes): void {
+export function trackingEndpoints(http: Http, { links, pages, reports, metrics, clock }: TrackingRoutes): void {
   const about = (summary: string) => ({ schema: { tags: ['tracking'], summary, security: [], params: Token } })
   const tell = (request: FastifyRequest, deliveryId: string | undefined, report: 'opened' | 'clicked') => {
-    const machine = isMachine(request)
-    metrics.tracked.inc({ report, by: machine ? 'machine' : 'reader' })
-    if (machine || deliveryId === undefined) return
-    // Nobody waits for it; those that come together are stored together.
+    const machine = machineOf(request)
+    const by = machine === undefined ? 'reader' : 'machine'
+    metrics.tracked.inc({ report, by })
+    if (deliveryId === undefined) return
+    const about = { deliveryId, report, at: clock.now() }
+    // Nobody waits for it; those that come together are stored together. A machine's does not stand in for a reader's.
     reports
-      .take('tracking', [{ eventId: `${report}:${deliveryId}`, deliveryId, report, at: clock.now() }])
+      .take('tracking', [
+        machine === undefined
+          ? { ...about, eventId: `${report}:${deliveryId}` }
+          : { ...about, eventId: `${by}:${report}:${deliveryId}`, machine: true, reason: machine },
+      ])
       .catch((error) => request.log.warn({ err: error }, 'an open or a click could not be stored'))
   }
 
@@ -39,25 +49,12 @@ export function trackingEndpoints(http: Http, { links, reports, metrics, clock }
   })
   http.get('/t/c/:token', about('A link of a mail was followed'), (request, reply) => {
     const [deliveryId, target] = links.read('click', request.params.token) ?? []
-    if (target === undefined || !/^https?:\/\//i.test(target)) throw new Problem(404, 'This link is not one of ours.')
+    const location = target !== undefined && /^https?:\/\//i.test(target) ? URL.parse(target)?.href : undefined
+    if (location === undefined) {
+      const texts = textsFor(pages, request)
+      return sendPage(pages, reply, texts, linkFault(texts))
+    }
     tell(request, deliveryId, 'clicked')
-    return reply.code(302).header('location', target).send()
+    return reply.code(302).header('location', location).send()
   })
-}
-
-const machines =
-  /GoogleImageProxy|YahooMailProxy|bot\b|crawler|spider|Barracuda|Mimecast|Proofpoint|SafeLinks|urlscan|Symantec|curl|python-requests|Go-http-client/i
-
-/** Whether it says of itself that no person asks: a prefetch, an image proxy, a scanner of links. */
-function isMachine({ method, headers }: FastifyRequest): boolean {
-  const purposes = [headers.purpose, headers['sec-purpose'], headers['x-purpose'], headers['x-moz']].join(' ')
-  const agent = headers['user-agent'] ?? ''
-  // Apple's Mail Privacy Protection calls itself nothing more than this.
-  return (
-    method === 'HEAD' ||
-    /prefetch|preview|prerender/i.test(purposes) ||
-    agent === '' ||
-    agent === 'Mozilla/5.0' ||
-    machines.test(agent)
-  )
 }

@@ -21,6 +21,7 @@ test('a feed is read, filtered, archived and paged by its user, counts beside it
   const { items, next, counts } = await feed('?limit=2')
   assert.deepEqual(counts, { sequence: 3, total: 3, unseen: 3, unread: 3 })
   assert.deepEqual(await bodies(`?limit=2&before=${next}`), newestFirst.slice(2))
+  assert.equal((await feed('?limit=3')).next, undefined, 'the last page names no next one, full or not')
   const [first, second] = items.map(({ id }: { id: string }) => id)
   const change = (what: string, body: object) => s.call('POST', `/v1/users/alice/inbox/${what}`, body, own)
   assert.equal((await change('read', { ids: [first] })).body.counts.unread, 2)
@@ -54,4 +55,29 @@ test('an inbox is changed by its own user or the management, by ids or all, and 
     { all: true, up_to: -1 },
   ])
     assert.equal(await status(body, 'user:alice write:preferences'), 400)
+})
+
+test('what a user sees and reads in the feed moves the states of its notifications', async (t) => {
+  const s = await setup()
+  t.after(() => s.close())
+  await furnish(s)
+  const event = { event: 'order.shipped', user_id: 'alice', channels: ['in-app'], data: {} }
+  const sent = await Promise.all([1, 2, 3].map(() => s.call('POST', '/v1/notify', event)))
+  const items = async () => (await s.call('GET', '/v1/users/alice/inbox')).body.items
+  await eventually(items, (list) => list.length === 3)
+  const [seen, read, archived] = sent.map(({ body }) => body)
+  const change = (what: string, { deliveries }: { deliveries: ReadonlyArray<{ id: string }> }) =>
+    s.call('POST', `/v1/users/alice/inbox/${what}`, { ids: [deliveries[0]?.id] }, 'user:alice write:preferences')
+  await change('seen', seen)
+  await change('read', read)
+  await change('archived', archived)
+  for (const [{ id }, expected] of [
+    [seen, 'delivered'],
+    [read, 'opened'],
+    [archived, 'delivered'],
+  ] as const)
+    await eventually(
+      async () => (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries[0].state,
+      (state) => state === expected,
+    )
 })

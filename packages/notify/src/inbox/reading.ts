@@ -1,0 +1,29 @@
+import type { DeliveryReport } from '../delivery-state.ts'
+import type { InboxChange } from '../inbox-change.ts'
+import type { Reports } from '../reports.ts'
+
+/** What a user's hand on an item says about its delivery: once on screen it is delivered, once read it is opened. */
+const says: Partial<Readonly<Record<InboxChange, DeliveryReport>>> = {
+  seen: 'delivered',
+  archived: 'delivered',
+  read: 'opened',
+}
+const mostAtOnce = 100
+
+/** Tells the deliveries of items what was done to them; an item is known by the id of its delivery. */
+export async function tellDeliveries(
+  reports: Reports,
+  change: InboxChange,
+  ids: readonly string[],
+  at: number,
+): Promise<void> {
+  const report = says[change]
+  if (report === undefined) return
+  for (let n = 0; n < ids.length; n += mostAtOnce) {
+    const some = ids.slice(n, n + mostAtOnce)
+    await reports.take(
+      'inbox',
+      some.map((deliveryId) => ({ eventId: `${report}:${deliveryId}`, deliveryId, report, at })),
+    )
+  }
+}

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { createMetrics } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
@@ -7,8 +10,9 @@ import fc from 'fast-check'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../src/delivery-state.ts'
 import { deliveryIdOf, newId } from '../src/ids.ts'
 import type { Provider, WebhookReport } from '../src/index.ts'
-import { checkWebhook, signWebhook, webhookKey } from '../src/providers/standard-webhooks.ts'
+import { checkWebhook, signWebhook, webhookFault, webhookKey } from '../src/providers/standard-webhooks.ts'
 import { suppressingOf } from '../src/suppression.ts'
+import { build } from './providers/setup.ts'
 import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
 
 const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))
@@ -21,6 +25,8 @@ const provider: Provider = {
   timeoutMs: 1_000,
   send: async (messages) => messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id })),
   webhook: {
+    mostBytes: 512 * 1024,
+    refusal: webhookFault,
     async receive({ headers, body }, now) {
       const checked = checkWebhook([key], headers, body, now)
       if (checked.kind === 'refused') return checked
@@ -91,7 +97,7 @@ test('forged, stale and misdirected webhooks are refused as problems and change 
   assert.equal((await post(s, reports, stale)).status, 403)
   assert.equal((await post(s, reports, {}, 'nobody')).status, 404)
   assert.equal((await post(s, 'not json')).status, 400)
-  assert.equal((await post(s, 'x'.repeat(1024 * 1024 + 1))).status, 413)
+  assert.equal((await post(s, 'x'.repeat(512 * 1024 + 1))).status, 413)
   assert.equal(
     (
       await post(
@@ -105,6 +111,67 @@ test('forged, stale and misdirected webhooks are refused as problems and change 
   for (const table of ['provider_event', 'suppression'])
     assert.equal((await s.database.query(`SELECT FROM notify.${table}`)).rows.length, 0, table)
   assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="refused"\} 2\b/)
+})
+
+test('a webhook whose header fields give it away is answered before its body comes', async (t) => {
+  const s = await setupCarrier(t)
+  await s.http.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = s.http.server.address() as AddressInfo
+  const stale = signWebhook([key], 'e1', s.clock.now() - 3_600_000, 'x')
+  const signed = signWebhook([key], 'e1', s.clock.now(), 'x')
+  const table = [
+    ['nobody', 100, signed, 404],
+    ['carrier', 100, {}, 403],
+    ['carrier', 100, stale, 403],
+    ['carrier', 512 * 1024 + 1, signed, 413],
+  ] as const
+  for (const [name, length, headers, expected] of table) {
+    const path = `/v1/webhooks/${name}`
+    const asked = request({ port, method: 'POST', path, headers: { ...headers, 'content-length': length } })
+    asked.flushHeaders()
+    const [answer] = await once(asked, 'response')
+    assert.equal(answer.statusCode, expected)
+    asked.on('error', () => {}).destroy()
+  }
+})
+
+test('a provider tells nothing about deliveries on channels that it does not carry', async (t) => {
+  const s = await setupCarrier(t)
+  const { id, deliveryId } = await send(s)
+  const forSms = deliveryIdOf(id, 'sms')
+  const at = s.clock.now()
+  const other: Provider = { ...provider, name: 'texts', channel: 'sms' }
+  const both = await setup({ providers: { sms: [other] }, database: s.database, clock: s.clock, work: false })
+  t.after(() => both.http.close())
+  const reports = [deliveryId, forSms].map((each) => {
+    return { eventId: `e-${each}`, deliveryId: each, report: 'complained', at }
+  })
+  assert.equal((await post(both, reports, {}, 'texts')).status, 204)
+  assert.equal(await stateOf(s, id), 'sent')
+  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
+})
+
+test('a webhook that can not be checked now is to be sent again', async (t) => {
+  const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
+  const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
+    return { ...provider, name: `carrier-${index}`, webhook: { receive: async () => received } }
+  })
+  const s = await setupCarrier(t, { providers: { email: [first ?? provider, second ?? provider] } })
+  assert.deepEqual((await post(s, [], {}, 'carrier-0')).status, 503)
+  assert.deepEqual((await post(s, [], {}, 'carrier-1')).status, 429)
+})
+
+test("a form that is larger than any of Twilio's is refused unread, whatever its signature", async (t) => {
+  const account = { account_sid: `AC${'0'.repeat(32)}`, auth_token: 'a-token-of-the-account', from: '+14155550199' }
+  const s = await setup({ providers: { sms: [build({ provider: 'twilio', ...account })] } })
+  t.after(s.close)
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'x-twilio-signature': Buffer.alloc(20).toString('base64'),
+  }
+  const form = (fields: number) => Array.from({ length: fields }, (_, n) => `${n.toString(36)}=`).join('&')
+  assert.equal((await post(s, form(200_000), headers, 'twilio')).status, 413)
+  assert.equal((await post(s, form(10_000), headers, 'twilio')).status, 403)
 })
 
 test('what a webhook tells of deliveries that are not ours, or in a broken way, is left out and the rest is taken', async (t) => {

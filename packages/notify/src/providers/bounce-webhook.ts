@@ -4,20 +4,24 @@ import { idPattern } from '../ids.ts'
 import { type AboutMail, type ReturnedMail, readReturnedMail } from './bounce-mail.ts'
 import type { ReturnPaths } from './return-path.ts'
 import { enhancedCode, isAddressGone } from './smtp-status.ts'
-import type { ReceivedWebhook, WebhookReceiver, WebhookReport } from './webhook.ts'
+import type { ReceivedWebhook, WebhookHeaders, WebhookReceiver, WebhookReport } from './webhook.ts'
 
 /**
  * Takes mail that came to a return path, as a mail server's pipe posts it: the raw message as `message/rfc822`, with the
  * secret as a bearer token, and in the query as `to` whom it was for, where the server knows that.
  */
 export function bounceWebhook(secret: string, returnPaths: ReturnPaths): WebhookReceiver {
+  const refusal = ({ authorization }: WebhookHeaders) => {
+    const [, token] = /^Bearer (.+)$/i.exec(String(authorization ?? '')) ?? []
+    const isOurs = token !== undefined && constantTimeEqual(token, secret)
+    return isOurs ? undefined : 'the bearer token is not the declared secret'
+  }
   return {
+    refusal,
     async receive({ headers, body, url }, now): Promise<ReceivedWebhook> {
-      const { authorization, 'content-type': type } = headers
-      const [, token] = /^Bearer (.+)$/i.exec(String(authorization ?? '')) ?? []
-      if (token === undefined || !constantTimeEqual(token, secret))
-        return { kind: 'refused', reason: 'the bearer token is not the declared secret' }
-      if (!/^message\/rfc822\b/i.test(String(type ?? '')))
+      const reason = refusal(headers)
+      if (reason !== undefined) return { kind: 'refused', reason }
+      if (!/^message\/rfc822\b/i.test(String(headers['content-type'] ?? '')))
         return { kind: 'malformed', reason: 'its content type must be message/rfc822' }
       const to = URL.parse(url)?.searchParams.getAll('to') ?? []
       return { kind: 'reports', reports: reportsOf(readReturnedMail(body), to, returnPaths, now) }

@@ -1,7 +1,7 @@
 import { instantExpected, instantOf, isInstant } from '@gatehouse/kit'
 import type { DeliveryReport } from '../delivery-state.ts'
 import { idPattern } from '../ids.ts'
-import { checkWebhook } from './standard-webhooks.ts'
+import { checkWebhook, webhookFault } from './standard-webhooks.ts'
 import type { ReceivedWebhook, WebhookReceiver, WebhookRequest } from './webhook.ts'
 
 const reports: Readonly<Record<string, DeliveryReport>> = {
@@ -19,6 +19,7 @@ const deliveryIdPattern = new RegExp(idPattern)
  */
 export function httpWebhook(keys: readonly Buffer[]): WebhookReceiver {
   return {
+    refusal: webhookFault,
     async receive({ headers, body }: WebhookRequest, now): Promise<ReceivedWebhook> {
       const checked = checkWebhook(keys, headers, body, now)
       if (checked.kind === 'refused') return checked

@@ -7,6 +7,8 @@ export const deliveryTag = 'delivery_id'
 
 /** SNS tries a message again under the timestamp it had first. */
 const toleranceMs = 3_600_000
+/** A message of SNS's has 256 KiB; as JSON within JSON it may have twice as much and its envelope. */
+const mostMessageBytes = 640 * 1024
 
 /**
  * Takes SES's events by way of SNS: believes messages of the declared topics alone, signed by the certificate of SNS in
@@ -20,6 +22,7 @@ export function sesWebhook(
   const origins = new Map(topicArns.map((arn) => [arn, snsUrl?.origin ?? snsOrigin(arn)]))
   const known = new Map([...new Set(origins.values())].map((origin) => [origin, createSns(new URL(origin), callMs)]))
   return {
+    mostBytes: mostMessageBytes,
     async receive({ body }, now): Promise<ReceivedWebhook> {
       const message = readSnsMessage(body)
       if (!message) return refused('it is no signed message of SNS')
@@ -28,8 +31,10 @@ export function sesWebhook(
       const at = Date.parse(message.Timestamp)
       if (!(Math.abs(now - at) <= toleranceMs)) return refused('its Timestamp is not of the last hour')
       const key = await sns.keyAt(message.SigningCertURL, now)
+      if (key === 'away') return { kind: 'unchecked', reason: 'SNS does not give its certificate', busy: false }
+      if (key === 'busy') return { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true }
       if (!key) return refused('its SigningCertURL is no valid certificate of SNS in the region of the topic')
-      if (!isSnsSigned(message, key)) return refused('the signature is not by that certificate')
+      if (!(await isSnsSigned(message, key))) return refused('the signature is not by that certificate')
       return believed(message, sns, now)
     },
     async close() {

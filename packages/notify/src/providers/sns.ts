@@ -1,5 +1,6 @@
-import { type KeyObject, verify, X509Certificate } from 'node:crypto'
+import { type KeyObject, X509Certificate } from 'node:crypto'
 import { createHttpCaller, type HttpCaller } from './http-call.ts'
+import { isSignedBy } from './signed-by.ts'
 
 /** A message of SNS's, as it is posted to an HTTP endpoint (docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html). */
 export interface SnsMessage {
@@ -48,20 +49,15 @@ export function snsOrigin(topicArn: string): string {
 }
 
 /** Whether the signature is by the certificate's key: SHA-1 in version 1, SHA-256 in version 2. */
-export function isSnsSigned(message: SnsMessage, key: KeyObject): boolean {
+export async function isSnsSigned(message: SnsMessage, key: KeyObject): Promise<boolean> {
   const names = message.Type === 'Notification' ? ofNotification : ofConfirmation
   const text = names
     .filter((name) => typeof message[name as keyof SnsMessage] === 'string')
     .map((name) => `${name}\n${message[name as keyof SnsMessage]}\n`)
     .join('')
   const algorithm = { '1': 'RSA-SHA1', '2': 'RSA-SHA256' }[message.SignatureVersion]
-  try {
-    return (
-      algorithm !== undefined && verify(algorithm, Buffer.from(text), key, Buffer.from(message.Signature, 'base64'))
-    )
-  } catch {
-    return false
-  }
+  if (algorithm === undefined) return false
+  return isSignedBy(key, algorithm, Buffer.from(text), Buffer.from(message.Signature, 'base64'))
 }
 
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/
@@ -71,8 +67,11 @@ const fetchWindowMs = 60_000
 
 /** SNS of one origin: its certificates, which are fetched seldom and kept, and the confirming of subscriptions. */
 export interface Sns {
-  /** The key of the certificate at an address, undefined when that is none of SNS's. */
-  keyAt(url: string, now: number): Promise<KeyObject | undefined>
+  /**
+   * The key of the certificate at an address; undefined when that is none of SNS's, `away` when SNS doesn't answer,
+   * `busy` when too many were asked for.
+   */
+  keyAt(url: string, now: number): Promise<KeyObject | 'away' | 'busy' | undefined>
   /** Confirms the subscription to a topic. False when the address is no such thing of SNS's. */
   confirm(url: string, topicArn: string): Promise<boolean>
   close(): Promise<void>
@@ -81,16 +80,16 @@ export interface Sns {
 /** Nothing but `origin` is ever called, no redirect is followed, and forged messages can't make us fetch again and again. */
 export function createSns(origin: URL, callMs: number): Sns {
   const caller = createHttpCaller(origin, { callMs, connections: 2 })
-  const kept = new Map<string, Promise<X509Certificate | undefined>>()
+  const kept = new Map<string, Promise<X509Certificate | 'away' | undefined>>()
   let fetches: number[] = []
   const fetchOnce = (path: string, now: number) => {
     fetches = fetches.filter((at) => at > now - fetchWindowMs)
-    if (fetches.length >= mostFetches) return undefined
+    if (fetches.length >= mostFetches) return 'busy'
     fetches.push(now)
     const fetched = fetchCertificate(caller, path)
     if (kept.size >= mostKept) kept.delete(kept.keys().next().value ?? '')
     kept.set(path, fetched)
-    void fetched.then((certificate) => certificate ?? kept.delete(path))
+    void fetched.then((certificate) => certificate instanceof X509Certificate || kept.delete(path))
     return fetched
   }
   return {
@@ -99,8 +98,8 @@ export function createSns(origin: URL, callMs: number): Sns {
       if (url?.origin !== origin.origin || url.search || url.username || !certificatePath.test(url.pathname))
         return undefined
       const certificate = await (kept.get(url.pathname) ?? fetchOnce(url.pathname, now))
-      const isValid =
-        certificate && now >= certificate.validFromDate.getTime() && now <= certificate.validToDate.getTime()
+      if (!(certificate instanceof X509Certificate)) return certificate
+      const isValid = now >= certificate.validFromDate.getTime() && now <= certificate.validToDate.getTime()
       return isValid ? certificate.publicKey : undefined
     },
     async confirm(text, topicArn) {
@@ -119,10 +118,12 @@ export function createSns(origin: URL, callMs: number): Sns {
   }
 }
 
-async function fetchCertificate(caller: HttpCaller, path: string): Promise<X509Certificate | undefined> {
+/** SNS has no such certificate, or it isn't there itself: only the one says that a message is forged. */
+async function fetchCertificate(caller: HttpCaller, path: string): Promise<X509Certificate | 'away' | undefined> {
+  const answer = await caller.call({ method: 'GET', path }, new AbortController().signal).catch(() => undefined)
+  if (answer === undefined || answer.status === 429 || answer.status >= 500) return 'away'
   try {
-    const { status, body } = await caller.call({ method: 'GET', path }, new AbortController().signal)
-    return status === 200 ? new X509Certificate(body) : undefined
+    return answer.status === 200 ? new X509Certificate(answer.body) : undefined
   } catch {
     return undefined
   }

@@ -47,13 +47,9 @@ export function checkWebhook(
   body: Buffer,
   now: number,
 ): CheckedWebhook {
-  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
-  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
-    return refused('webhook-id, webhook-timestamp and webhook-signature are needed')
-  if (id.length === 0 || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_048)
-    return refused('webhook-id, webhook-timestamp or webhook-signature is not as it must be')
-  const at = Number(timestamp) * 1_000
-  if (Math.abs(now - at) > toleranceSeconds * 1_000) return refused('webhook-timestamp is not of the last five minutes')
+  const reason = webhookFault(headers, now)
+  if (reason !== undefined) return { kind: 'refused', reason }
+  const [id, timestamp, signature] = names.map((name) => String(headers[name])) as [string, string, string]
   const given = signature
     .split(' ')
     .flatMap((part) => (part.startsWith('v1,') ? [Buffer.from(part.slice('v1,'.length), 'base64')] : []))
@@ -61,13 +57,26 @@ export function checkWebhook(
     const expected = mac(key, id, timestamp, body)
     return given.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
-  return isGenuine ? { kind: 'genuine', id, at } : refused('webhook-signature is not ours')
+  if (!isGenuine) return { kind: 'refused', reason: 'webhook-signature is not ours' }
+  return { kind: 'genuine', id, at: Number(timestamp) * 1_000 }
+}
+
+const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+
+/** What the header fields of a webhook lack, whatever its body is. */
+export function webhookFault(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  now: number,
+): string | undefined {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
+    return 'webhook-id, webhook-timestamp and webhook-signature are needed'
+  if (id.length === 0 || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_048)
+    return 'webhook-id, webhook-timestamp or webhook-signature is not as it must be'
+  const isOfNow = Math.abs(now - Number(timestamp) * 1_000) <= toleranceSeconds * 1_000
+  return isOfNow ? undefined : 'webhook-timestamp is not of the last five minutes'
 }
 
 function mac(key: Buffer, id: string, timestamp: string, body: string | Buffer): Buffer {
   return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
-}
-
-function refused(reason: string): CheckedWebhook {
-  return { kind: 'refused', reason }
 }

@@ -1,5 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { WebhookRequest } from './webhook.ts'
+import type { WebhookHeaders, WebhookRequest } from './webhook.ts'
+
+/** Whether there is anything that could be a signature: base64 of the 20 bytes of SHA-1. */
+export function hasTwilioSignature({ 'x-twilio-signature': given }: WebhookHeaders): boolean {
+  return typeof given === 'string' && given.length === 28
+}
 
 /**
  * Whether a webhook is signed with the account's auth token (twilio.com/docs/usage/security): base64 of HMAC-SHA1 over
@@ -21,15 +26,10 @@ function twilioSignature(authToken: string, signed: string): string {
 }
 
 function signedFields(form: string): string {
-  const fields = new URLSearchParams(form)
-  return [...new Set(fields.keys())]
-    .sort()
-    .map((name) =>
-      [...new Set(fields.getAll(name))]
-        .sort()
-        .map((value) => name + value)
-        .join(''),
-    )
+  const fields = Map.groupBy(new URLSearchParams(form), ([name]) => name)
+  return [...fields]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([name, pairs]) => [...new Set(pairs.map(([, value]) => value))].sort().map((value) => name + value))
     .join('')
 }
 

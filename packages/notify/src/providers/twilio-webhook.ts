@@ -1,6 +1,6 @@
 import type { Secret } from '@gatehouse/kit'
 import type { DeliveryReport } from '../delivery-state.ts'
-import { isTwilioSigned } from './twilio-signature.ts'
+import { hasTwilioSignature, isTwilioSigned } from './twilio-signature.ts'
 import type { ReceivedWebhook, WebhookReceiver, WebhookReport } from './webhook.ts'
 
 /** What a status of Twilio's says that we keep; of the others we know it already, or it says nothing final. */
@@ -15,12 +15,15 @@ const reports: Readonly<Record<string, DeliveryReport>> = {
 /** Errors after which the number is no good: blocked, unknown, a landline, opted out, not a mobile number. */
 const hard = new Set(['30004', '30005', '30006', '21610', '21211', '21614'])
 
+const notOurs = 'X-Twilio-Signature is not ours'
+
 /** Takes Twilio's status callbacks. The address they are sent to carries the delivery's id. */
 export function twilioWebhook(authToken: Secret): WebhookReceiver {
   return {
+    mostBytes: 64 * 1024,
+    refusal: (headers) => (hasTwilioSignature(headers) ? undefined : notOurs),
     async receive(request, now): Promise<ReceivedWebhook> {
-      if (!isTwilioSigned(authToken.reveal(), request))
-        return { kind: 'refused', reason: 'X-Twilio-Signature is not ours' }
+      if (!isTwilioSigned(authToken.reveal(), request)) return { kind: 'refused', reason: notOurs }
       const form = new URLSearchParams(request.body.toString('utf8'))
       const [sid, status] = [
         form.get('MessageSid') ?? form.get('SmsSid'),

@@ -1,8 +1,10 @@
 import type { DeliveryReport } from '../delivery-state.ts'
 
+export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
 /** A webhook as it came in. */
 export interface WebhookRequest {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly headers: WebhookHeaders
   /** The very bytes that were signed. */
   readonly body: Buffer
   /** The public address it was sent to, with its query: some providers sign that too. */
@@ -32,8 +34,14 @@ export type ReceivedWebhook =
   | { readonly kind: 'refused'; readonly reason: string }
   /** Signed, and yet not in the provider's format. */
   | { readonly kind: 'malformed'; readonly reason: string }
+  /** It can't be checked now, for no fault of its own: the provider has to send it again. `busy`: too many came. */
+  | { readonly kind: 'unchecked'; readonly reason: string; readonly busy: boolean }
 
 /** Takes a provider's webhooks: checks the signature on the raw bytes, then reads what is reported. */
 export interface WebhookReceiver {
+  /** The longest body that the provider posts, in bytes; the endpoint has a bound of its own. */
+  readonly mostBytes?: number
+  /** Why its header fields alone show that a webhook is forged or stale. Asked before a byte of the body is read. */
+  refusal?(headers: WebhookHeaders, now: number): string | undefined
   receive(request: WebhookRequest, now: number): Promise<ReceivedWebhook>
 }

@@ -1,8 +1,10 @@
 import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import type { Channel } from '../channel.ts'
+import { channelOf } from '../ids.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { WebhookReceiver } from '../providers/webhook.ts'
+import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
 import type { Reports } from '../reports.ts'
 
 export interface WebhookRoutes {
@@ -20,13 +22,23 @@ const mostReports = 10_000
 
 /**
  * POST /v1/webhooks/{provider}: what providers report. It asks for no token: the provider's signature over the raw bytes
- * is checked instead, and before anything is read.
+ * is checked instead, and before anything is read. What its header fields give away is refused before its body comes.
  */
 export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise<void> {
   const { reports, publicUrl, clock, log, metrics } = given
-  const receivers = new Map<string, WebhookReceiver>(
-    given.providers.flatMap(({ name, webhook }) => (webhook ? [[name, webhook] as const] : [])),
+  const receivers = new Map(
+    given.providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
   )
+  const receiverOf = (provider: string) => {
+    const receiver = receivers.get(provider)
+    if (!receiver) throw new Problem(404, `No provider ${provider} reports here.`)
+    return receiver
+  }
+  const refused = (provider: string, reason: string) => {
+    metrics.webhooks.inc({ provider, outcome: 'refused' })
+    log.debug({ provider, reason }, 'a webhook was refused')
+    return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
+  }
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
@@ -34,6 +46,13 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
     '/v1/webhooks/:provider',
     {
       bodyLimit: mostBytes,
+      onRequest: async ({ params, headers }) => {
+        const { provider } = params as { provider: string }
+        const { webhook } = receiverOf(provider)
+        refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.mostBytes)
+        const reason = webhook.refusal?.(headers, clock.now())
+        if (reason !== undefined) throw refused(provider, reason)
+      },
       schema: {
         tags: ['webhooks'],
         summary: "Takes a provider's reports: delivered, opened, clicked, bounced, complained, unsubscribed",
@@ -44,22 +63,39 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
     },
     async (request, reply) => {
       const { provider } = request.params
-      const receiver = receivers.get(provider)
-      if (!receiver) throw new Problem(404, `No provider ${provider} reports here.`)
+      const { channel, webhook } = receiverOf(provider)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      refuseLonger(provider, body.length, webhook.mostBytes)
       const url = `${publicUrl}${request.url}`
-      const received = await receiver.receive({ headers: request.headers, body, url }, clock.now())
-      const outcome = received.kind === 'reports' ? 'taken' : received.kind
-      metrics.webhooks.inc({ provider, outcome })
-      if (received.kind === 'refused') {
-        log.debug({ provider, reason: received.reason }, 'a webhook was refused')
-        throw new Problem(403, `This is not a webhook of ${provider}: ${received.reason}.`)
-      }
-      if (received.kind === 'malformed') throw new Problem(400, `The webhook can't be read: ${received.reason}.`)
-      if (received.reports.length > mostReports)
-        throw new Problem(413, `At most ${mostReports} reports may come at once.`)
-      await reports.take(provider, received.reports)
+      const received = await webhook.receive({ headers: request.headers, body, url }, clock.now())
+      if (received.kind === 'refused') throw refused(provider, received.reason)
+      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? 'taken' : received.kind })
+      const told = reportsIn(received)
+      await reports.take(
+        provider,
+        told.map((report) => ofChannel(report, channel)),
+      )
       return reply.code(204).send(null)
     },
   )
+}
+
+function refuseLonger(provider: string, bytes: number, most: number = mostBytes): void {
+  if (bytes > most) throw new Problem(413, `A webhook of ${provider} has ${most} bytes at most.`)
+}
+
+function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): readonly WebhookReport[] {
+  if (received.kind === 'malformed') throw new Problem(400, `The webhook can't be read: ${received.reason}.`)
+  if (received.kind === 'unchecked')
+    throw new Problem(received.busy ? 429 : 503, `The webhook can't be checked now: ${received.reason}.`, {
+      headers: { 'retry-after': '10' },
+    })
+  if (received.reports.length > mostReports) throw new Problem(413, `At most ${mostReports} reports may come at once.`)
+  return received.reports
+}
+
+/** Who carries one channel knows nothing of the others: such a report is about no delivery of its own. */
+function ofChannel(report: WebhookReport, channel: Channel): WebhookReport {
+  const { deliveryId, ...rest } = report
+  return deliveryId !== undefined && channelOf(deliveryId) === channel ? report : rest
 }

@@ -217,9 +217,22 @@ test('messages that name ever other certificates make us fetch ten a minute at m
   for (let count = 0; count < 30; count++) {
     const SigningCertURL = `${fake.url}/SimpleNotificationService-${count.toString(16)}.pem`
     const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }, { SigningCertURL }), '')
-    assert.equal((await receive(request)).kind, 'refused')
+    const received = await receive(request)
+    if (count < 10) assert.equal(received.kind, 'refused')
+    else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true })
   }
   assert.equal(fake.refusals.length, 10)
+})
+
+test('a message whose certificate SNS does not give now is not refused: it is to come again', async (t) => {
+  const { fake, receive } = await setup(t)
+  const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }), '')
+  await fake.stop()
+  assert.deepEqual(await receive(request), {
+    kind: 'unchecked',
+    reason: 'SNS does not give its certificate',
+    busy: false,
+  })
 })
 
 test('the subscription to a declared topic is confirmed, and no other address is called for that', async (t) => {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTwilio } from '@gatehouse/fakes'
+import fc from 'fast-check'
+import twilio from 'twilio'
 import type { WebhookRequest } from '../../src/index.ts'
 import { isTwilioSigned } from '../../src/providers/twilio-signature.ts'
 import { build, caught, message, sendOne } from './setup.ts'
 
 const accountSid = `AC${'0'.repeat(32)}`
 const authToken = 'a-token-of-the-account'
+const publicUrl = 'https://gatehouse.example.com'
 
 async function setup(declared: Record<string, unknown> = {}) {
   const fake = await startTwilio({ accountSid, authToken })
@@ -193,7 +196,50 @@ test("the signatures of Twilio's documentation and of its library's own tests ar
   assert.equal(isTwilioSigned('12345', { ...json, body: Buffer.from('{"property": "other"}') }), false)
 })
 
-const publicUrl = 'https://gatehouse.example.com'
+const addresses = fc
+  .record({
+    port: fc.constantFrom('', ':443', ':8443'),
+    path: fc.constantFrom('', '/', '/v1/webhooks/twilio', '/a%20b/ä'),
+    query: fc.constantFrom('', '?delivery=01a1fc2f-f883-7605-8c84-abdd08630000', '?a=1&b=%C3%BC'),
+  })
+  .map(({ port, path, query }) => `https://gatehouse.example.com${port}${path}${query}`)
+const names = fc.oneof(
+  fc.constantFrom('MessageSid', 'MessageStatus', 'To', '1', '10', '2'),
+  fc.string({ minLength: 1 }),
+)
+const forms = fc.dictionary(names, fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 3 }), {
+  noNullPrototype: true,
+})
+
+test("what Twilio's own library signs is found good, and nothing else: any form, repeated fields too", () => {
+  fc.assert(
+    fc.property(addresses, forms, (url, form) => {
+      const pairs = Object.entries(form).flatMap(([name, values]) => values.map((value) => [name, value]))
+      const body = Buffer.from(new URLSearchParams(pairs).toString())
+      const request = callback({}, twilio.getExpectedTwilioSignature(authToken, url, form), url)
+      assert.equal(isTwilioSigned(authToken, { ...request, body }), true)
+      const changed = Buffer.concat([body, Buffer.from(`${body.length === 0 ? '' : '&'}Added=1`)])
+      assert.equal(isTwilioSigned(authToken, { ...request, body: changed }), false)
+      assert.equal(isTwilioSigned('the-token-of-another', { ...request, body }), false)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test("a body that is no form is vouched for as by Twilio's own library", () => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      const url = `${publicUrl}/v1/webhooks/twilio?bodySHA256=${twilio.getExpectedBodyHash(text)}`
+      const headers = {
+        'content-type': 'application/json',
+        'x-twilio-signature': twilio.getExpectedTwilioSignature(authToken, url, {}),
+      }
+      assert.equal(isTwilioSigned(authToken, { headers, url, body: Buffer.from(text) }), true)
+      assert.equal(isTwilioSigned(authToken, { headers, url, body: Buffer.from(`${text} `) }), false)
+    }),
+    { numRuns: 50 },
+  )
+})
 
 test('what Twilio reports is believed when it is signed, and tells the delivery by the address it is sent to', async (t) => {
   const { fake, provider, close } = await setup()

@@ -47,12 +47,20 @@ export class Deadline {
 
   /** Settles as `outcomes` says of the promise, or of its being late; what comes after that is ignored. */
   race<C, T, R>(promise: Promise<T>, context: C, outcomes: Outcomes<C, T, R>): Promise<R> {
+    const entry = this.enter(context, outcomes)
+    promise.then(
+      (value) => entry.answered(value),
+      (error) => entry.failed(error),
+    )
+    return entry.promise
+  }
+
+  /** As `race`, for an answer that is told to the entry itself. */
+  enter<C, T, R>(context: C, outcomes: Outcomes<C, T, R>): Entry<C, T, R> {
     const turn = this.#currentTurn()
-    return new Promise((resolve, reject) => {
-      const entry = new Entry(turn, context, outcomes, resolve, reject)
-      turn.add(entry)
-      promise.then(entry.answered, entry.failed)
-    })
+    const entry = new Entry(turn, context, outcomes)
+    turn.add(entry)
+    return entry
   }
 
   #currentTurn(): Turn {
@@ -68,45 +76,63 @@ export class Deadline {
   }
 }
 
-class Entry<C, T, R> {
+/** One of those that a deadline was given, and the promise of its outcome. */
+export class Entry<C, T, R> {
+  readonly promise: Promise<R>
   readonly #turn: Turn
   readonly #context: C
   readonly #outcomes: Outcomes<C, T, R>
-  readonly #resolve: (value: R | Promise<R>) => void
-  readonly #reject: (error: unknown) => void
+  #resolve!: (value: R | Promise<R>) => void
+  #reject!: (error: unknown) => void
   #done = false
 
-  constructor(
-    turn: Turn,
-    context: C,
-    outcomes: Outcomes<C, T, R>,
-    resolve: (value: R | Promise<R>) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(turn: Turn, context: C, outcomes: Outcomes<C, T, R>) {
     this.#turn = turn
     this.#context = context
     this.#outcomes = outcomes
-    this.#resolve = resolve
-    this.#reject = reject
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
   }
 
-  readonly answered = (value: T): void => this.#settle(() => this.#outcomes.answered(this.#context, value, this.#turn))
-
-  readonly failed = (error: unknown): void =>
-    this.#settle(() => this.#outcomes.failed(this.#context, error, this.#turn))
-
-  expire(): void {
-    this.#settle(() => this.#outcomes.late(this.#context, this.#turn))
-  }
-
-  #settle(outcome: () => R | Promise<R>): void {
-    if (this.#done) return
-    this.#done = true
-    this.#turn.settled()
+  answered(value: T): void {
+    if (!this.#begin()) return
     try {
-      this.#resolve(outcome())
+      this.#resolve(this.#outcomes.answered(this.#context, value, this.#turn))
     } catch (error) {
       this.#reject(error)
     }
+  }
+
+  failed(error: unknown): void {
+    if (!this.#begin()) return
+    try {
+      this.#resolve(this.#outcomes.failed(this.#context, error, this.#turn))
+    } catch (fault) {
+      this.#reject(fault)
+    }
+  }
+
+  expire(): void {
+    if (!this.#begin()) return
+    try {
+      this.#resolve(this.#outcomes.late(this.#context, this.#turn))
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  /** Gives up: nobody will be told of it. */
+  drop(): void {
+    this.#begin()
+  }
+
+  /** False when it has settled already. */
+  #begin(): boolean {
+    if (this.#done) return false
+    this.#done = true
+    this.#turn.settled()
+    return true
   }
 }

@@ -75,6 +75,16 @@ export class Guard {
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Decision | Promise<Decision> {
     const { deadline, breaker } = this.#wayOf(policy)
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#unavailable(policy, identifier, cost, now)
+    if (this.store.takeFor !== undefined) {
+      const entry = deadline.enter({ policy, identifier, cost, now }, this.#outcomes)
+      try {
+        this.store.takeFor(entry, policy, identifier, cost, now)
+      } catch (fault) {
+        entry.drop()
+        throw fault
+      }
+      return entry.promise
+    }
     const taken = this.store.take(policy, identifier, cost, now)
     if (!(taken instanceof Promise)) return decide(policy, taken, cost, 'store')
     return deadline.race(taken, { policy, identifier, cost, now }, this.#outcomes)

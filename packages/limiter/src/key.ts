@@ -35,7 +35,11 @@ export function checkKind(kind: string): void {
  * for a rule of its own (scope 'login'). A window's key is this and `:<window_index>`, a bucket's this and `:bucket`.
  */
 export function counterKey(scope: string, identifier: Identifier, tag: KeyTag = 'none'): string {
-  const id = encodeId(identifier.id)
+  return encodedKey(scope, identifier.kind, encodeId(identifier.id), tag)
+}
+
+/** As `counterKey`, of an id that is encoded already. */
+export function encodedKey(scope: string, kind: string, id: string, tag: KeyTag): string {
   const tagged = tag === 'braces' ? `{${id}}` : id
-  return scope === '' ? `rl:${identifier.kind}:${tagged}` : `rl:${scope}:${identifier.kind}:${tagged}`
+  return scope === '' ? `rl:${kind}:${tagged}` : `rl:${scope}:${kind}:${tagged}`
 }

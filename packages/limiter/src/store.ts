@@ -16,6 +16,12 @@ export interface Taken {
   readonly waitMs?: number
 }
 
+/** Waits for an answer that comes later, and is told it once. */
+export interface Waiter {
+  answered(taken: Taken): void
+  failed(error: unknown): void
+}
+
 /**
  * Keeps counters. Every method is one atomic step. A store that keeps them in this process answers at once, another
  * by a promise; it neither retries nor queues while its server is away. `now` is Unix milliseconds.
@@ -23,6 +29,8 @@ export interface Taken {
 export interface CounterStore {
   /** Takes `cost` from every rule or from none; shadow rules never hinder. */
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken>
+  /** As `take`, telling a waiter at any time unless it throws: a promise for every check is dear. */
+  takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void
   /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
   /** Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity). */

@@ -1,6 +1,6 @@
 import type { Identifier, KeyTag } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { Taken } from '../store.ts'
+import type { Waiter } from '../store.ts'
 import type { RedisClient } from './client.ts'
 import { ScriptRequest } from './request.ts'
 import { runScript, type Script } from './script.ts'
@@ -9,11 +9,11 @@ import type { ServerClock } from './server-clock.ts'
 /** One call of a store's method, waiting for its answer. */
 interface Call {
   readonly policy: Policy
+  /** Its id encoded. */
   readonly identifier: Identifier
   readonly now: number
   readonly rest: readonly string[]
-  readonly resolve: (taken: Taken) => void
-  readonly reject: (error: unknown) => void
+  readonly waiter: Waiter
 }
 
 interface BatchOptions {
@@ -44,15 +44,15 @@ export class Batch {
     this.#options = options
   }
 
-  /** Rejects at once when too many calls are unanswered already. */
-  call(policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
-    if (this.#unanswered >= mostCallsUnanswered)
-      return Promise.reject(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
+  /** Fails at once when too many calls are unanswered already. */
+  call(call: Call): void {
+    if (this.#unanswered >= mostCallsUnanswered) {
+      call.waiter.failed(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
+      return
+    }
     this.#unanswered++
-    return new Promise((resolve, reject) => {
-      if (this.#calls.length === 0) this.#options.onFirst()
-      this.#calls.push({ policy, identifier, now, rest, resolve, reject })
-    })
+    if (this.#calls.length === 0) this.#options.onFirst()
+    this.#calls.push(call)
   }
 
   flush(): void {
@@ -78,7 +78,7 @@ export class Batch {
       clock?.learn(Number(answer[0]) * 1000 + Number(answer[1]) / 1000, sentAt, performance.now())
       settle(calls, answer)
     } catch (error) {
-      for (const call of calls) call.reject(error)
+      for (const { waiter } of calls) waiter.failed(error)
     } finally {
       this.#unanswered -= calls.length
     }
@@ -87,11 +87,12 @@ export class Batch {
 
 function settle(calls: readonly Call[], answer: readonly unknown[]): void {
   let at = 2
-  for (const { policy, now, resolve } of calls) {
+  for (const { policy, now, waiter } of calls) {
+    const { rules } = policy
     const violated = Number(answer[at++])
-    const counters: number[] = []
-    for (let i = 0; i < policy.rules.length * 2; i++) counters.push(Number(answer[at++]))
-    const allowed = violated === 0 || policy.rules.every((rule, i) => rule.shadow || (violated & (1 << i)) === 0)
-    resolve({ allowed, violated, counters, now })
+    const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
+    for (let i = 0; i < counters.length; i++) counters[i] = Number(answer[at++])
+    const allowed = violated === 0 || rules.every((rule, i) => rule.shadow || (violated & (1 << i)) === 0)
+    waiter.answered({ allowed, violated, counters, now })
   }
 }

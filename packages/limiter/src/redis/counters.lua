@@ -1,4 +1,4 @@
--- Second part of every script: what a rule's counters are, whether a cost fits, how they change. Twin of ../algorithms.
+-- Second part of every script: what a rule's counters are and how they change. Twin of ../algorithms.
 -- `a` and `b` are the counts of the previous and the current window; for a bucket its tokens, refilled, and their time.
 local function count(key)
   return tonumber(written[KEYS[key]] or read[key] or 0)
@@ -13,21 +13,15 @@ local function look(rule, key)
   return math.min(rule[2], tokens + math.max(0, rule[4] - ts) * rule[3]), math.max(rule[4], ts), key + 1
 end
 
-local function fits(rule, a, b, cost)
-  if rule[1] == 1 then return a * (rule[3] - rule[4]) + (b + cost - 1) * rule[3] < rule[2] * rule[3] end
-  if rule[1] == 2 then return b + cost <= rule[2] end
-  return a >= cost
-end
-
 -- Counts `cost` under the rule's last key; a counter gets its expiry in the very command that makes it.
 local function change(rule, name, a, b, cost)
   if rule[1] == 3 then
     a = math.min(rule[2], a - cost)
     call('HSET', name, 'tokens', string.format('%.17g', a), 'ts', string.format('%.0f', b))
-    call('PEXPIRE', name, rule[5])
+    call('PEXPIRE', name, rule.expiry)
     return a, b
   end
-  if b == 0 then call('SET', name, cost, 'PX', rule[5]) else call('INCRBY', name, cost) end
+  if b == 0 then call('SET', name, cost, 'PX', rule.expiry) else call('INCRBY', name, cost) end
   written[name] = b + cost
   return a, b + cost
 end

@@ -11,6 +11,7 @@ for p = 1, tonumber(ARGV[1]) do
   for r = 1, tonumber(ARGV[at]) do
     local rule = {}
     for i = 1, 6 do rule[i] = tonumber(ARGV[at + i]) end
+    rule.left, rule.full, rule.expiry = rule[3] - rule[4], rule[2] * rule[3], ARGV[at + 5]
     rules[r], at = rule, at + 6
   end
   plans[p], at = rules, at + 1

@@ -20,7 +20,7 @@ while c <= #ARGV do
         if most < a then a, b = change(rule, KEYS[key], a, b, a - most) end
       else
         if rule[1] == 1 and givenA > a then
-          call('SET', KEYS[key], givenA, 'PX', rule[5])
+          call('SET', KEYS[key], givenA, 'PX', rule.expiry)
           a, written[KEYS[key]] = givenA, givenA
         end
         if givenB > b then a, b = change(rule, KEYS[next - 1], a, b, givenB - b) end

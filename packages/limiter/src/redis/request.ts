@@ -1,5 +1,5 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
-import { counterKey, type Identifier, type KeyTag } from '../key.ts'
+import { encodedKey, type Identifier, type KeyTag } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
 
@@ -20,7 +20,7 @@ interface Run {
   readonly rest: readonly string[]
 }
 
-/** Collects KEYS and ARGV for one script call that carries many calls of ours. */
+/** Collects KEYS and ARGV for one script call that carries many calls of ours. Ids of identifiers are encoded here. */
 export class ScriptRequest {
   readonly keys: string[] = []
   readonly #head: string[] = []
@@ -63,7 +63,7 @@ export class ScriptRequest {
 
 /** Where it is noted that an identifier's counters were given back or reset. */
 export function noteKey(identifier: Identifier, tag: KeyTag): string {
-  return `${counterKey('', identifier, tag)}:given`
+  return `${encodedKey('', identifier.kind, identifier.id, tag)}:given`
 }
 
 /** The keys of an identifier's counters at a moment, in the scripts' order. */
@@ -75,19 +75,23 @@ export function keysAt(policy: Policy, identifier: Identifier, now: number, tag:
 }
 
 function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: KeyTag): void {
+  const { rules } = plan.policy
   let scope: string | undefined
   let base = ''
-  plan.policy.rules.forEach((rule, i) => {
-    if (rule.scope !== scope) {
-      scope = rule.scope
-      base = counterKey(scope, identifier, tag)
+  // Plain loops: this is the path of every check.
+  for (let i = 0; i < rules.length; i++) {
+    const own = rules[i]?.scope
+    if (own !== undefined && own !== scope) {
+      scope = own
+      base = encodedKey(scope, identifier.kind, identifier.id, tag)
     }
-    for (const suffix of plan.suffixes[i] ?? []) keys.push(base + suffix)
-  })
+    const suffixes = plan.suffixes[i] ?? []
+    for (let j = 0; j < suffixes.length; j++) keys.push(base + suffixes[j])
+  }
 }
 
 function sameTexts(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((text, i) => text === others[i])
+  return some === others || (some.length === others.length && some.every((text, i) => text === others[i]))
 }
 
 function suffixesOf(rule: CountedRule, now: number): string[] {

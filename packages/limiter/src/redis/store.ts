@@ -1,6 +1,6 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
 import { keptMs, type Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { CounterStore, Taken, Waiter } from '../store.ts'
 import { Batch } from './batch.ts'
 import type { RedisClient } from './client.ts'
 import { keysAt, noteKey } from './request.ts'
@@ -26,6 +26,7 @@ export interface RedisStore extends CounterStore {
   suspectLoss(): void
 }
 
+const one = ['1']
 const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
@@ -82,7 +83,12 @@ class RedisCounters implements RedisStore {
   }
 
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, now, [String(cost)])
+    return this.#call(this.#takes, policy, identifier, now, cost === 1 ? one : [String(cost)])
+  }
+
+  takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void {
+    const rest = cost === 1 ? one : [String(cost)]
+    this.#takes.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter })
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
@@ -95,7 +101,7 @@ class RedisCounters implements RedisStore {
 
   /** The note stands before anything is given: what was noted in vain is only not healed. */
   async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
-    const note = noteKey(identifier, this.#tag)
+    const note = noteKey(this.#encoded(identifier), this.#tag)
     await runScript(this.#client, noteScript, [note], noteUntil(policy, this.time(now)), this.#onForgotten)
     const back = policy.rules.map(() => -amount)
     return this.add(policy, identifier, back, now)
@@ -107,16 +113,25 @@ class RedisCounters implements RedisStore {
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    const keys = [...keysAt(policy, identifier, this.time(now), this.#tag), noteKey(identifier, this.#tag)]
+    const encoded = this.#encoded(identifier)
+    const keys = [...keysAt(policy, encoded, this.time(now), this.#tag), noteKey(encoded, this.#tag)]
     await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
   }
 
-  /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
   #call(batch: Batch, policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
-    if (identifier.kind !== this.#lastKind) checkKind(identifier.kind)
-    this.#lastKind = identifier.kind
-    encodeId(identifier.id)
-    return batch.call(policy, identifier, this.time(now), rest)
+    const encoded = this.#encoded(identifier)
+    return new Promise((answered, failed) =>
+      batch.call({ policy, identifier: encoded, now: this.time(now), rest, waiter: { answered, failed } }),
+    )
+  }
+
+  /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
+  #encoded(identifier: Identifier): Identifier {
+    const { kind, id } = identifier
+    if (kind !== this.#lastKind) checkKind(kind)
+    this.#lastKind = kind
+    const encoded = encodeId(id)
+    return encoded === id ? identifier : { kind, id: encoded }
   }
 }
 

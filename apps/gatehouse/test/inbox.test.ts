@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { everyLook, faultless } from './faultless.ts'
 import { type Program, started } from './program.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A way to the program that can be cut. */
 async function startWire(program: Program) {
@@ -182,26 +179,15 @@ describe('the inbox in a browser', () => {
     'an accessibility check finds no fault: list and preferences, light and dark, wide and narrow',
     async () => {
       const tab = shown()
-      for (const colorScheme of ['light', 'dark'] as const)
-        for (const width of [1280, 390]) {
-          await tab.emulateMedia({ colorScheme })
-          await tab.setViewportSize({ width, height: 800 })
-          await tab.reload()
-          await tab.locator('.bell').click()
-          await tab.locator('li.item').first().waitFor()
-          await faultless(tab, `list ${colorScheme} ${width}`)
-          await tab.locator('[data-key=preferences]').click()
-          await tab.locator('fieldset').first().waitFor()
-          await faultless(tab, `preferences ${colorScheme} ${width}`)
-        }
+      await everyLook(tab, async (look) => {
+        await tab.reload()
+        await tab.locator('.bell').click()
+        await tab.locator('li.item').first().waitFor()
+        await faultless(tab, `list ${look}`)
+        await tab.locator('[data-key=preferences]').click()
+        await tab.locator('fieldset').first().waitFor()
+        await faultless(tab, `preferences ${look}`)
+      })
     },
   )
 })
-
-async function faultless(tab: Page, what: string): Promise<void> {
-  await tab.evaluate(axe)
-  const violations = await tab.evaluate(
-    "axe.run(document).then((result) => result.violations.map((each) => each.id + ': ' + each.nodes.map((node) => node.target.join(' ')).join(', ')))",
-  )
-  assert.deepEqual(violations, [], what)
-}

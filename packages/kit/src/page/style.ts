@@ -7,12 +7,14 @@ export function styleSheet({ colour, colourDark }: Branding): string {
   --accent: ${colour}; --on-accent: ${inkOn(colour)};
   --ground: #f3f5f8; --card: #ffffff; --ink: #1a1f27; --soft: #566072; --line: #d4dae3; --field: #ffffff;
   --wrong: #a61b1b; --wrong-ground: #fdeeee; --careful: #6b4700; --careful-ground: #fff5dc;
+  --good: #1c5a33; --good-ground: #e8f5ec;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --accent: ${colourDark}; --on-accent: ${inkOn(colourDark)};
     --ground: #12151a; --card: #1c2128; --ink: #e8ebf0; --soft: #a3adbb; --line: #39424f; --field: #14181e;
     --wrong: #ffb4ab; --wrong-ground: #3a1d1d; --careful: #ffd98a; --careful-ground: #362a10;
+    --good: #a5dfb6; --good-ground: #16301f;
   }
 }
 * { box-sizing: border-box; }
@@ -48,6 +50,7 @@ a { color: var(--accent); text-underline-offset: .2em; }
 .note { border-left: .25rem solid; border-radius: .6rem; padding: .75rem .9rem; margin: 0 0 1rem; font-size: .94rem; }
 .wrong { background: var(--wrong-ground); color: var(--wrong); }
 .careful { background: var(--careful-ground); color: var(--careful); }
+.good { background: var(--good-ground); color: var(--good); }
 ul.grants { list-style: none; margin: 0 0 1rem; padding: 0; border: 1px solid var(--line); border-radius: .6rem; }
 ul.grants li { padding: .6rem .8rem .6rem 2.2rem; position: relative; overflow-wrap: anywhere; }
 ul.grants li + li { border-top: 1px solid var(--line); }

@@ -7,7 +7,7 @@ import { linkFault } from '../link-fault.ts'
 import type { LinkPurpose, Links } from '../links.ts'
 import type { Recipients } from '../store.ts'
 import { readQuietHours, readSwitches, readZone } from './form.ts'
-import { preferencesPage, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
+import { preferencesPage, type Sent, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
 
 export interface SubscriptionRoutes {
   readonly links: Links
@@ -101,12 +101,12 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
 
 function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By): void {
   const { links, pages, choices } = given
-  const show = async (userId: string, texts: Texts, request: Asked, reply: FastifyReply, note?: 'saved' | 'wrong') =>
+  const show = async (userId: string, texts: Texts, request: Asked, reply: FastifyReply, sent?: Sent) =>
     sendPage(
       pages,
       reply,
       texts,
-      preferencesPage(texts, request.url.split('?', 1)[0] ?? '', await choices.of(userId), note),
+      preferencesPage(texts, request.url.split('?', 1)[0] ?? '', await choices.of(userId), sent),
     )
   http.get(
     '/preferences/:token',
@@ -120,7 +120,8 @@ function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By)
       const texts = textsFor(pages, request)
       if (!isOwnForm(request, links.baseUrl)) return sendPage(pages, reply, texts, { ...linkFault(texts), status: 403 })
       const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-      return show(userId, texts, request, reply, await save(given, userId, form))
+      const note = await save(given, userId, form)
+      return show(userId, texts, request, reply, note === 'saved' ? { note } : { note, form })
     }),
   )
 }

@@ -21,6 +21,9 @@ export interface Carriers {
 }
 
 const refreshEveryMs = 1_000
+const usualPauseMs = 60_000
+/** After so long a provider is asked again, whatever it said. */
+const longestPauseMs = 300_000
 const failing: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
 /** A refused credential is no matter of statistics. */
 const atOnce = { leastCalls: 1, failureRate: 0 } as const
@@ -34,32 +37,43 @@ export function createCarriers(
   let open: ReadonlyMap<string, number> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   const counts = new Map<string, { calls: number; failures: number; since: number }>()
+  /** Providers that want nothing from us, until when: what each process is told, and keeps to, by itself. */
+  const paused = new Map<string, number>()
 
   const read = async () => {
     open = await health.open()
     readAt = performance.now()
   }
+  const restsUntil = ({ name }: Provider) => Math.max(open.get(name) ?? 0, paused.get(name) ?? 0)
+  const rest = ({ name }: Provider, results: readonly SendResult[]) => {
+    const pauses = results.flatMap((result) =>
+      result.kind === 'rate_limited' && result.pauses ? [result.retryAfterMs ?? usualPauseMs] : [],
+    )
+    if (pauses.length > 0) paused.set(name, clock.now() + Math.min(longestPauseMs, Math.max(...pauses)))
+  }
   return {
     async refresh() {
       if (performance.now() - readAt >= refreshEveryMs) await read()
-      const times = providers.map(({ name }) => open.get(name) ?? 0)
-      return Math.min(...times)
+      return Math.min(...providers.map(restsUntil))
     },
     async choose(target) {
       const able = providers.filter((provider) => provider.carries?.(target) ?? true)
       if (able.length === 0) return { kind: 'nobody' }
       const now = clock.now()
       for (const provider of able) {
+        if ((paused.get(provider.name) ?? 0) > now) continue
         const until = open.get(provider.name)
         if (until === undefined) return { kind: 'provider', provider }
         if (until <= now && (await health.probe(provider.name, now, provider.timeoutMs)))
           return { kind: 'provider', provider }
       }
-      const at = Math.min(...able.map(({ name }) => open.get(name) ?? now))
+      const at = Math.min(...able.map(restsUntil))
       const names = able.map(({ name }) => name).join(', ')
-      return { kind: 'later', at: Math.max(at, now + refreshEveryMs), reason: `the breaker of ${names} is open` }
+      const reason = `${names}: its breaker is open, or it asked for a pause`
+      return { kind: 'later', at: Math.max(at, now + refreshEveryMs), reason }
     },
     async seen(provider, results) {
+      rest(provider, results)
       const failures = results.filter(({ kind }) => failing.has(kind)).length
       const kept = counts.get(provider.name) ?? { calls: 0, failures: 0, since: performance.now() }
       const sum = { ...kept, calls: kept.calls + results.length, failures: kept.failures + failures }

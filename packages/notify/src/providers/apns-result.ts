@@ -34,7 +34,8 @@ export function apnsResult(answer: HttpAnswer, calledAt: number, proven: boolean
   const reason = told(answer)
   const pause = retryAfterMs(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status === 429)
+    return { kind: 'rate_limited', ...retryAfter, ...(code === 'TooManyRequests' ? {} : { pauses: true }), reason }
   if (status >= 500 || code === 'IdleTimeout') return { kind: 'transient', ...retryAfter, reason }
   if (status === 410) return { kind: 'dead_token', at: goneSince(answer, calledAt), reason }
   if (code !== undefined && notOurs.has(code)) {

@@ -14,7 +14,7 @@ export function fcmResult(answer: HttpAnswer, calledAt: number): SendResult {
   const error = errorIn(body?.error)
   const pause = retryAfterMs(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
   if (error.code === 'UNREGISTERED' || error.code === 'SENDER_ID_MISMATCH' || isBadToken(status, error))
     return { kind: 'dead_token', at: calledAt, reason }

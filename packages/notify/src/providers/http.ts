@@ -108,7 +108,7 @@ function resultOf(answer: HttpAnswer, { channel }: OutgoingMessage, calledAt: nu
   const reason = told(answer)
   const pause = retryAfterMs(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
   if (status >= 500 || passing.has(status)) return { kind: 'transient', ...retryAfter, reason }
   if (status < 400 || ours.has(status)) return { kind: 'misconfigured', reason }
   if (status !== 410) return { kind: 'permanent', code: String(status), reason }

@@ -26,8 +26,16 @@ export interface OutgoingMessage {
 /** What the provider made of one message. */
 export type SendResult =
   | { readonly kind: 'accepted'; readonly providerMessageId?: string }
-  /** Not now: no try is burnt. */
-  | { readonly kind: 'rate_limited'; readonly retryAfterMs?: number; readonly reason: string }
+  /**
+   * Not now: no try is burnt. With `pauses` it is us that the provider wants slower, whoever the message is for: nothing
+   * goes to it until then; else it is this one recipient.
+   */
+  | {
+      readonly kind: 'rate_limited'
+      readonly retryAfterMs?: number
+      readonly pauses?: boolean
+      readonly reason: string
+    }
   | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly reason: string }
   /** Never. With `undeliverable` it is the address that is at fault, and nothing more is sent to it. */
   | {

@@ -102,7 +102,7 @@ function resultOf(answer: HttpAnswer, now: number): SendResult {
   if (status === 202) return { kind: 'accepted', ...(id ? { providerMessageId: id } : {}) }
   if (status === 429) {
     const pause = retryAfterMs(answer, now) ?? resetMs(answer, now)
-    return { kind: 'rate_limited', ...(pause === undefined ? {} : { retryAfterMs: pause }), reason }
+    return { kind: 'rate_limited', ...(pause === undefined ? {} : { retryAfterMs: pause }), pauses: true, reason }
   }
   if (status >= 500) {
     const pause = retryAfterMs(answer, now)

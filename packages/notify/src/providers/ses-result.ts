@@ -32,7 +32,7 @@ export function sesResult(answer: HttpAnswer, address: string, now: number): Sen
   const error = errorOf(answer, body)
   const pause = retryAfterMs(answer, now)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429 || tooMuch.has(error)) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status === 429 || tooMuch.has(error)) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
   if (ofTheAccount.has(error) || status === 401 || status === 403 || status === 404 || status < 400)
     return { kind: 'misconfigured', reason }

@@ -179,7 +179,7 @@ function refusalOf(answer: HttpAnswer, now: number): SendResult {
   const reason = told(answer)
   const pause = retryAfterMs(answer, now)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429 || code === 20429) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status === 429 || code === 20429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
   const refused = { kind: 'permanent', code: String(code ?? status), reason } as const
   if (code === 21610) return { ...refused, undeliverable: 'unsubscribed' }

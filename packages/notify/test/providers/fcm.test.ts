@@ -126,6 +126,7 @@ test('every answer of FCM means what its table of errors says', async (t) => {
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
     if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
+    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
   }
 })
 

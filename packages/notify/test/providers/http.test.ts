@@ -82,9 +82,9 @@ const answers = [
   [{ status: 202, body: 'not json' }, { kind: 'accepted' }],
   [
     { status: 429, retryAfter: 9 },
-    { kind: 'rate_limited', retryAfterMs: 9_000 },
+    { kind: 'rate_limited', retryAfterMs: 9_000, pauses: true },
   ],
-  [{ status: 429 }, { kind: 'rate_limited' }],
+  [{ status: 429 }, { kind: 'rate_limited', pauses: true }],
   [
     { status: 503, retryAfter: 2 },
     { kind: 'transient', retryAfterMs: 2_000 },

@@ -81,6 +81,7 @@ test('every answer of SendGrid has its meaning', async (t) => {
     fake.answerNext(behaviour)
     const result = await sendOne(provider, mail())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
+    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
     if ('retryAfterMs' in result || pause !== undefined)
       assert.equal('retryAfterMs' in result ? result.retryAfterMs : undefined, pause)
   }

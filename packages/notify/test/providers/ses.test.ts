@@ -122,7 +122,7 @@ test('every answer of SES has its meaning', async (t) => {
   }
   fake.answerNext({ status: 429, retryAfter: 3 })
   const limited = await sendOne(provider, mail())
-  assert.equal(limited.kind === 'rate_limited' && limited.retryAfterMs, 3_000)
+  assert.ok(limited.kind === 'rate_limited' && limited.retryAfterMs === 3_000 && limited.pauses)
 })
 
 test('wrong AWS credentials are named as a fault of the configuration', async (t) => {

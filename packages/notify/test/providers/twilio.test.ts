@@ -66,9 +66,12 @@ test('Twilio needs either a number to send from or a messaging service', () => {
 const answers = [
   [
     { status: 429, retryAfter: 7 },
-    { kind: 'rate_limited', retryAfterMs: 7_000 },
+    { kind: 'rate_limited', retryAfterMs: 7_000, pauses: true },
   ],
-  [{ status: 400, body: { code: 20429 } }, { kind: 'rate_limited' }],
+  [
+    { status: 400, body: { code: 20429 } },
+    { kind: 'rate_limited', pauses: true },
+  ],
   [{ status: 500 }, { kind: 'transient' }],
   [
     { status: 503, retryAfter: 3 },

@@ -61,6 +61,8 @@ export interface Message extends Content {
   readonly targets: readonly Target[]
   /** Some target took it already; those that are left are tried again. */
   readonly taken?: boolean
+  /** Since when it waits for its providers, Unix milliseconds: it was not tried, or not for a fault of its own. */
+  readonly waitsSince?: number
 }
 
 /** Something that was decided or happened, told in a notification's timeline. */

@@ -68,6 +68,8 @@ export interface NotifyOptions {
   readonly attempts: number
   /** Tries of a push before it becomes a dead letter and email is tried, 3 to 5. */
   readonly pushAttempts: number
+  /** How long a push waits while no provider takes anything from us before email is tried, in milliseconds. */
+  readonly pushPatienceMs: number
   readonly backoff: Backoff
   readonly breaker: BreakerRules
   /** From the first item of an aggregation to its flush, in milliseconds. */
@@ -106,6 +108,8 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: 3 to 5 attempts; email after 3 failed push attempts
   attempts: 5,
   pushAttempts: 3,
+  // ours: as long as a breaker takes to open for its longest
+  pushPatienceMs: 600_000,
   // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
   backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
   breaker: { windowMs: 30_000, leastCalls: 20, failureRate: 0.5, openMs: 10_000, longestOpenMs: 300_000 },

@@ -97,6 +97,55 @@ test('a push that fails three times falls back to email, once, and only the devi
   assert.equal(email.seen.length, 2, 'email carried it already')
 })
 
+test('a push whose providers take nothing from us waits so long and no longer, then email is tried; a replay waits afresh', async (t) => {
+  let mended = false
+  const push = scripted(() => (mended ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }), {
+    channel: 'push',
+  })
+  const email = scripted(() => accepted)
+  const providers = { push: [push.provider], email: [email.provider] }
+  const s = await setup({ providers, options: { pushPatienceMs: 600_000 } })
+  t.after(s.close)
+  await furnish(s)
+  const startedAt = s.clock.now()
+  const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
+  const after = await told(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
+  assert.equal(after.body.deliveries[0].ended, 'dead_letter')
+  const dead = after.body.timeline.find((e: { what: string }) => e.what === 'dead_letter')
+  assert.ok(Date.parse(dead.at) >= startedAt + 300_000, 'not before half of the time, when it was last put off')
+  assert.ok(push.seen.length >= 2)
+  const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
+  assert.match(letters.dead_letters[0].detail, /no provider took it in time/)
+  mended = true
+  await s.call('POST', '/v1/dead-letters/replay', { cause: 'waited_too_long' })
+  await told(s, body.id, isSent)
+})
+
+test('a provider that asks us to slow down is left alone until then, and the next one carries on', async (t) => {
+  let free = false
+  const slow: SendResult = { kind: 'rate_limited', pauses: true, retryAfterMs: 30_000, reason: '429' }
+  const first = scripted(() => (free ? accepted : slow), { name: 'first' })
+  const second = scripted(() => accepted, { name: 'second' })
+  const caps = { total: 99, channels: {}, priorities: {} }
+  const s = await setup({ providers: { email: [first.provider, second.provider] }, options: { caps } })
+  t.after(s.close)
+  await furnish(s)
+  const send = () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  const isTaken = (id: string) => eventually(() => s.call('GET', `/v1/notifications/${id}`), isSent)
+  const { body: put } = await send()
+  await eventually(
+    async () => first.seen.length,
+    (calls) => calls === 1,
+  )
+  await isTaken((await send()).body.id)
+  assert.equal(first.seen.length, 1)
+  assert.equal(second.seen.length, 1)
+  free = true
+  s.clock.advance(30_000)
+  await isTaken(put.id)
+  assert.deepEqual([first.seen.length, second.seen.length], [2, 1])
+})
+
 test('a fallback does not enter a channel that a stored preference excludes', async (t) => {
   const push = scripted(() => ({ kind: 'permanent', code: '400', reason: 'bad' }), { channel: 'push' })
   const email = scripted(() => accepted)

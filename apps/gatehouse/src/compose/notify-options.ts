@@ -15,6 +15,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     },
     attempts: declared.attempts,
     pushAttempts: declared.push_attempts,
+    pushPatienceMs: declared.push_patience_seconds === undefined ? undefined : declared.push_patience_seconds * 1000,
     aggregationDelayMs: declared.aggregation_seconds === undefined ? undefined : declared.aggregation_seconds * 1000,
     aggregationThreshold: declared.aggregation_threshold,
     zone: declared.zone,

@@ -10,8 +10,16 @@ const whole = (minimum: number, maximum: number, description: string, fallback?:
 
 const count = (description: string) => whole(0, 1_000_000, description)
 const days = (description: string, fallback: number) => whole(1, 3_650, description, fallback)
-const { caps, attempts, pushAttempts, aggregationDelayMs, aggregationThreshold, retention, inboxStreams } =
-  defaultOptions
+const {
+  caps,
+  attempts,
+  pushAttempts,
+  pushPatienceMs,
+  aggregationDelayMs,
+  aggregationThreshold,
+  retention,
+  inboxStreams,
+} = defaultOptions
 
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
@@ -39,6 +47,12 @@ export const NotifySection = Type.Object(
     ),
     attempts: whole(3, 5, 'Tries before a delivery becomes a dead letter.', attempts),
     push_attempts: whole(3, 5, 'Tries of a push before email is tried.', pushAttempts),
+    push_patience_seconds: whole(
+      10,
+      86_400,
+      'How long a push waits while its providers take nothing from us (a refused credential, an open breaker, a limit) before email is tried.',
+      pushPatienceMs / 1000,
+    ),
     aggregation_seconds: whole(1, 86_400, 'From the first of a burst to its flush.', aggregationDelayMs / 1000),
     aggregation_threshold: whole(0, 1_000, 'Distinct actors above which one message is sent.', aggregationThreshold),
     zone: Type.Optional(

@@ -16,6 +16,8 @@ export interface RetryPolicy {
   readonly attempts: number
   readonly backoff: Backoff
   readonly suppressionDays: SuppressionDays
+  /** How long a push waits for its providers before it is given up, in milliseconds. */
+  readonly pushPatienceMs: number
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
@@ -26,7 +28,8 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
 
 /**
  * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
- * or a refused credential burns no try; a permanent answer spares the others; a push that no device took falls back to email.
+ * or a refused credential burns no try; a permanent answer spares the others; a push that no device took falls back to
+ * email, and so does one that would wait for its providers longer than it may.
  */
 export function judge(
   claimed: ClaimedDelivery,
@@ -61,6 +64,13 @@ export function judge(
     return { ...record, what: 'dead_letter', next }
   }
   const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : 0, ...left.map(retryAfter))
+  const waitsSince = claimed.message.waitsSince ?? now
+  if (!burns && isPush(claimed) && now + pauseMs > waitsSince + policy.pushPatienceMs) {
+    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
+    const detail = `no provider took it in time, the last: ${reasonOf(left.at(-1))}`
+    const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: true } as const
+    return { ...record, what: 'dead_letter', next }
+  }
   return {
     ...record,
     what: accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed',
@@ -68,7 +78,7 @@ export function judge(
       kind: 'again',
       dueAt: now + pauseMs,
       failures,
-      left: { targets: left.map(({ target }) => target), taken },
+      left: { targets: left.map(({ target }) => target), taken, ...(burns ? {} : { waitsSince }) },
     },
   }
 }

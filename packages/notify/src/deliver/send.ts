@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from '../store.ts'
 
 /** The message of a delivery to one of its targets, with the id that every try of it carries. */
 export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {
-  const { targets: _targets, taken: _taken, ...content } = claimed.message
+  const { targets: _targets, taken: _taken, waitsSince: _since, ...content } = claimed.message
   return {
     id: claimed.channel === 'push' ? `${claimed.deliveryId}.${target.id}` : claimed.deliveryId,
     deliveryId: claimed.deliveryId,

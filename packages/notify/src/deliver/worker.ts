@@ -35,8 +35,13 @@ export interface ChannelWorkerOptions {
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, deliveries, options, clock, metrics, log } = settings
   const carriers = createCarriers(settings.providers, settings.health, options.breaker, clock)
-  const { backoff, suppressionDays } = options
-  const policy = { attempts: channel === 'push' ? options.pushAttempts : options.attempts, backoff, suppressionDays }
+  const { backoff, suppressionDays, pushPatienceMs } = options
+  const policy = {
+    attempts: channel === 'push' ? options.pushAttempts : options.attempts,
+    backoff,
+    suppressionDays,
+    pushPatienceMs,
+  }
   const slots = createSlots(options.concurrency[channel], (error) =>
     log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
   )

@@ -144,7 +144,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
         (r) => r.next.cause,
         (r) => r.next.detail,
         (r) => timestamp(r.at),
-        (r) => JSON.stringify(r.claimed.message),
+        (r) => JSON.stringify({ ...r.claimed.message, waitsSince: undefined }),
       ),
     ],
   })

@@ -24,6 +24,7 @@ export interface ClaimedDelivery {
 interface Left {
   readonly targets: readonly Target[]
   readonly taken: boolean
+  readonly waitsSince?: number
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */

@@ -164,7 +164,24 @@ async function deliver(store: NotifyStore, now: number): Promise<void> {
   await store.deliveries.release(0, thirds.get(3) ?? [], now)
   const records = [0, 1, 2].flatMap((kind) => (thirds.get(kind) ?? []).map((each) => tried(each, kind, now)))
   assert.equal(await store.deliveries.record(0, records), 0)
-  const events = await store.outbox.claim(0, batch, 60_000)
+  const reported = [0, 2].flatMap((kind) => thirds.get(kind) ?? [])
+  const outcomes = await store.deliveries.report(
+    reported.map(({ deliveryId }, n) => ({
+      provider: 'p',
+      eventId: `e-${deliveryId}`,
+      deliveryId,
+      report: n % 2 ? 'delivered' : 'bounced',
+      at: now,
+      suppressing: { reason: 'bounced' },
+    })),
+    now,
+  )
+  assert.deepEqual([...new Set(outcomes)], ['changed'])
+  const ids = (await store.suppressions.list({ userId: 'user-7' }, batch, undefined, now)).map(({ id }) => id)
+  await store.suppressions.list({ ids }, batch, undefined, now)
+  await store.suppressions.lift({ ids })
+  await store.suppressions.lift({ userId: 'user-7' })
+  const events = await store.outbox.claim(0, 2 * batch, 60_000)
   await store.outbox.remove(
     0,
     events.map((event) => event.id),
@@ -232,6 +249,7 @@ async function fill(database: Database): Promise<void> {
     pending_window: `(bucket, id, user_id, event, state, flush_at) SELECT 0, ${id}, 'user-' || n, 'other', 'open', now()`,
     pending_item: `(bucket, window_id, notification_id, actor, at, data, channels, by_request) SELECT 0, ${id}, ${id}, 'ann', now(), '{}', '{push}', false`,
     dead_letter: `(bucket, id, cause, detail, died_at) SELECT 0, ${id}, 'c', 'd', now()`,
+    provider_event: `(bucket, provider, event_id, at) SELECT 0, 'p', 'old-' || n, now()`,
     outbox: `(bucket, id, payload) SELECT 0, ${id}, '{}'`,
   }
   for (const [table, insert] of Object.entries(inserts))

@@ -246,6 +246,34 @@ test('a report that overtakes our own record of the ack ends the work, and leave
   assert.deepEqual(rows, [{ data: null }])
 })
 
+test('a report that comes after its delivery was given up takes back the dead letter, so that no replay sends it again', async (t) => {
+  const silent: Provider = {
+    ...provider,
+    send: async (messages) => messages.map(() => ({ kind: 'ambiguous', reason: 'no answer' })),
+  }
+  const s = await setup({ providers: { email: [silent] } })
+  t.after(s.close)
+  await furnish(s, 'order.shipped', { sensitive: true })
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  const [{ id: deliveryId }] = body.deliveries
+  const record = async () => (await s.call('GET', `/v1/notifications/${body.id}`)).body.deliveries[0]
+  await eventually(
+    async () => {
+      s.clock.advance(60_000)
+      return record()
+    },
+    ({ ended }) => ended === 'dead_letter',
+  )
+  await post(s, [{ eventId: 'e1', deliveryId, report: 'unsubscribed', at: s.clock.now() }])
+  assert.equal((await record()).ended, 'dead_letter', 'a report that changes no state changes nothing')
+  await post(s, [{ eventId: 'e2', deliveryId, report: 'delivered', at: s.clock.now() }])
+  const after = await record()
+  assert.deepEqual([after.state, after.ended], ['delivered', undefined])
+  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
+  const { rows } = await s.database.query('SELECT data FROM notify.notification')
+  assert.deepEqual(rows, [{ data: null }], 'nothing is kept of what is sensitive')
+})
+
 const anyReport = fc.record({
   delivery: fc.nat({ max: 2 }),
   report: fc.constantFrom<DeliveryReport>(...deliveryReports.filter((report) => report !== 'acknowledged')),

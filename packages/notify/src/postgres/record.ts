@@ -1,8 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
-import type { ClaimedDelivery, TryRecord } from '../store.ts'
+import type { TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
+import { streamChanges } from './stream-changes.ts'
 import { suppressAddresses } from './suppressions.ts'
 import { among, columns, documents, planAfresh, timestamp } from './words.ts'
 
@@ -239,37 +240,9 @@ async function stream(
   sent: ReadonlySet<string>,
 ): Promise<void> {
   const changed = held.filter(({ claimed }) => sent.has(claimed.deliveryId))
-  if (changed.length === 0) return
-  await tx.query({
-    name: 'notify_stream',
-    text: `INSERT INTO notify.outbox (bucket, id, payload)
-           SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
-    values: [
-      bucket,
-      changed.map(() => newId(bucket)),
-      changed.map(({ claimed, at }) => JSON.stringify(streamedChange(claimed, 'sent', at))),
-    ],
-  })
-}
-
-/** A state change as consumers of the event stream see it. */
-export function streamedChange(
-  {
-    deliveryId: id,
-    userId,
-    channel,
-    event,
-  }: Pick<ClaimedDelivery, 'deliveryId' | 'userId' | 'channel'> & { event?: string },
-  state: string,
-  at: number,
-): Record<string, unknown> {
-  return {
-    delivery_id: id,
-    notification_id: notificationIdOf(id),
-    user_id: userId,
-    channel,
-    ...(event === undefined ? {} : { event }),
-    state,
-    at: new Date(at).toISOString(),
-  }
+  await streamChanges(
+    tx,
+    bucket,
+    changed.map(({ claimed, at }) => ({ ...claimed, state: 'sent', at })),
+  )
 }

@@ -5,9 +5,10 @@ import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
 import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { type RecordOptions, streamedChange } from './record.ts'
+import type { RecordOptions } from './record.ts'
+import { streamChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
-import { columns, planAfresh, timestamp } from './words.ts'
+import { among, columns, planAfresh, timestamp } from './words.ts'
 
 interface ReportedDelivery {
   readonly id: string
@@ -25,8 +26,8 @@ interface FreshReport {
 }
 
 /**
- * Applies reports, those of one bucket in one transaction, under the locks of their work and their deliveries: an event
- * id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
+ * Applies reports, those of one bucket in one transaction, under the locks of their dead letters, their work and their
+ * deliveries: an event id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
  */
 export async function applyReports(
   database: Database,
@@ -52,7 +53,8 @@ async function applyInBucket(
   now: number,
   options: RecordOptions,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
-  const deliveries = await lock(tx, bucket, [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort())
+  const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
+  const { deliveries, letters } = await lock(tx, bucket, ids)
   const known = reports.filter(({ deliveryId }) => deliveries.has(deliveryId))
   const fresh = follow(await firstSeen(tx, bucket, known, now), deliveries)
   const changed = fresh.filter(({ state }) => state !== undefined)
@@ -61,6 +63,11 @@ async function applyInBucket(
       tell(tx, bucket, fresh),
       raise(tx, bucket, changed),
       endWork(tx, bucket, changed),
+      withdraw(
+        tx,
+        bucket,
+        [...letters].filter((id) => changed.some(({ delivery }) => delivery.id === id)),
+      ),
       addSuppressions(tx, bucket, fresh.flatMap(suppressionsOf), now),
       options.streaming ? stream(tx, bucket, changed) : undefined,
     ])
@@ -69,22 +76,27 @@ async function applyInBucket(
   return outcomes
 }
 
-async function lock(tx: Transaction, bucket: number, ids: readonly string[]): Promise<Map<string, ReportedDelivery>> {
-  const [, , { rows }] = await Promise.all([
+async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
+  const [, letters, , { rows }] = await Promise.all([
     planAfresh(tx),
+    tx.query<{ id: string }>({
+      name: 'notify_lock_reported_letters',
+      text: `SELECT id FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
+      values: [bucket, ids],
+    }),
     tx.query({
       name: 'notify_lock_reported_work',
-      text: 'SELECT FROM notify.work WHERE bucket = $1 AND delivery_id = ANY($2::uuid[]) ORDER BY delivery_id FOR UPDATE',
+      text: `SELECT FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
       values: [bucket, ids],
     }),
     tx.query<ReportedDelivery>({
       name: 'notify_lock_reported',
       text: `SELECT id, user_id, address, state FROM notify.delivery
-              WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR UPDATE`,
+              WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
       values: [bucket, ids],
     }),
   ])
-  return new Map(rows.map((row) => [row.id, row]))
+  return { deliveries: new Map(rows.map((row) => [row.id, row])), letters: new Set(letters.rows.map(({ id }) => id)) }
 }
 
 /** Keeps the event ids, in an order that two writers share. Answers the reports whose id was not there before. */
@@ -168,9 +180,9 @@ async function raise(tx: Transaction, bucket: number, changed: readonly FreshRep
   if (changed.length === 0) return
   await tx.query({
     name: 'notify_raise',
-    text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider)
+    text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider), ended = NULL
              FROM unnest($2::uuid[], $3::text[], $4::text[]) AS r (id, state, provider)
-            WHERE d.bucket = $1 AND d.id = r.id`,
+            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = r.id`,
     values: [
       bucket,
       ...columns(
@@ -191,11 +203,22 @@ async function endWork(tx: Transaction, bucket: number, changed: readonly FreshR
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
     name: 'notify_end_reported',
-    text: `DELETE FROM notify.work WHERE bucket = $1 AND delivery_id = ANY($2::uuid[]) RETURNING delivery_id, sensitive`,
+    text: `DELETE FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')} RETURNING delivery_id, sensitive`,
     values: [bucket, overtaken.map(({ delivery }) => delivery.id)],
   })
   const sensitive = rows.filter((row) => row.sensitive).map((row) => row.delivery_id)
   if (sensitive.length > 0) await eraseSensitive(tx, bucket, sensitive)
+}
+
+/** Letters that were given up too early: whom they reached after all must not get them again by a replay. */
+async function withdraw(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
+  if (letters.length === 0) return
+  await tx.query({
+    name: 'notify_withdraw_letters',
+    text: `DELETE FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')}`,
+    values: [bucket, letters],
+  })
+  await eraseSensitive(tx, bucket, letters)
 }
 
 /** What is sent to an address that bounced or complained is left out from now on, as far as the report says. */
@@ -207,19 +230,11 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
 }
 
 async function stream(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
-  if (changed.length === 0) return
-  await tx.query({
-    name: 'notify_stream_reports',
-    text: `INSERT INTO notify.outbox (bucket, id, payload)
-           SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
-    values: [
-      bucket,
-      changed.map(() => newId(bucket)),
-      changed.map(({ report, delivery, channel, state = delivery.state }) =>
-        JSON.stringify(
-          streamedChange({ deliveryId: delivery.id, userId: delivery.user_id, channel }, state, report.at),
-        ),
-      ),
-    ],
-  })
+  await streamChanges(
+    tx,
+    bucket,
+    changed.map(({ report, delivery, channel, state = delivery.state }) => {
+      return { deliveryId: delivery.id, userId: delivery.user_id, channel, state, at: report.at }
+    }),
+  )
 }

@@ -1,6 +1,7 @@
 import type { Authenticate } from '@gatehouse/gateway'
 import { browserFiles } from '@gatehouse/inbox/files'
 import { constantTimeEqual, type Http, randomToken } from '@gatehouse/kit'
+import type { WatchCredential } from '@gatehouse/notify'
 
 /** The user whose inbox the page shows: the one that the first run makes. */
 const userId = 'alice'
@@ -11,15 +12,19 @@ export interface DevInbox {
   readonly plugin: (http: Http) => Promise<void>
   /** The bearer check, which also knows the page's own token; it is made afresh by every process. */
   authenticate(inner: Authenticate): Authenticate
+  /** The page's own token lasts as long as the process. */
+  watch(inner: WatchCredential): WatchCredential
 }
 
 /** A page that signs nobody in, for the embedded mode only, like /dev/mailbox. */
 export function createDevInbox(baseUrl: string): DevInbox {
   const token = randomToken()
+  const isOwn = ({ raw }: Parameters<Authenticate>[0]) =>
+    constantTimeEqual(raw.headers.authorization?.replace(/^Bearer /, '') ?? '', token)
   return {
+    watch: (inner) => (request, expiresAt, end) => (isOwn(request) ? () => {} : inner(request, expiresAt, end)),
     authenticate: (inner) => async (request, scope) => {
-      const given = request.raw.headers.authorization?.replace(/^Bearer /, '') ?? ''
-      if (!constantTimeEqual(given, token)) return inner(request, scope)
+      if (!isOwn(request)) return inner(request, scope)
       if (scope !== undefined && !scopes.has(scope)) return inner(request, scope)
       return { subject: userId, kind: 'user', scopes, roles: [] }
     },

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, Problem } from '@gatehouse/kit'
-import type { Identify } from './identify.ts'
+import type { Authenticate } from './authenticate.ts'
+import type { Visit } from './identify.ts'
 
 /** Looks after connections that last longer than a request, lest they outlive the credential that opened them. */
 export interface CredentialWatch {
@@ -20,8 +21,24 @@ interface Watched {
 /** Revocations are heard of every two seconds; this is added to it. */
 const lookEveryMs = 5_000
 
+/** The watch of a service that stands alone, without a gateway before it. */
+export function watchWith(authenticate: Authenticate, clock: Clock, log: Log): CredentialWatch {
+  const visit = async (raw: IncomingMessage): Promise<Pick<Visit, 'caller' | 'refusal'>> => {
+    try {
+      return { caller: await authenticate({ raw }) }
+    } catch (refusal) {
+      return { refusal }
+    }
+  }
+  return createCredentialWatch({ visit }, clock, log)
+}
+
+interface Visitor {
+  visit(raw: IncomingMessage): Promise<Pick<Visit, 'caller' | 'refusal'>>
+}
+
 /** A watch that looks every five seconds while there is something to watch. */
-export function createCredentialWatch(identify: Pick<Identify, 'visit'>, clock: Clock, log: Log): CredentialWatch {
+export function createCredentialWatch(identify: Visitor, clock: Clock, log: Log): CredentialWatch {
   const open = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 

@@ -7,7 +7,7 @@ import { createApiKeys, type ResolveApiKey } from './api-key.ts'
 import type { Authenticate } from './authenticate.ts'
 import { createBrake } from './brake.ts'
 import { createContextTokens } from './context-token.ts'
-import { createCredentialWatch } from './credential-watch.ts'
+import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
 import { createLimit, type Limit } from './guard.ts'
 import { createIdentify } from './identify.ts'
@@ -48,6 +48,8 @@ export interface Gateway {
   readonly plugin: (http: Http) => Promise<void>
   /** Who makes a request, verified once by the gateway; for the local services. */
   readonly authenticate: Authenticate
+  /** Looks after the local services' long answers: ends them with the credential that opened them. */
+  readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in by account and address. */
   readonly limit: Limit
   /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
@@ -86,6 +88,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const upstreamRoutes = createUpstreamRoutes(about)
   return {
     authenticate: admission.authenticate,
+    watch: watch.watch,
     limit: createLimit(limiter, policies, metrics),
     reload: policies.reload,
     stop: upstreamRoutes.stop,

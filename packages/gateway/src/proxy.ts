@@ -12,8 +12,8 @@ export interface Passage {
   readonly target: string
   readonly headers: string[]
   readonly answered: Readonly<Record<string, string>>
-  /** Told when the answer is a stream of events, which ends when somebody ends it. */
-  readonly onEventStream?: () => void
+  /** Told when the answer is a stream of events, which ends when somebody ends it, and how to. */
+  readonly onEventStream?: (end: () => void) => void
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -69,6 +69,14 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
   const body = hasBody(raw) ? raw : null
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let controller: Dispatcher.DispatchController | undefined
+  let ended = false
+  const end = () => {
+    ended = true
+    // One that has not taken what it was sent would not take the end of it either.
+    if (response.writableNeedDrain) response.destroy()
+    else response.end()
+    controller?.abort(new Error('the stream was ended here'))
+  }
   const onClose = () => {
     if (!response.writableFinished) controller?.abort(new Error('the caller went away'))
   }
@@ -83,11 +91,11 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
       onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
         if (status < 200) return
         upstream.answered()
-        if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.()
+        if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.(end)
         response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
       },
       onResponseData(pausable, chunk) {
-        if (response.write(chunk)) return
+        if (ended || response.write(chunk)) return
         pausable.pause()
         response.once('drain', () => pausable.resume())
       },
@@ -98,7 +106,7 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
       },
       onResponseError(_controller, error) {
         if (!response.headersSent) return reject(new Unanswered(error))
-        response.destroy()
+        if (!ended) response.destroy()
         resolve()
       },
     },

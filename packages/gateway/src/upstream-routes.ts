@@ -107,9 +107,13 @@ function createServe(
     } else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
     reply.hijack()
 
-    function onEventStream() {
+    function onEventStream(end: () => void) {
       streams.add(reply.raw)
-      reply.raw.once('close', () => streams.delete(reply.raw))
+      const ended = caller && watch.watch(raw, caller.expiresAt, end)
+      reply.raw.once('close', () => {
+        streams.delete(reply.raw)
+        ended?.()
+      })
     }
   }
 }

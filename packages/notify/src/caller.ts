@@ -16,6 +16,9 @@ export interface Caller {
 /** The bearer check, handed in: throws the finished answer (401, or 403 when `scope` is missing). */
 export type Authenticate = (request: FastifyRequest, scope: string | undefined) => Promise<Caller> | Caller
 
+/** Calls `end` once the credential of a request is no longer good. Answers how to stop watching. */
+export type WatchCredential = (request: FastifyRequest, expiresAt: number | undefined, end: () => void) => () => void
+
 /** The checks that routes ask for, by name. Each throws a finished answer when it fails. */
 export interface Guards {
   readonly scopes: NotifyScopes

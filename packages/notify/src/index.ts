@@ -1,4 +1,4 @@
-export type { Authenticate, Caller } from './caller.ts'
+export type { Authenticate, Caller, WatchCredential } from './caller.ts'
 export { type Channel, channels } from './channel.ts'
 export { EventTypeDeclaration, RecipientDeclaration } from './declaration.ts'
 export type { NotifyDeclarations } from './declared.ts'

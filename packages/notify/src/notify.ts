@@ -1,6 +1,6 @@
 import type { Clock, Http, Log, Registry, Secret, Worker } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
-import { type Authenticate, createGuards } from './caller.ts'
+import { type Authenticate, createGuards, type WatchCredential } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
@@ -32,6 +32,8 @@ export interface CreateNotifyOptions {
   /** What the configuration declares; last edit wins against what was changed at run time. */
   readonly declared?: NotifyDeclarations
   readonly authenticate: Authenticate
+  /** Looks after open streams: a credential may be revoked before it expires. */
+  readonly watch?: WatchCredential
   readonly scopes?: NotifyScopes
   readonly options?: Partial<NotifyOptions>
   /**
@@ -113,7 +115,21 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const { intake, preferences, suppressions } = store
   const { channelsOff } = options
   const choices = createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock })
-  const pieces = { guards, choices, links, pages, plan, testSend, streams, devMailbox, providers, reports, publicUrl }
+  const { watch } = given
+  const pieces = {
+    guards,
+    watch,
+    choices,
+    links,
+    pages,
+    plan,
+    testSend,
+    streams,
+    devMailbox,
+    providers,
+    reports,
+    publicUrl,
+  }
   return {
     plugin: (http) => routes(http, { ...common, ...pieces, onReplayed: wake }),
     workers,

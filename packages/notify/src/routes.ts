@@ -1,6 +1,6 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
-import type { Guards } from './caller.ts'
+import type { Guards, WatchCredential } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
 import type { Choices } from './choices.ts'
 import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
@@ -42,6 +42,7 @@ export interface Routes extends WebhookRoutes {
   readonly plan: ExplainRoutes['plan']
   readonly testSend: TemplateToolRoutes['testSend']
   readonly streams: InboxStreams
+  readonly watch: WatchCredential | undefined
   readonly choices: Choices
   readonly links: Links | undefined
   readonly pages: PageParts
@@ -76,7 +77,7 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   choiceEndpoints(http, { guards, choices: given.choices, catalog })
   suppressionEndpoints(http, { guards, store: store.suppressions, clock })
   inboxEndpoints(http, { guards, inbox: store.inbox, reports, clock })
-  inboxStreamEndpoint(http, { guards, streams: given.streams, clock })
+  inboxStreamEndpoint(http, { guards, streams: given.streams, clock, watch: given.watch })
   privacyEndpoints(http, guards, store.privacy)
   const { links, pages, choices } = given
   if (links) {

@@ -1,11 +1,13 @@
 import {
   type Authenticate,
   authenticateWith,
+  type CredentialWatch,
   createGateway,
   forwardedAddresses,
   identityOverHttp,
   type Limit,
   observeLimiter,
+  watchWith,
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type Secret, StartError } from '@gatehouse/kit'
@@ -24,6 +26,8 @@ const mostStreamConnections = 10_000
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
 export interface Entrance {
   readonly authenticate: Authenticate
+  /** Ends long answers with the credential that opened them. */
+  readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in. */
   readonly limit: Limit
   /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
@@ -81,10 +85,13 @@ export async function composeEntrance(
   held.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
-    return { authenticate: gateway.authenticate, limit, reload, follow, engines }
+    return { authenticate: gateway.authenticate, watch: gateway.watch, limit, reload, follow, engines }
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
-  return { authenticate: authenticateWith(bearer, realm), limit, reload, follow, engines }
+  const authenticate = authenticateWith(bearer, realm)
+  const { watch, stop } = watchWith(authenticate, clock, log)
+  held.push(async () => stop())
+  return { authenticate, watch, limit, reload, follow, engines }
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database, Http, Secret } from '@gatehouse/kit'
-import { createNotify, type Notify, readTemplates } from '@gatehouse/notify'
+import { createNotify, type Notify, readTemplates, type WatchCredential } from '@gatehouse/notify'
 import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { createDevInbox } from '../dev-inbox.ts'
@@ -37,6 +37,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const devInbox = mailbox && isLoopback(settings.host) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
+  const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
@@ -46,6 +47,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
       recipients: file.recipients ?? [],
     },
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
+    watch: devInbox ? devInbox.watch(watch) : watch,
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,

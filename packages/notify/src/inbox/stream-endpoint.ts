@@ -1,18 +1,19 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Guards } from '../caller.ts'
+import type { Guards, WatchCredential } from '../caller.ts'
 import type { InboxStreams } from './streams.ts'
 
 export interface StreamRoutes {
   readonly guards: Guards
   readonly streams: InboxStreams
   readonly clock: Clock
+  readonly watch: WatchCredential | undefined
 }
 
 const reconnectMs = 3_000
 
 /** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
-export function inboxStreamEndpoint(http: Http, { guards, streams, clock }: StreamRoutes): void {
+export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch }: StreamRoutes): void {
   const { read, write, admin } = guards.scopes
   http.addHook('preClose', () => streams.close())
   http.get(
@@ -48,7 +49,9 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock }: Stre
       })
       raw.write(`retry: ${reconnectMs}\n\n`)
       const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
-      streams.open({ userId, after, response: raw, lifeMs })
+      const end = streams.open({ userId, after, response: raw, lifeMs })
+      const stopWatching = watch?.(request, expiresAt, end)
+      raw.once('close', () => stopWatching?.())
     },
   )
 }

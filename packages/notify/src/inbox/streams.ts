@@ -52,8 +52,8 @@ export class InboxStreams {
       throw new Problem(429, `A user may have ${mostPerUser} open streams.`, retry)
   }
 
-  /** Sends what changes from now on, and what has changed since `after`, until one of the two sides ends it. */
-  open({ userId, after, response, lifeMs }: Opening): void {
+  /** Sends what changes from now on, and what has changed since `after`, until one of the two sides ends it. Answers how to. */
+  open({ userId, after, response, lifeMs }: Opening): () => void {
     this.#begin()
     const mine = this.#byUser.get(userId) ?? new Set()
     this.#byUser.set(userId, mine)
@@ -69,6 +69,7 @@ export class InboxStreams {
     this.#given.metrics.inboxStreams.set(++this.#count)
     mine.add(stream)
     this.#wake(userId)
+    return () => stream.end()
   }
 
   /** Ends every stream and opens no more. */

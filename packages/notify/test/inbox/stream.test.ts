@@ -132,6 +132,28 @@ test('a stream ends with the token it was opened with', async (t) => {
   assert.equal(stream.told.length, 1)
 })
 
+test('a stream ends when its credential is no longer good, and is watched no longer than it lasts', async (t) => {
+  const watched = new Set<() => void>()
+  const s = await listening(t, {
+    watch: (_request, _expiresAt, end) => {
+      watched.add(end)
+      return () => watched.delete(end)
+    },
+  })
+  const [revoked, left] = [await s.stream(), await s.stream()]
+  await Promise.all([revoked, left].map((stream) => stream.until(({ length }) => length === 1)))
+  const [end] = watched
+  end?.()
+  await revoked.ended
+  await s.store.inbox.put([item()])
+  await left.until(({ length }) => length === 2)
+  left.cut()
+  await eventually(
+    async () => watched.size,
+    (size) => size === 0,
+  )
+})
+
 test('a stream that has nothing to tell shows signs of life', async (t) => {
   const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
   const stream = await s.stream()

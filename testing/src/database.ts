@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { constants, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
@@ -20,19 +20,34 @@ export async function memoryDatabase(): Promise<Database> {
 /** A data folder for the program whose embedded database is made but empty: its first start saves those seconds. */
 export async function preparedDataDir(): Promise<string> {
   const folder = temporaryFolder('gatehouse')
-  const template = await freshTemplate()
-  const engine = await PGlite.create({ dataDir: join(folder, 'postgres'), loadDataDir: new Blob([template]) })
+  cpSync(await freshFolder(), join(folder, 'postgres'), { recursive: true, mode: constants.COPYFILE_FICLONE })
+  return folder
+}
+
+const templates = join(tmpdir(), `gatehouse-pglite-${templateVersion}-${process.getuid?.() ?? 0}`)
+
+/** The fresh state as a folder, made once on a machine; of two processes that make it at once, one's stays. */
+async function freshFolder(): Promise<string> {
+  const folder = join(templates, 'template')
+  if (existsSync(folder)) return folder
+  const mine = `${folder}.${process.pid}`
+  const engine = await PGlite.create({ dataDir: mine, loadDataDir: new Blob([await freshTemplate()]) })
   await engine.close()
+  try {
+    renameSync(mine, folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw error
+    rmSync(mine, { recursive: true })
+  }
   return folder
 }
 
 async function freshTemplate(): Promise<Uint8Array<ArrayBuffer>> {
-  const folder = join(tmpdir(), `gatehouse-pglite-${templateVersion}-${process.getuid?.() ?? 0}`)
-  const file = join(folder, 'template.tar')
+  const file = join(templates, 'template.tar')
   try {
     return new Uint8Array(readFileSync(file))
   } catch {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(templates, { recursive: true, mode: 0o700 })
     const engine = await PGlite.create()
     const dump = new Uint8Array(await (await engine.dumpDataDir('none')).arrayBuffer())
     await engine.close()

@@ -1,4 +1,5 @@
 import type { Secret } from '@gatehouse/kit'
+import { tourist } from './tour.ts'
 
 /** Something the first run created that its operator has to know of. */
 export interface Seeded {
@@ -20,6 +21,8 @@ export interface BannerOptions {
   readonly mailbox: boolean
   readonly devInbox: boolean
   readonly seeded: readonly Seeded[]
+  /** Whether the file still declares the client, the user and the event that the lines to paste speak of. */
+  readonly tour: boolean
 }
 
 /** What the program prints once it is ready: where everything is, what was seeded, and lines that work when pasted. */
@@ -58,18 +61,18 @@ const tokenOnly = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`
 const idOnly = `sed -E 's/.*"id":"([^"]+)","deliveries".*/\\1/'`
 
 /** Each on one line; the variables of one are used by the next. */
-function tryLines({ baseUrl, authUrl, services, seeded }: BannerOptions): string[] {
-  if (!services.includes('identity')) return []
-  const client = seeded.find(({ kind, secret }) => kind === 'client' && secret)
-  const user = client ? `${client.id}:${client.secret?.reveal()}` : 'demo:THE-SECRET-SHOWN-AT-THE-FIRST-RUN'
+function tryLines({ baseUrl, authUrl, services, seeded, tour }: BannerOptions): string[] {
+  if (!tour || !services.includes('identity')) return []
+  const secret = seeded.find(({ kind, id }) => kind === 'client' && id === tourist.client)?.secret
+  const user = `${tourist.client}:${secret?.reveal() ?? 'THE-SECRET-SHOWN-AT-THE-FIRST-RUN'}`
   const event = {
-    event: 'order.shipped',
-    user_id: 'alice',
+    event: tourist.event,
+    user_id: tourist.user,
     data: { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/track/A-1' },
   }
   const lines = [
     `TOKEN=$(curl -s ${authUrl}/token -u '${user}' -d grant_type=client_credentials | ${tokenOnly})`,
-    `curl -s ${baseUrl}/users/alice -H "Authorization: Bearer $TOKEN"`,
+    `curl -s ${baseUrl}/users/${tourist.user} -H "Authorization: Bearer $TOKEN"`,
   ]
   if (services.includes('notify')) {
     lines.splice(

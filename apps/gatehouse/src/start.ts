@@ -6,6 +6,7 @@ import { compose } from './compose.ts'
 import { readConfig } from './config.ts'
 import { reloadOnSignal, stopOnSignal } from './lifecycle.ts'
 import { listen, probePort } from './listen.ts'
+import { declaresTour } from './tour.ts'
 
 /** Reads the configuration, builds what it names, listens, and says where everything is. */
 export async function start(): Promise<void> {
@@ -30,7 +31,15 @@ export async function start(): Promise<void> {
   const { baseUrl, authUrl } = settings
   const milliseconds = performance.now()
   process.stdout.write(
-    banner({ version, baseUrl, authUrl, milliseconds, services: [...settings.services], ...app.about }),
+    banner({
+      version,
+      baseUrl,
+      authUrl,
+      milliseconds,
+      services: [...settings.services],
+      tour: declaresTour(config.file),
+      ...app.about,
+    }),
   )
 }
 

@@ -73,6 +73,8 @@ class CountedDecision implements Decision {
   readonly #taken: Taken
   readonly #cost: number
   #tightest = -1
+  /** What remains of the tightest rule; below zero when nobody has looked yet. */
+  #remaining = -1
 
   constructor(policy: Policy, taken: Taken, cost: number, source: Source) {
     this.policy = policy
@@ -91,7 +93,9 @@ class CountedDecision implements Decision {
   }
 
   get remaining(): number {
-    return this.#read(remaining)
+    this.#tightestRule()
+    if (this.#remaining < 0) this.#remaining = this.#read(remaining)
+    return this.#remaining
   }
 
   get resetAt(): number {
@@ -131,12 +135,26 @@ class CountedDecision implements Decision {
 
   #tightestRule(): number {
     if (this.#tightest < 0) {
-      const { counters, now } = this.#taken
-      this.#tightest = this.allowed
-        ? smallestShare(this.policy, counters, now)
-        : longestWait(this.policy, counters, this.#cost, now)
+      if (this.allowed) this.#findSmallestShare()
+      else this.#tightest = longestWait(this.policy, this.#taken.counters, this.#cost, this.#taken.now)
     }
     return this.#tightest
+  }
+
+  #findSmallestShare(): void {
+    const { rules } = this.policy
+    const { counters, now } = this.#taken
+    let smallest = Number.POSITIVE_INFINITY
+    this.#tightest = 0
+    for (let i = 0; i < rules.length; i++) {
+      const rule = ruleAt(this.policy, i)
+      if (rule.shadow && rules.length > 1) continue
+      const left = remaining(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+      if (left / rule.limit >= smallest) continue
+      smallest = left / rule.limit
+      this.#tightest = i
+      this.#remaining = left
+    }
   }
 }
 
@@ -152,22 +170,6 @@ function retrySeconds(rule: CountedRule, a: number, b: number, cost: number, now
 
 function wholeSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
-}
-
-function smallestShare(policy: Policy, counters: readonly number[], now: number): number {
-  const { rules } = policy
-  let tightest = 0
-  let smallest = Number.POSITIVE_INFINITY
-  for (let i = 0; i < rules.length; i++) {
-    const rule = ruleAt(policy, i)
-    if (rule.shadow && rules.length > 1) continue
-    const share = remaining(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now) / rule.limit
-    if (share < smallest) {
-      smallest = share
-      tightest = i
-    }
-  }
-  return tightest
 }
 
 function longestWait(policy: Policy, counters: readonly number[], cost: number, now: number): number {

@@ -19,9 +19,10 @@ export function admits(rule: CountedRule, a: number, b: number, cost: number, no
 
 /** Requests of cost 1 that still fit; more than the limit where more was granted. */
 export function remaining(rule: CountedRule, a: number, b: number, now: number): number {
-  if (rule.algorithm === 'sliding-window')
+  if (rule.algorithm === 'sliding-window' && a !== 0)
     return slidingWindow.remaining(a, b, elapsedMs(now, rule.windowMs), rule.windowMs, rule.limit)
-  if (rule.algorithm === 'fixed-window') return fixedWindow.remaining(b, rule.limit)
+  // With nothing before it a sliding window is a fixed one.
+  if (rule.algorithm !== 'token-bucket') return fixedWindow.remaining(b, rule.limit)
   return tokenBucket.remaining(tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs))
 }
 

@@ -44,14 +44,21 @@ class ShardedStore implements CounterStore {
     return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now))
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken> {
-    if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now)
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then?: number,
+  ): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now, then)
     return this.#all(policy, identifier, (shard, i) =>
       this.#store.add(
         shard.policy,
         shard.identifier,
         amounts.map((amount) => share(amount, policy.shards, i)),
         now,
+        then,
       ),
     )
   }

@@ -134,7 +134,8 @@ class Fleet {
     return {
       take: (policy, who, cost) => this.#call(line, (store, now) => store.take(policy, who, cost, now)),
       peek: (policy, who) => this.#call(line, (store, now) => store.peek(policy, who, now)),
-      add: (policy, who, amounts, at) => this.#call(line, (store) => store.add(policy, who, amounts, at)),
+      add: (policy, who, amounts, at, then = at) =>
+        this.#call(line, (store, now) => store.add(policy, who, amounts, now, then)),
       give: (policy, who, amount) => this.#call(line, (store, now) => store.give(policy, who, amount, now)),
       raise: (policy, who, counters) => this.#call(line, (store, now) => store.raise(policy, who, counters, now)),
       reset: (policy, who) => this.#call(line, (store, now) => store.reset(policy, who, now)),

@@ -33,8 +33,17 @@ export interface CounterStore {
   takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void
   /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
-  /** Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity). */
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken>
+  /**
+   * Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity).
+   * `then` is a moment of an earlier window that they belong to, by the time this store counts by (`time`).
+   */
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then?: number,
+  ): Taken | Promise<Taken>
   /** An operator's gift: `amount` is taken back from the current count of every rule, and no `raise` undoes it. */
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken>
   /**

@@ -152,3 +152,17 @@ test('closing tells the store what was spent', async () => {
   await one.close()
   assert.deepEqual(counted(), [0, 2])
 })
+
+test('thousands of reloads neither mix the policies up nor lose what was spent under old ones', async () => {
+  const { one, counted } = setup()
+  const policies = Array.from({ length: 3_000 }, (_, i) =>
+    definePolicy('busy', [{ name: 'busy', limit: 2_000 + i, windowMs: 60_000 }], { advisory: true }),
+  )
+  await one.take(busy, who, 1, start)
+  for (const policy of policies) await one.take(policy, who, 1, start)
+  await one.reconcile()
+  assert.deepEqual(counted(), [0, 3_001])
+  const spent = await one.take(busy, who, 1, start)
+  assert(!spent.allowed, 'the limit of 1,000 is long used up')
+  assert((await one.take(policies.at(-1) ?? busy, who, 1, start)).allowed)
+})

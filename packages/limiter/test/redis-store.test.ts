@@ -105,6 +105,21 @@ redisTest('keys and expiries are those of the specification, letter by letter', 
   assert.deepEqual(await redis.hgetall('rl:burst:user:alice:bucket'), { tokens: '4', ts: String(start) })
 })
 
+redisTest(
+  'what was spent in a window that has ended is counted in that window, also by the clock of Redis',
+  async () => {
+    await using bench = await setup()
+    const { redis } = bench
+    const store = redisStore(redis)
+    const policy = definePolicy('told', [{ name: 'told', limit: 100, windowMs: 60_000 }])
+    const user = { kind: 'user', id: 'alice' }
+    await store.take(policy, user, 1, start)
+    const then = (store.time?.(start) ?? start) - 60_000
+    await store.add(policy, user, [7], start, then)
+    assert.equal(await redis.get(`rl:told:user:alice:${Math.floor(then / 60_000)}`), '7')
+  },
+)
+
 redisTest('checks of one turn of the event loop travel in one script call', async () => {
   await using bench = await setup()
   const { limiter, redis } = bench

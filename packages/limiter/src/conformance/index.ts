@@ -59,6 +59,7 @@ export function storeConformance(options: ConformanceOptions): void {
   shows('a cost is taken whole or not at all', takesWhole)
   shows('peek takes nothing, and tells whether the next request would be admitted', peeks)
   shows('what is given back can be used again', givesBack)
+  shows('what is told of the window before is counted in that window', countsThen)
   shows('raising counts to what they are changes nothing, and lowers nothing', raises)
   shows('a bucket is lowered to what is remembered of it, refilled since, and never filled', raisesBuckets)
   shows('a reset forgets one identifier and no other', resets)
@@ -124,6 +125,14 @@ async function givesBack({ limiter, at }: Bench): Promise<void> {
   await limiter.grant(twoWindows, user, 1)
   assert((await limiter.check(twoWindows, user)).allowed)
   assert(!(await limiter.check(twoWindows, user)).allowed)
+}
+
+async function countsThen({ store }: Bench): Promise<void> {
+  const later = start + 60_000
+  await store.take(twoWindows, user, 1, start)
+  await store.take(twoWindows, user, 1, later)
+  await store.add(twoWindows, user, [4, 4], later, start + 30_000)
+  assert.deepEqual((await store.peek(twoWindows, user, later)).counters, [5, 1, 0, 6])
 }
 
 async function raises({ store }: Bench): Promise<void> {

@@ -84,9 +84,15 @@ class PortionStore implements HotKeyStore {
     return this.#shared.peek(policy, identifier, now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken> {
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then?: number,
+  ): Taken | Promise<Taken> {
     this.#portionOf(policy, identifier)?.forget()
-    return this.#shared.add(policy, identifier, amounts, now)
+    return this.#shared.add(policy, identifier, amounts, now, then)
   }
 
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {

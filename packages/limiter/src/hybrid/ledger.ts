@@ -25,6 +25,9 @@ const perWindow = 6
 export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3 } as const
 const perSlot = 4
 
+/** More than any configuration has. */
+const mostPolicies = 1_024
+
 /** Bits of `tail.flags`: the slot has something to tell; the store has told something of it. */
 const dirtyFlag = 1
 const heardFlag = 2
@@ -34,7 +37,8 @@ export class Ledger {
   cells = new Int32Array(0)
   readonly windows: number
   readonly kind: string
-  readonly policies: Policy[] = []
+  readonly #policies: Policy[] = []
+  #oldestPolicy = 0
   /** Slots with something to tell. */
   dirty: number[] = []
   readonly #stride: number
@@ -47,6 +51,27 @@ export class Ledger {
     this.#stride = windows * perWindow + perSlot
     this.#maxKeys = maxKeys
     this.#slots = new Slots(maxKeys)
+  }
+
+  /**
+   * The number under which slots remember by which policy they were counted last. Of very many policies, as reloading
+   * makes them, the oldest lose theirs; `retired` hears of it. What a slot still has to tell is then told by another
+   * policy of the same windows, which are the same counters.
+   */
+  numberOf(policy: Policy, retired: () => void): number {
+    const known = this.#policies.indexOf(policy)
+    if (known >= 0) return known
+    if (this.#policies.length < mostPolicies) return this.#policies.push(policy) - 1
+    const number = this.#oldestPolicy
+    this.#oldestPolicy = (number + 1) % mostPolicies
+    this.#policies[number] = policy
+    retired()
+    return number
+  }
+
+  /** The policy by which a slot was counted last. */
+  policyOf(slot: number): Policy | undefined {
+    return this.#policies[this.cells[this.tail(slot) + tail.policy] ?? 0]
   }
 
   get size(): number {

@@ -1,7 +1,8 @@
 import { windowIndex } from '../algorithms/window.ts'
 import type { Policy } from '../policy.ts'
-import { remaining } from '../reading.ts'
+import { remaining, waitMs } from '../reading.ts'
 import type { CountedRule } from '../rule.ts'
+import type { Taken } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 
 /** How the rules of one policy are spent from a ledger. */
@@ -42,6 +43,18 @@ export function staleMs(policy: Policy): number {
  */
 export function allowance(rule: CountedRule, prev: number, cur: number, now: number, instances: number): number {
   return Math.floor(remaining(rule, prev, cur, now) / (2 * instances))
+}
+
+/** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
+const longestBlockMs = 1_000
+const shortestBlockMs = 10
+
+/** How long to believe a rejection, unless a request is admitted sooner. */
+export function blockMs(policy: Policy, { counters, now }: Taken): number {
+  const waits = policy.rules.map((rule, i) =>
+    rule.shadow ? 0 : waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, 1, now),
+  )
+  return Math.max(shortestBlockMs, Math.min(longestBlockMs, Math.max(...waits)))
 }
 
 /**

@@ -1,10 +1,9 @@
 import { windowIndex } from '../algorithms/window.ts'
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { waitMs } from '../reading.ts'
 import type { CounterStore, Taken } from '../store.ts'
 import { cell, Ledger, tail } from './ledger.ts'
-import { allowance, canBeHybrid, type Plan, roll, staleMs } from './plan.ts'
+import { allowance, blockMs, canBeHybrid, type Plan, roll, staleMs } from './plan.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
 
@@ -27,10 +26,6 @@ export interface HybridStore extends CounterStore {
   /** Reconciles once more and stops. */
   close(): Promise<void>
 }
-
-/** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
-const longestBlockMs = 1_000
-const shortestBlockMs = 10
 
 /**
  * Puts local counting before a shared store, for policies marked advisory whose limits are large enough; everything else
@@ -101,9 +96,15 @@ class LedgerStore implements HybridStore {
     return this.#shared.peek(policy, identifier, now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken | Promise<Taken> {
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then?: number,
+  ): Taken | Promise<Taken> {
     this.#distrust(policy, identifier)
-    return this.#shared.add(policy, identifier, amounts, now)
+    return this.#shared.add(policy, identifier, amounts, now, then)
   }
 
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
@@ -164,7 +165,7 @@ class LedgerStore implements HybridStore {
 
   /** Tells the store what a slot has spent. What it does not hear is not told twice: it may have heard it after all. */
   async #tell(ledger: Ledger, slot: number): Promise<void> {
-    const policy = ledger.policies[ledger.cells[ledger.tail(slot) + tail.policy] ?? 0]
+    const policy = ledger.policyOf(slot)
     if (policy === undefined) return
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
     const plan = this.#planOf(policy, ledger.kind)
@@ -244,7 +245,7 @@ class LedgerStore implements HybridStore {
       if (untold === undefined || rule === undefined) continue
       const amounts = rules.map((_, j) => (j === i ? untold.untold : 0))
       const then = untold.index * rule.windowMs
-      Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, then)).catch(() => {})
+      Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, now, then)).catch(() => {})
     }
   }
 
@@ -269,6 +270,10 @@ class LedgerStore implements HybridStore {
     const instances = this.#instances()
     if (instances === this.#planned) return
     this.#planned = instances
+    this.#planAnew()
+  }
+
+  #planAnew(): void {
     this.#plans = new WeakMap()
     this.#lastPlan = undefined
   }
@@ -280,15 +285,7 @@ class LedgerStore implements HybridStore {
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
-    const known = ledger.policies.indexOf(policy)
-    const number = known < 0 ? ledger.policies.push(policy) - 1 : known
+    const number = ledger.numberOf(policy, () => this.#planAnew())
     return { policy, kind, ledger, number, staleMs: staleMs(policy) }
   }
-}
-
-function blockMs(policy: Policy, { counters, now }: Taken): number {
-  const waits = policy.rules.map((rule, i) =>
-    rule.shadow ? 0 : waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, 1, now),
-  )
-  return Math.max(shortestBlockMs, Math.min(longestBlockMs, Math.max(...waits)))
 }

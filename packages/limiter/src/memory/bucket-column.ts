@@ -32,6 +32,11 @@ export class BucketColumn implements CounterColumn {
     this.write(slot, rule, this.#tokens, this.#time)
   }
 
+  /** What was taken then is missing now. */
+  takeThen(slot: number, rule: CountedRule, cost: number): void {
+    this.take(slot, rule, cost)
+  }
+
   read(_slot: number, _rule: CountedRule, into: number[], place: number): void {
     into[place] = this.#tokens
     into[place + 1] = this.#time

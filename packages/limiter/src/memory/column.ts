@@ -20,6 +20,8 @@ export interface CounterColumn extends Column {
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean
   /** Counts `cost` in a slot that `fits` has brought to now; below zero gives back. */
   take(slot: number, rule: CountedRule, cost: number): void
+  /** Counts `cost` as of a moment in the past, in a slot that `fits` has brought to now. */
+  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void
   /** Puts a slot's two numbers, as of the last `fits`, at a place of `into` and the next. */
   read(slot: number, rule: CountedRule, into: number[], place: number): void
   /** Replaces a slot's two numbers. */

@@ -19,7 +19,7 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends CounterStore {
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken
   peek(policy: Policy, identifier: Identifier, now: number): Taken
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Taken
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
   reset(policy: Policy, identifier: Identifier, now: number): void
@@ -102,11 +102,11 @@ class ColumnStore implements MemoryStore {
     return slot === undefined ? untouched(policy, now) : look(plan, slot, now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Taken {
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then = now): Taken {
     return this.#change(policy, identifier, now, (plan, slot) => {
       look(plan, slot, now)
       policy.rules.forEach((rule, i) => {
-        plan.columns[i]?.take(slot, rule, amounts[i] ?? 0)
+        plan.columns[i]?.takeThen(slot, rule, amounts[i] ?? 0, then, now)
       })
     })
   }

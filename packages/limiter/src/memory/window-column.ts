@@ -46,6 +46,13 @@ export class WindowColumn implements CounterColumn {
     cells[at] = Math.min(highestCount, (cells[at] ?? 0) + cost)
   }
 
+  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void {
+    const windowsAgo = windowIndex(now, this.#windowMs) - windowIndex(then, this.#windowMs)
+    if (windowsAgo <= 0) this.take(slot, rule, cost)
+    else if (windowsAgo === 1)
+      this.#block.cells[this.#at + 1] = Math.min(highestCount, (this.#block.cells[this.#at + 1] ?? 0) + cost)
+  }
+
   read(_slot: number, rule: CountedRule, into: number[], place: number): void {
     const { cells } = this.#block
     const at = this.#at

@@ -83,7 +83,7 @@ class RedisCounters implements RedisStore {
   }
 
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, now, cost === 1 ? one : [String(cost)])
+    return this.#call(this.#takes, policy, identifier, this.time(now), cost === 1 ? one : [String(cost)])
   }
 
   takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void {
@@ -92,11 +92,17 @@ class RedisCounters implements RedisStore {
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, now, ['0'])
+    return this.#call(this.#takes, policy, identifier, this.time(now), ['0'])
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): Promise<Taken> {
-    return this.#call(this.#adds, policy, identifier, now, amounts.map(String))
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then = this.time(now),
+  ): Promise<Taken> {
+    return this.#call(this.#adds, policy, identifier, then, amounts.map(String))
   }
 
   /** The note stands before anything is given: what was noted in vain is only not healed. */
@@ -108,8 +114,8 @@ class RedisCounters implements RedisStore {
   }
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
-    const rest = [...counters, this.time(now)].map(String)
-    return this.#call(this.#raises, policy, identifier, now, rest)
+    const time = this.time(now)
+    return this.#call(this.#raises, policy, identifier, time, [...counters, time].map(String))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
@@ -118,10 +124,10 @@ class RedisCounters implements RedisStore {
     await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
   }
 
-  #call(batch: Batch, policy: Policy, identifier: Identifier, now: number, rest: readonly string[]): Promise<Taken> {
+  #call(batch: Batch, policy: Policy, identifier: Identifier, time: number, rest: readonly string[]): Promise<Taken> {
     const encoded = this.#encoded(identifier)
     return new Promise((answered, failed) =>
-      batch.call({ policy, identifier: encoded, now: this.time(now), rest, waiter: { answered, failed } }),
+      batch.call({ policy, identifier: encoded, now: time, rest, waiter: { answered, failed } }),
     )
   }
 

@@ -15,6 +15,14 @@ const schema = Type.Object(
       Type.Array(Type.Object({ client_id: Type.String(), secret: Type.Optional(Type.String()) }, strict)),
     ),
     cap: Type.Optional(Type.Integer({ minimum: 1 })),
+    colour: Type.Optional(
+      Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Of buttons and links.', examples: ['#1f5fbf'] }),
+    ),
+    plans: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        propertyNames: { pattern: '^[a-z]+$', description: 'Lower-case letters' },
+      }),
+    ),
   },
   strict,
 )
@@ -51,7 +59,15 @@ test('every fault of the file is named at once, each with its line and what was 
     'file:1: cap must be integer',
     'file:3: clients.0 needs client_id',
     'file:4: clients.0.colour is not known here; known are client_id, secret',
-    'file:5: users is not known here; known are clients, cap',
+    'file:5: users is not known here; known are clients, cap, colour, plans',
+  ])
+})
+
+test('a value or a name of the wrong form is answered with what was expected, not with a pattern', () => {
+  const { lines } = setup('colour: red\nplans:\n  free: 1\n  Pro: 2\n')
+  assert.deepEqual(lines, [
+    'file:1: colour does not have the form that is expected here: Of buttons and links, such as #1f5fbf',
+    'file:4: plans.Pro: the name does not have the form that is expected here: Lower-case letters',
   ])
 })
 

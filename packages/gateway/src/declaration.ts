@@ -106,7 +106,10 @@ export const RouteDeclaration = Type.Object(
       examples: ['/orders/{id}', '/orders/*'],
     }),
     methods: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[A-Z]+$' }), { minItems: 1, description: 'Default: every method.' }),
+      Type.Array(Type.String({ pattern: '^[A-Z]+$', description: 'A method in capitals.', examples: ['GET'] }), {
+        minItems: 1,
+        description: 'Default: every method.',
+      }),
     ),
     public: Type.Optional(
       Type.Boolean({ description: 'No credential is needed or looked at; counted by IP address.', default: false }),

@@ -72,8 +72,11 @@ export const FileSchema = Type.Object(
   {
     engines: Type.Optional(Engines),
     tiers: Type.Optional(
-      Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]*$' }), TierDeclaration, {
-        ...strict,
+      Type.Record(Type.String(), TierDeclaration, {
+        propertyNames: {
+          pattern: '^[a-z][a-z0-9-]*$',
+          description: 'Lower-case letters, digits and -, a letter first',
+        },
         description: 'Limits by plan.',
       }),
     ),
@@ -125,12 +128,22 @@ export const FileSchema = Type.Object(
       Type.Object(
         {
           name: Type.Optional(Type.String({ description: "The product's name, on every page." })),
-          logo_url: Type.Optional(Type.String({ pattern: '^https://', description: 'A logo, about 40 pixels high.' })),
+          logo_url: Type.Optional(
+            Type.String({
+              pattern: '^https://',
+              description: 'A logo, about 40 pixels high.',
+              examples: ['https://example.com/logo.svg'],
+            }),
+          ),
           colour: Type.Optional(
             Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description: 'Of buttons and links.', examples: ['#1f5fbf'] }),
           ),
           colour_dark: Type.Optional(
-            Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description: 'The same in dark surroundings.' }),
+            Type.String({
+              pattern: '^#[0-9a-fA-F]{6}$',
+              description: 'The same in dark surroundings.',
+              examples: ['#8ab4f8'],
+            }),
           ),
           texts: Type.Optional(
             Type.String({ description: 'A folder of <locale>.json files with texts of the pages, from this file.' }),

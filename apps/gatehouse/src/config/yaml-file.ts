@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { validationFault } from '@gatehouse/kit'
 import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
 import type { TSchema } from 'typebox'
@@ -83,9 +84,12 @@ function replaceVariables(file: YamlFile, environment: Environment): boolean {
   return complete
 }
 
+/** Keywords whose fault only tells that there are faults within. */
+const summaries = ['anyOf', 'oneOf', 'if', 'propertyNames']
+
 /** A failed `anyOf` reports each of its branches too; the branch's faults say more than "must match a schema". */
 function meaningful(errors: readonly ErrorObject[]): ErrorObject[] {
-  const detailed = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf' && keyword !== 'if')
+  const detailed = errors.filter(({ keyword }) => !summaries.includes(keyword))
   return detailed.length > 0 ? detailed : [...errors]
 }
 
@@ -104,7 +108,14 @@ function describe(file: YamlFile, error: ErrorObject): [offset: number, expected
     return [valueOffset(file, path), `${place} must be one of ${error.params.allowedValues.join(', ')}`]
   if (error.keyword === 'discriminator') return [valueOffset(file, path), `${place}.${tagExpected(error)}`]
   if (error.keyword === 'const') return [valueOffset(file, path), `${place} must be ${error.params.allowedValue}`]
-  return [valueOffset(file, path), `${place} ${error.message}`]
+  if (error.propertyName !== undefined)
+    return [keyOffset(file, path, error.propertyName), `${place}.${error.propertyName}: the name ${wordsFor(error)}`]
+  return [valueOffset(file, path), `${place} ${wordsFor(error)}`]
+}
+
+/** Words that need no knowledge of the schema. */
+function wordsFor(error: ErrorObject): string {
+  return validationFault(error).detail
 }
 
 /** A member that tells kinds apart names none of them. */

@@ -24,13 +24,23 @@ export const ses = defineProvider({
       Type.String({ description: 'The sender. Default: MAIL_FROM.', examples: ['Example <hello@example.com>'] }),
     ),
     configuration_set: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Whose event destination reports to us.' }),
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,64}$',
+        description: 'Whose event destination reports to us.',
+        examples: ['gatehouse'],
+      }),
     ),
     topic_arns: Type.Optional(
-      Type.Array(Type.String({ pattern: '^arn:aws(-cn|-us-gov)?:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_-]{1,256}$' }), {
-        minItems: 1,
-        description: 'The SNS topics whose messages are believed. Needed to take reports.',
-      }),
+      Type.Array(
+        Type.String({
+          pattern: '^arn:aws(-cn|-us-gov)?:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_-]{1,256}$',
+          examples: ['arn:aws:sns:eu-central-1:123456789012:mail-events'],
+        }),
+        {
+          minItems: 1,
+          description: 'The SNS topics whose messages are believed. Needed to take reports.',
+        },
+      ),
     ),
     url: Type.Optional(Type.String({ description: "SES's address. Default: the region's." })),
     sns_url: Type.Optional(

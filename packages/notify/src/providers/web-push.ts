@@ -44,7 +44,7 @@ export const webPush = defineProvider({
       examples: ['mailto:ops@example.com'],
     }),
     hosts: Type.Optional(
-      Type.Array(Type.String({ pattern: '^(\\*\\.)?[a-z0-9.-]+$' }), {
+      Type.Array(Type.String({ pattern: '^(\\*\\.)?[a-z0-9.-]+$', description: 'A name of a host, in lower case.' }), {
         description: "Push services beside the browsers' own; `*.` stands for any names below.",
         examples: [['push.example.com']],
       }),

@@ -8,7 +8,6 @@ COPY packages/bearer/package.json packages/bearer/
 COPY packages/gateway/package.json packages/gateway/
 COPY packages/identity/package.json packages/identity/
 COPY packages/inbox/package.json packages/inbox/
-COPY packages/inbox/package.json packages/inbox/
 COPY packages/kit/package.json packages/kit/
 COPY packages/limiter/package.json packages/limiter/
 COPY packages/notify/package.json packages/notify/

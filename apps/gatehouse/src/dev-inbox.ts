@@ -1,7 +1,7 @@
 import type { Authenticate } from '@gatehouse/gateway'
-import { browserFiles } from '@gatehouse/inbox/files'
 import { constantTimeEqual, type Http, randomToken } from '@gatehouse/kit'
 import type { WatchCredential } from '@gatehouse/notify'
+import { inboxModules } from './inbox-modules.ts'
 
 /** The user whose inbox the page shows: the one that the first run makes. */
 const userId = 'alice'
@@ -37,7 +37,7 @@ export function createDevInbox(baseUrl: string): DevInbox {
         '/dev/inbox/:file',
         { schema: { ...about, summary: 'What the page is made of' } },
         ({ params: { file } }, reply) => {
-          const script = file === 'page.js' ? pageScript(baseUrl, token) : browserFiles().get(file)
+          const script = file === 'page.js' ? pageScript(baseUrl, token) : inboxModules().get(file)
           if (script === undefined && file !== 'page.css') return reply.callNotFound()
           return reply
             .type(`text/${script === undefined ? 'css' : 'javascript'}; charset=utf-8`)
@@ -79,7 +79,7 @@ document.querySelector('#send').onclick = async () => {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer ' + token },
     body: JSON.stringify({ event: 'order.shipped', user_id: ${JSON.stringify(userId)}, channels: ['in-app'],
-      data: { name: 'Alice', order_id: 'A-' + (1000 + ++sent), tracking_url: ${JSON.stringify(baseUrl)} } }),
+      data: { item: 'A red bicycle', order_id: 'A-' + (1000 + ++sent), tracking_url: ${JSON.stringify(baseUrl)} } }),
   })
   document.querySelector('#said').textContent = answer.ok ? 'Sent.' : (await answer.json()).detail
 }

@@ -6,6 +6,8 @@ export interface GatherOptions {
   readonly most: number
   /** Batches under way at once. */
   readonly lanes: number
+  /** How long an item waits for company after a batch of many, in milliseconds. Default 2. */
+  readonly gatherMs?: number
   /** Most items that wait. Beyond it the answer is 503. */
   readonly mostWaiting: number
 }
@@ -25,7 +27,7 @@ interface Waiting<Item, Result> {
 
 /** A batch of so many says that more is coming: the next one waits a moment for company. */
 const busyBatch = 8
-const gatherMs = 2
+const defaultGatherMs = 2
 
 /**
  * Gathers what is asked for at the same time into batches: an item that finds a free lane goes at once, those that come
@@ -36,6 +38,7 @@ export function createGatherer<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
   options: GatherOptions,
 ): Gatherer<Item, Result> {
+  const { gatherMs = defaultGatherMs } = options
   const waiting: Array<Waiting<Item, Result>> = []
   const running = new Set<Promise<void>>()
   let scheduled = false

@@ -142,7 +142,7 @@ function originalDelivery({ notificationId, hasDelivery }: Logged, channel: Chan
 
 /** The name of a key in {@link AdmissionState.logged}: keys are unique per user and channel. */
 export function logId(userId: string, delivery: { readonly channel: Channel; readonly logKey?: string }): string {
-  return JSON.stringify([userId, delivery.logKey, delivery.channel])
+  return `${delivery.channel} ${userId.length} ${userId} ${delivery.logKey}`
 }
 
 function outcomeOf({ channel, plan }: PlannedDelivery, withinCap: ReadonlySet<Channel>): DecidedDelivery['outcome'] {

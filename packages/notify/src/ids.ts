@@ -22,6 +22,7 @@ export function newId(bucket: number): string {
 
 let latestMs = 0
 let turn = 0
+let latest = { ms: 0, text: '' }
 
 /** Those of one process sort as they were made, also within a millisecond: the 12 bits after its time count them (RFC 9562, section 6.2). */
 function inTurn(uuid: string): string {
@@ -32,8 +33,11 @@ function inTurn(uuid: string): string {
     latestMs++
     turn = 0
   }
-  const time = latestMs.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${turn.toString(16).padStart(3, '0')}${uuid.slice(18)}`
+  if (latest.ms !== latestMs) {
+    const time = latestMs.toString(16).padStart(12, '0')
+    latest = { ms: latestMs, text: `${time.slice(0, 8)}-${time.slice(8)}-7` }
+  }
+  return `${latest.text}${turn.toString(16).padStart(3, '0')}${uuid.slice(18)}`
 }
 
 function withTail(uuid: string, channelDigit: number, bucket: number): string {

@@ -1,5 +1,16 @@
 /** The canonical form of a language tag (`en_us` is `en-US`), undefined when it is none. */
 export function canonicalLocale(tag: string): string | undefined {
+  if (!canonical.has(tag)) {
+    if (canonical.size >= mostKept) canonical.clear()
+    canonical.set(tag, canonicalOf(tag))
+  }
+  return canonical.get(tag)
+}
+
+const canonical = new Map<string, string | undefined>()
+const mostKept = 1_000
+
+function canonicalOf(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0]
   } catch {

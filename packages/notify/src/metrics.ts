@@ -1,12 +1,14 @@
 import { Counter, Gauge, Histogram, type Registry } from '@gatehouse/kit'
 import type { Decided } from './admission.ts'
 
-/** What the service counts. Labels are closed sets: channels, outcomes, providers. */
+/** What the service counts. Labels are closed sets: channels, outcomes, providers, event types. */
 export interface NotifyMetrics {
   readonly outcomes: Counter<'channel' | 'outcome'>
   readonly attempts: Counter<'channel' | 'result'>
   readonly misconfigured: Counter<'provider'>
   readonly missingVariables: Counter<'channel'>
+  readonly parked: Counter<'event'>
+  readonly released: Counter<'event'>
   readonly webhooks: Counter<'provider' | 'outcome'>
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
@@ -39,6 +41,18 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_missing_variables_total',
       help: 'Variables that a template named and an event did not bring',
       labelNames: ['channel'],
+      registers,
+    }),
+    parked: new Counter({
+      name: 'notify_parked_total',
+      help: 'Events of the topic that were over the rate of their type and wait their turn',
+      labelNames: ['event'],
+      registers,
+    }),
+    released: new Counter({
+      name: 'notify_released_total',
+      help: 'Parked events whose turn came; those that wait are the parked without these',
+      labelNames: ['event'],
       registers,
     }),
     webhooks: new Counter({
@@ -75,9 +89,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
 }
 
 /** Counts what became of admitted notifications, and the variables their templates missed. */
-export function countDecided(metrics: NotifyMetrics, { notification, deliveries }: Decided): void {
-  for (const { channel, outcome } of deliveries) metrics.outcomes.inc({ channel, outcome })
-  for (const { what, channel, detail } of notification.decisions)
+export function countDecided(metrics: NotifyMetrics, decided: readonly Decided[]): void {
+  const all = decided.flatMap(({ deliveries }) => deliveries)
+  for (const [channel, mine] of Map.groupBy(all, (delivery) => delivery.channel))
+    for (const [outcome, { length }] of Map.groupBy(mine, (delivery) => delivery.outcome))
+      metrics.outcomes.inc({ channel, outcome }, length)
+  for (const { what, channel, detail } of decided.flatMap(({ notification }) => notification.decisions))
     if (what === 'missing_variables' && channel && Array.isArray(detail?.variables))
       metrics.missingVariables.inc({ channel }, detail.variables.length)
 }

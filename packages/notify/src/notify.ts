@@ -5,6 +5,7 @@ import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
 import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
+import { hintsTo } from './hints.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
@@ -79,9 +80,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   await applyDeclarations(store, given.declared ?? {}, options, clock)
   const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
   const workers: Worker[] = []
-  const wake = () => {
-    for (const worker of workers) worker.wake()
-  }
+  const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({
     intake: store.intake,
@@ -90,7 +89,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     clock,
     metrics,
     plan,
-    onAccepted: wake,
+    hints,
   })
   const common = { store, catalog, accept, options, clock, log, metrics }
   if (given.work ?? true)
@@ -98,7 +97,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       ...startWorkers({
         ...common,
         providers: given.providers,
-        wake,
+        hints,
         ...(mailLinks ? { mailLinks } : {}),
         ...(given.topic ? { topic: given.topic } : {}),
       }),
@@ -131,7 +130,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     publicUrl,
   }
   return {
-    plugin: (http) => routes(http, { ...common, ...pieces, onReplayed: wake }),
+    plugin: (http) => routes(http, { ...common, ...pieces, onReplayed: hints.waiting }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),

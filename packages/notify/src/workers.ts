@@ -2,6 +2,7 @@ import type { Clock, Log, Worker } from '@gatehouse/kit'
 import type { CatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { startChannelWorker } from './deliver/worker.ts'
+import type { Hints } from './hints.ts'
 import type { Accept } from './intake/accept.ts'
 import type { MailLinks } from './mail-links.ts'
 import type { NotifyMetrics } from './metrics.ts'
@@ -27,27 +28,26 @@ export interface WorkersOptions {
   readonly metrics: NotifyMetrics
   readonly topic?: Topic
   readonly mailLinks?: MailLinks
-  /** Ends the pauses of all workers. */
-  readonly wake: () => void
+  readonly hints: Hints
 }
 
 /** Starts the workers of the service: one for each channel that someone carries, and those for what waits for its time. */
-export function startWorkers({ store, catalog, accept, wake, topic, ...rest }: WorkersOptions): Worker[] {
+export function startWorkers({ store, catalog, accept, hints, topic, ...rest }: WorkersOptions): Worker[] {
   const { intake, waiting, schedule, deliveries } = store
   const buckets = Array.from({ length: intake.buckets }, (_, bucket) => bucket)
   const common = { ...rest, buckets }
   return [
-    ...channelWorkers({ ...rest, store, catalog, accept, wake }, deliveries, buckets),
-    startWakingWorker({ ...common, intake, waiting, catalog, onAdmitted: wake }),
+    ...channelWorkers({ ...rest, store, catalog, accept, hints }, deliveries, buckets),
+    startWakingWorker({ ...common, intake, waiting, catalog, hints }),
     startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
-    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: wake }),
+    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.due }),
     startRetentionWorker({ ...common, privacy: store.privacy, retention: rest.options.retention }),
     ...(topic ? [startOutboxWorker({ ...common, outbox: store.outbox, topic })] : []),
   ]
 }
 
 function channelWorkers(
-  { store, providers, options, clock, log, metrics, mailLinks, wake }: WorkersOptions,
+  { store, providers, options, clock, log, metrics, mailLinks, hints }: WorkersOptions,
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
@@ -60,6 +60,6 @@ function channelWorkers(
     }
     const given = mailLinks && channel === 'email' ? { mailLinks } : {}
     const common = { ...given, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
-    return [startChannelWorker({ ...common, channel, providers: mine, onFallback: wake })]
+    return [startChannelWorker({ ...common, channel, providers: mine, hints })]
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Database, silentLog } from '@gatehouse/kit'
+import { createMetrics, type Database, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startNats, startPostgres, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -62,6 +62,26 @@ async function notified({ database }: Pick<Setup, 'database'>): Promise<number[]
 }
 
 const inOrder = (places: readonly number[]) => [...places].sort((a, b) => a - b)
+
+test('metrics tell how many events of a type were parked, and how many of them have had their turn', async (t) => {
+  const { topic, deliver } = handTopic()
+  const metrics = createMetrics()
+  const s = await limited({ topic, metrics })
+  t.after(s.close)
+  for (let place = 1; place <= 5; place++) await deliver(place)
+  const count = async (name: string) => {
+    const { values = [] } = (await metrics.getSingleMetric(name)?.get()) ?? {}
+    return values.map(({ labels, value }) => [labels.event, value])
+  }
+  assert.deepEqual(await count('notify_parked_total'), [['photo.viewed', 3]])
+  assert.deepEqual(await count('notify_released_total'), [])
+  s.clock.advance(span)
+  const released = await eventually(
+    () => count('notify_released_total'),
+    (values) => values.length > 0,
+  )
+  assert.deepEqual(released, [['photo.viewed', 2]])
+})
 
 test('events of the topic over their rate are parked and acked, and follow in order, so many as the rate allows', async (t) => {
   const { topic, deliver } = handTopic()

@@ -14,8 +14,10 @@ type Carrier =
 export interface Carriers {
   /** Reads the breakers again when that was a while ago. Answers when anybody may carry at all; now, or later. */
   refresh(): Promise<number>
-  /** The first provider that carries to the target and whose breaker lets a call through. */
-  choose(target: Target): Promise<Carrier>
+  /** The preferred provider of those that carry to the target, or nobody; undefined while that one rests. */
+  choose(target: Target): Carrier | undefined
+  /** The first that carries to the target and whose breaker lets a call through, as a probe where need be. */
+  probe(target: Target): Promise<Carrier>
   /** Counts the answers of a call. True when they opened the provider's breaker. */
   seen(provider: Provider, results: readonly SendResult[]): Promise<boolean>
 }
@@ -56,7 +58,13 @@ export function createCarriers(
       if (performance.now() - readAt >= refreshEveryMs) await read()
       return Math.min(...providers.map(restsUntil))
     },
-    async choose(target) {
+    choose(target) {
+      const preferred = providers.find((provider) => provider.carries?.(target) ?? true)
+      if (!preferred) return { kind: 'nobody' }
+      const rests = open.has(preferred.name) || (paused.get(preferred.name) ?? 0) > clock.now()
+      return rests ? undefined : { kind: 'provider', provider: preferred }
+    },
+    async probe(target) {
       const able = providers.filter((provider) => provider.carries?.(target) ?? true)
       if (able.length === 0) return { kind: 'nobody' }
       const now = clock.now()

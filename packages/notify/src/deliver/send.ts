@@ -1,3 +1,4 @@
+import { createDeadlines, type Deadline } from '../deadlines.ts'
 import { notificationIdOf } from '../ids.ts'
 import type { Target } from '../notification.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
@@ -20,22 +21,34 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
   }
 }
 
+const deadlines = new WeakMap<Provider, () => Deadline>()
+
+function deadlineOf(provider: Provider): Deadline {
+  const known = deadlines.get(provider)
+  if (known) return known()
+  const fresh = createDeadlines(provider.timeoutMs, `${provider.name} did not answer within ${provider.timeoutMs} ms`)
+  deadlines.set(provider, fresh)
+  return fresh()
+}
+
 /** Calls a provider, for no longer than it may take. A call that throws or never answers is ambiguous. */
-export async function callProvider(provider: Provider, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-  const ending = new AbortController()
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    const reason = `${provider.name} did not answer within ${provider.timeoutMs} ms`
-    ending.abort(new Error(reason))
-    late.reject(new Error(reason))
-  }, provider.timeoutMs)
-  try {
-    const results = await Promise.race([provider.send(messages, ending.signal), late.promise])
-    return messages.map((_, index) => results[index] ?? { kind: 'ambiguous', reason: 'the provider left it out' })
-  } catch (error) {
-    const reason = String((error as Error).message).slice(0, 500)
-    return messages.map(() => ({ kind: 'ambiguous', reason }))
-  } finally {
-    clearTimeout(timer)
-  }
+export function callProvider(provider: Provider, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  return new Promise((resolve) => {
+    const deadline = deadlineOf(provider)
+    const failed = (error: unknown) => {
+      leave()
+      const reason = String((error as Error).message).slice(0, 500)
+      resolve(messages.map(() => ({ kind: 'ambiguous', reason })))
+    }
+    const leave = deadline.watch(failed)
+    const answered = (results: readonly SendResult[]) => {
+      leave()
+      resolve(messages.map((_, index) => results[index] ?? { kind: 'ambiguous', reason: 'the provider left it out' }))
+    }
+    try {
+      provider.send(messages, deadline.signal).then(answered, failed)
+    } catch (error) {
+      failed(error)
+    }
+  })
 }

@@ -24,6 +24,7 @@ export function createSlots(most: number, onError: (error: unknown) => void): Sl
           next()
         })
     }
+    if (listeners.length === 0) return
     for (const listener of listeners.filter(({ isMet }) => isMet())) {
       listeners.splice(listeners.indexOf(listener), 1)
       listener.resolve()

@@ -1,11 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Clock, createGatherer, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
+import type { Hints } from '../hints.ts'
 import type { MailLinks } from '../mail-links.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth, TryRecord } from '../store.ts'
+import { createBacklog } from './backlog.ts'
 import { createCarriers } from './carriers.ts'
 import { judge, mostCrashes, quarantine } from './outcome.ts'
 import { callProvider, outgoing } from './send.ts'
@@ -24,13 +26,13 @@ export interface ChannelWorkerOptions {
   readonly metrics: NotifyMetrics
   /** Gives mails their links just before they go out. */
   readonly mailLinks?: MailLinks
-  /** Told when a delivery may have fallen back to another channel, so that its worker need not wait. */
-  readonly onFallback: () => void
+  readonly hints: Pick<Hints, 'waiting' | 'changed'>
 }
 
 /**
  * The worker of one channel: claims due deliveries, calls a provider for each target, stores what came of it. Calls are
- * spread over the channel's slots and recorded together as they end, so that a slow one holds up no other.
+ * spread over the channel's slots and recorded together as they end, so that a slow one holds up no other. A slot is free
+ * for the next call before its last is stored, unless storing falls behind.
  */
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, deliveries, options, clock, metrics, log } = settings
@@ -42,27 +44,29 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     suppressionDays,
     pushPatienceMs,
   }
-  const slots = createSlots(options.concurrency[channel], (error) =>
-    log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
-  )
+  const failed = (error: unknown) =>
+    log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end')
+  const slots = createSlots(options.concurrency[channel], failed)
+  const backlog = createBacklog(options.claimSize * 2)
   const recorder = createGatherer<TryRecord, true>((records) => recordAll(settings, records), {
     most: options.claimSize,
     lanes: 2,
+    gatherMs: recordGatherMs,
     mostWaiting: Number.POSITIVE_INFINITY,
   })
 
-  const keep = async (record: TryRecord) => {
-    metrics.attempts.inc({ channel, result: record.what })
-    await recorder.do(record)
+  const keep = (record: TryRecord) => {
+    backlog.add(recorder.do(record).catch(failed))
   }
-  const finish = ({ claimed, results, untried }: Try) =>
-    untried.length === claimed.message.targets.length
-      ? deliveries.release(claimed.bucket, [claimed], clock.now())
-      : keep(judge(claimed, results, policy, clock.now(), Math.random()))
+  const finish = ({ claimed, results, untried }: Try) => {
+    if (untried.length < claimed.message.targets.length)
+      keep(judge(claimed, results, policy, clock.now(), Math.random()))
+    else backlog.add(deliveries.release(claimed.bucket, [claimed], clock.now()).catch(failed))
+  }
 
   const count = async (provider: Provider, answers: readonly SendResult[]) => {
     const refused = answers.filter(({ kind }) => kind === 'misconfigured')
-    metrics.misconfigured.inc({ provider: provider.name }, refused.length)
+    if (refused.length > 0) metrics.misconfigured.inc({ provider: provider.name }, refused.length)
     const opened = await carriers.seen(provider, answers)
     const [first] = refused
     if (opened && first && 'reason' in first)
@@ -85,20 +89,15 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
 
   const send = async (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => {
     const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
-    const stop = metrics.providerSeconds.startTimer({ provider: provider.name })
     const messages = inTime ? await complete(calls) : undefined
-    const answers: Array<SendResult | undefined> = messages ? await callProvider(provider, messages) : []
-    stop()
+    const begun = performance.now()
+    const answers: readonly SendResult[] = messages ? await callProvider(provider, messages) : []
+    if (messages) metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
     const unanswered = inTime && !messages ? withoutLinks : undefined
-    const finished = calls.flatMap((call, index) =>
-      call.of.answered(call.target, provider.name, answers[index] ?? unanswered),
-    )
-    await Promise.all(finished.map(finish))
-    if (messages)
-      await count(
-        provider,
-        answers.filter((answer) => answer !== undefined),
-      )
+    for (const [index, call] of calls.entries())
+      for (const each of call.of.answered(call.target, provider.name, answers[index] ?? unanswered)) finish(each)
+    if (messages) await count(provider, answers)
+    if (backlog.isFull()) await backlog.room()
   }
 
   const start = async (claimed: readonly ClaimedDelivery[], leaseEndsAt: number) => {
@@ -106,14 +105,15 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     for (const each of claimed) {
       const open = openTry(each)
       for (const target of each.message.targets) {
-        const carrier = await carriers.choose(target)
+        const carrier = carriers.choose(target) ?? (await carriers.probe(target))
         if (carrier.kind === 'provider') {
-          const calls = byProvider.get(carrier.provider) ?? []
-          byProvider.set(carrier.provider, [...calls, { of: open, target }])
+          const calls = byProvider.get(carrier.provider)
+          if (calls) calls.push({ of: open, target })
+          else byProvider.set(carrier.provider, [{ of: open, target }])
           continue
         }
-        const finished = open.answered(target, 'none', withoutCarrier(carrier, target.service ?? channel, clock.now()))
-        slots.run(() => Promise.all(finished.map(finish)))
+        const answer = withoutCarrier(carrier, target.service ?? channel, clock.now())
+        for (const each of open.answered(target, 'none', answer)) finish(each)
       }
     }
     for (const [provider, calls] of byProvider)
@@ -129,7 +129,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
       const { true: poisonous = [], false: healthy = [] } = Object.groupBy(claimed, (each) => String(isPoisonous(each)))
-      for (const each of poisonous) slots.run(() => keep(quarantine(each, clock.now())))
+      for (const each of poisonous) keep(quarantine(each, clock.now()))
       await start(healthy, leaseEndsAt)
     }
     return found
@@ -141,6 +141,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     async stop() {
       await worker.stop()
       await slots.allFree()
+      await backlog.empty()
     },
   }
 }
@@ -150,7 +151,10 @@ async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRe
     const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
     if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
   }
-  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.onFallback()
+  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.waiting()
+  settings.hints.changed()
+  for (const [result, mine] of Map.groupBy(records, ({ what }) => what))
+    settings.metrics.attempts.inc({ channel: settings.channel, result }, mine.length)
   return records.map(() => true)
 }
 
@@ -160,6 +164,9 @@ const withoutLinks: SendResult = {
   retryAfterMs: 5_000,
   reason: 'the settings for its links could not be read',
 }
+
+/** How long a try waits for others when many are stored; while it does, a crash would send it again. */
+const recordGatherMs = 25
 
 /** The share of a lease that is kept for storing what came of the call. */
 const recordingShare = 0.25

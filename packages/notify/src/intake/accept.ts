@@ -1,6 +1,7 @@
 import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, type Settled } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
+import type { Hints } from '../hints.ts'
 import { bucketOfUser, newId } from '../ids.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
@@ -37,7 +38,7 @@ export interface AcceptOptions {
   readonly plan: Plan
   readonly metrics: NotifyMetrics
   /** Told after each commit, so that workers need not wait. */
-  readonly onAccepted: () => void
+  readonly hints: Pick<Hints, 'admitted'>
 }
 
 /** Where both entrances meet: events are taken, planned and admitted together, and answered apart. */
@@ -78,7 +79,7 @@ function laneOf(userId: string): number {
 }
 
 async function acceptBatch(
-  { intake, catalog: keeper, options, clock, plan, metrics, onAccepted }: AcceptOptions,
+  { intake, catalog: keeper, options, clock, plan, metrics, hints }: AcceptOptions,
   bucket: number,
   events: readonly IncomingEvent[],
 ): Promise<AcceptResult[]> {
@@ -96,14 +97,18 @@ async function acceptBatch(
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   const rules = { caps: options.caps, windowMs: options.capWindowMs }
+  const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
+  for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
+    metrics.parked.inc({ event }, length)
   const admitted = units.length > 0 ? await intake.admit(bucket, units, rules, now) : []
-  if (units.length > 0) onAccepted()
+  const all = admitted.flatMap((each) => each ?? [])
+  hints.admitted(all)
+  countDecided(metrics, all)
   let next = 0
   return stopped.map((stop): AcceptResult => {
     if (stop) return stop
     const decided = admitted[next++]?.[0]
     if (!decided) return { gone: true }
-    countDecided(metrics, decided)
     return { accepted: { id: decided.answerId, deliveries: answerOf(decided) } }
   })
 }

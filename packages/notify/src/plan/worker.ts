@@ -1,6 +1,7 @@
 import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
+import type { Hints } from '../hints.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Intake, Profile, Waiting } from '../store.ts'
@@ -17,7 +18,7 @@ export interface WakingWorkerOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   /** Told after each admission, so that the channels' workers need not wait. */
-  readonly onAdmitted: () => void
+  readonly hints: Pick<Hints, 'admitted'>
 }
 
 const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
@@ -30,7 +31,6 @@ export function startWakingWorker(settings: WakingWorkerOptions): Worker {
       if (await wakeDeferrals(settings, bucket)) found = true
       if (await flushWindows(settings, bucket)) found = true
     }
-    if (found) settings.onAdmitted()
     return found
   }
   return startWorker({ name: 'wake', log: settings.log, pass, idleMs: settings.options.idleMs })
@@ -86,7 +86,7 @@ async function admitAll<Waited extends { readonly id: string }>(
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
 async function admitBatch<Waited>(
-  { intake, catalog: keeper, options, clock, metrics }: WakingWorkerOptions,
+  { intake, catalog: keeper, options, clock, metrics, hints }: WakingWorkerOptions,
   bucket: number,
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
@@ -96,5 +96,7 @@ async function admitBatch<Waited>(
   const now = clock.now()
   const units = waited.map((each) => plan(each, profiles.users.get(userOf(each)) ?? emptyProfile, catalog, now))
   const admitted = await intake.admit(bucket, units, { caps: options.caps, windowMs: options.capWindowMs }, now)
-  for (const decided of admitted.flatMap((each) => each ?? [])) countDecided(metrics, decided)
+  const decided = admitted.flatMap((each) => each ?? [])
+  hints.admitted(decided)
+  countDecided(metrics, decided)
 }

@@ -26,7 +26,10 @@ export async function record(
   return database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([planAfresh(tx), endWork(tx, bucket, ending), putBack(tx, bucket, again)])
-    const held = sorted.filter(({ claimed }) => kept.some((ids) => ids.has(claimed.deliveryId)))
+    const { true: held = [], false: missed = [] } = Object.groupBy(
+      sorted,
+      ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
+    )
     const sent = await acknowledge(tx, bucket, held)
     await Promise.all([
       tell(tx, bucket, held, sent),
@@ -36,11 +39,7 @@ export async function record(
       options.streaming ? stream(tx, bucket, held, sent) : undefined,
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
-    const late = await acknowledgeOvertaken(
-      tx,
-      bucket,
-      sorted.filter((each) => !held.includes(each)),
-    )
+    const late = await acknowledgeOvertaken(tx, bucket, missed)
     await tell(tx, bucket, late, new Set())
     return records.length - held.length - late.length
   })

@@ -1,5 +1,6 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { CatalogKeeper } from '../catalog.ts'
+import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Parked } from '../store.ts'
 
@@ -10,6 +11,7 @@ export interface ReleaseWorkerOptions {
   readonly options: NotifyOptions
   readonly clock: Clock
   readonly log: Log
+  readonly metrics: Pick<NotifyMetrics, 'released'>
   /** Told when something was released, so that it is fired at once. */
   readonly onReleased: () => void
 }
@@ -19,15 +21,19 @@ export interface ReleaseWorkerOptions {
  * A type that has no rate any more, or is gone, lets all of them go.
  */
 export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
-  const { parked, catalog, buckets, options, clock, log, onReleased } = settings
+  const { parked, catalog, buckets, options, clock, log, metrics, onReleased } = settings
   const pass = async (): Promise<boolean> => {
     const heads = []
     for (const bucket of buckets) heads.push(...(await parked.heads(bucket)).map((head) => ({ ...head, bucket })))
     if (heads.length === 0) return false
     const { eventTypes } = await catalog.current()
     let released = 0
-    for (const { event, bucket } of heads.sort((a, b) => a.place - b.place))
-      released += await parked.release(bucket, event, eventTypes.get(event)?.rate, options.claimSize, clock.now())
+    for (const { event, bucket } of heads.sort((a, b) => a.place - b.place)) {
+      const rate = eventTypes.get(event)?.rate
+      const count = await parked.release(bucket, event, rate, options.claimSize, clock.now())
+      if (count > 0) metrics.released.inc({ event }, count)
+      released += count
+    }
     if (released > 0) onReleased()
     return released > 0
   }

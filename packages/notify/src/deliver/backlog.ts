@@ -1,0 +1,33 @@
+/** What is under way beside its givers, who wait when there is too much of it. */
+export interface Backlog {
+  /** Takes work that has begun; it must not reject. */
+  add(work: Promise<unknown>): void
+  isFull(): boolean
+  /** Resolves when it is no longer full. */
+  room(): Promise<void>
+  /** Resolves when nothing is under way. */
+  empty(): Promise<void>
+}
+
+export function createBacklog(most: number): Backlog {
+  let size = 0
+  let waiting: Array<{ readonly below: number; readonly resolve: () => void }> = []
+  const done = () => {
+    size--
+    if (waiting.length === 0) return
+    const met = waiting.filter(({ below }) => size < below)
+    waiting = waiting.filter(({ below }) => size >= below)
+    for (const { resolve } of met) resolve()
+  }
+  const until = (below: number) =>
+    size < below ? Promise.resolve() : new Promise<void>((resolve) => waiting.push({ below, resolve }))
+  return {
+    add(work) {
+      size++
+      work.then(done)
+    },
+    isFull: () => size >= most,
+    room: () => until(most),
+    empty: () => until(1),
+  }
+}

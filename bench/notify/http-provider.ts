@@ -1,24 +1,20 @@
-import type { Provider } from '@gatehouse/notify'
-import { Pool } from 'undici'
+import { silentLog, systemClock } from '@gatehouse/kit'
+import { type Provider, providerKinds } from '@gatehouse/notify'
 
-/** Carries email by HTTP to the provider of the race. */
+/** Carries email by HTTP to the provider of the race: the provider `http`, as it is declared in a configuration. */
 export function httpProvider(url: string): Provider {
-  const pool = new Pool(url, { connections: 64 })
-  return {
-    name: 'http',
-    channel: 'email',
-    timeoutMs: 10_000,
-    async send(messages, signal) {
-      return Promise.all(
-        messages.map(async ({ id, target, content }) => {
-          const at = Number(/track\/(\d+)/.exec(content.body)?.[1])
-          const body = JSON.stringify({ id, to: target.address, ...content, at })
-          const answer = await pool.request({ path: '/', method: 'POST', body, signal })
-          await answer.body.dump()
-          return { kind: 'accepted' } as const
-        }),
-      )
+  const kind = providerKinds.find(({ kind }) => kind === 'http')
+  if (!kind) throw new Error('there is no provider http')
+  return kind.create(
+    { provider: 'http', url, secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
+    {
+      name: 'http',
+      channel: 'email',
+      from: 'shop@example.com',
+      publicUrl: 'http://localhost',
+      folder: '.',
+      clock: systemClock,
+      log: silentLog,
     },
-    close: () => pool.close(),
-  }
+  )
 }

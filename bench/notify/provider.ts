@@ -12,7 +12,7 @@ const server = createServer((request, response) => {
   })
   request.on('end', () => {
     count++
-    const at = /"at":(\d+)/.exec(text)?.[1]
+    const at = /track\/(\d+)/.exec(text)?.[1]
     if (at) lateness.push(Date.now() - Number(at))
     response.end('{}')
   })

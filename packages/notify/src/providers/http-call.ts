@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
+import { createDeadlines, type Deadline } from '../deadlines.ts'
 import type { SendResult } from './provider.ts'
 
 /** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */
@@ -24,7 +25,7 @@ export interface HttpCaller {
 }
 
 export interface HttpCallerOptions {
-  /** Connections kept open. Default 8. */
+  /** Connections at most, opened as calls come together; kept open. Default 64. */
   readonly connections?: number
   /** The longest a call may take, in milliseconds. */
   readonly callMs: number
@@ -34,13 +35,8 @@ const mostBodyBytes = 64 * 1024
 const longestPauseMs = 86_400_000
 
 /** A caller of what is at `base`. No redirect is followed. */
-export function createHttpCaller(base: URL, { connections = 8, callMs }: HttpCallerOptions): HttpCaller {
-  const pool = new Pool(base.origin, {
-    connections,
-    headersTimeout: callMs,
-    bodyTimeout: callMs,
-    connectTimeout: callMs,
-  })
+export function createHttpCaller(base: URL, { connections = 64, callMs }: HttpCallerOptions): HttpCaller {
+  const pool = new Pool(base.origin, { connections, connectTimeout: callMs })
   const folder = base.pathname.replace(/\/$/, '')
   return {
     call: (request, signal) =>
@@ -49,34 +45,71 @@ export function createHttpCaller(base: URL, { connections = 8, callMs }: HttpCal
   }
 }
 
+const agent = { 'user-agent': 'gatehouse' } as const
+const deadlines = new Map<number, () => Deadline>()
+
+/** When calls of so many milliseconds that begin now must have ended. */
+function deadlineIn(callMs: number): Deadline {
+  const known = deadlines.get(callMs) ?? createDeadlines(callMs, `it took longer than ${callMs} ms`)
+  deadlines.set(callMs, known)
+  return known()
+}
+
 /** One call within `callMs`, over a dispatcher that may serve many origins. */
-export async function callThrough(
+export function callThrough(
   dispatcher: Dispatcher,
   origin: string,
-  { method, path, headers = {}, body }: HttpRequest,
+  { method, path, headers, body }: HttpRequest,
   callMs: number,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const answer = await dispatcher.request({
-    origin,
-    method,
-    path,
-    headers: { 'user-agent': 'gatehouse', ...headers },
-    body: body ?? null,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined
+    let givenUp: Error | undefined
+    let head: Pick<HttpAnswer, 'status' | 'headers'> | undefined
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const end = () => {
+      leave()
+      signal.removeEventListener('abort', aborted)
+    }
+    const giveUp = (reason: Error) => {
+      end()
+      reject(reason)
+      givenUp = reason
+      controller?.abort(reason)
+    }
+    const aborted = () => giveUp(signal.reason as Error)
+    const answer = () => {
+      end()
+      if (head) resolve({ ...head, body: Buffer.concat(chunks).subarray(0, mostBodyBytes).toString('utf8') })
+    }
+    const leave = deadlineIn(callMs).watch(giveUp)
+    signal.addEventListener('abort', aborted)
+    const options = { origin, method, path, headers: { ...agent, ...headers }, body: body ?? null }
+    dispatcher.dispatch(
+      { ...options, headersTimeout: 0, bodyTimeout: 0 },
+      {
+        onRequestStart(started) {
+          if (givenUp) started.abort(givenUp)
+          controller = started
+        },
+        onResponseStart(_, status, fields) {
+          head = { status, headers: fields }
+        },
+        onResponseData(_, chunk) {
+          chunks.push(chunk)
+          bytes += chunk.length
+          if (bytes <= mostBodyBytes) return
+          answer()
+          controller?.abort(new Error('the rest of the answer is not needed'))
+        },
+        onResponseEnd: answer,
+        onResponseError: (_, error) => giveUp(error),
+      },
+    )
+    if (signal.aborted) aborted()
   })
-  return { status: answer.statusCode, headers: answer.headers, body: await bounded(answer.body) }
-}
-
-async function bounded(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > mostBodyBytes) break
-  }
-  return Buffer.concat(chunks).subarray(0, mostBodyBytes).toString('utf8')
 }
 
 /** Errors before the first byte of a request went out. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Provider } from '../src/index.ts'
+import { defaultOptions, type Provider } from '../src/index.ts'
 import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
 
 const reset = {
@@ -91,24 +91,38 @@ test('a sensitive event that wakes in the morning and may not be sent any more l
   assert.doesNotMatch(await keptData(s), /hush/)
 })
 
-test('a dead letter of a sensitive event keeps its message until it is discarded, and then nothing', async (t) => {
-  const refusing: Provider = {
-    name: 'refusing',
-    channel: 'email',
-    timeoutMs: 1_000,
-    send: async () => [{ kind: 'permanent', code: '550', reason: 'no such user' }],
-  }
-  const s = await sensitive({ providers: { email: [refusing] } })
-  t.after(s.close)
-  await s.call('POST', '/v1/notify', reset)
-  await eventually(
-    () => s.call('GET', '/v1/dead-letters'),
-    ({ body }) => body.dead_letters.length === 1,
-  )
-  assert.match(await keptData(s), /hush/)
-  assert.equal((await s.call('POST', '/v1/dead-letters/discard', {})).body.discarded, 1)
-  assert.doesNotMatch(await keptData(s), /hush/)
-})
+for (const [how, remove] of [
+  [
+    'discarded',
+    async (s: Setup) => assert.equal((await s.call('POST', '/v1/dead-letters/discard', {})).body.discarded, 1),
+  ],
+  [
+    'purged for its age',
+    async ({ store, clock }: Setup) => {
+      const retention = { ...defaultOptions.retention, deadLetterDays: 7 }
+      assert.equal(await store.privacy.purge(0, retention, clock.now() + 6 * 86_400_000), 0)
+      assert.equal(await store.privacy.purge(0, retention, clock.now() + 8 * 86_400_000), 1)
+    },
+  ],
+] as const)
+  test(`a dead letter of a sensitive event keeps its message until it is ${how}, and then nothing`, async (t) => {
+    const refusing: Provider = {
+      name: 'refusing',
+      channel: 'email',
+      timeoutMs: 1_000,
+      send: async () => [{ kind: 'permanent', code: '550', reason: 'no such user' }],
+    }
+    const s = await sensitive({ providers: { email: [refusing] } })
+    t.after(s.close)
+    await s.call('POST', '/v1/notify', reset)
+    await eventually(
+      () => s.call('GET', '/v1/dead-letters'),
+      ({ body }) => body.dead_letters.length === 1,
+    )
+    assert.match(await keptData(s), /hush/)
+    await remove(s)
+    assert.doesNotMatch(await keptData(s), /hush/)
+  })
 
 test('sensitive events that were gathered into one notification leave no data behind once it is sent', async (t) => {
   const s = await sensitive({}, { priority: 'normal', aggregation: { threshold: 1, actor: 'who' } })

@@ -193,6 +193,24 @@ async function replay(
   return taken.length
 }
 
+/** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
+export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
+  const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
+    `WITH old AS MATERIALIZED (
+       SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz LIMIT $3 FOR UPDATE SKIP LOCKED
+     )
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM old))
+     RETURNING l.id, l.notification_id`,
+    [bucket, before, most],
+  )
+  await eraseSensitive(
+    tx,
+    bucket,
+    rows.filter(({ notification_id }) => notification_id !== null).map(({ id }) => id),
+  )
+  return rows.length
+}
+
 const id = (letter: TakenRow) => letter.id
 const user = (letter: TakenRow) => letter.user_id
 

@@ -1,13 +1,21 @@
 import type { Transaction } from '@gatehouse/kit'
 import { channels } from '../channel.ts'
 import { deliveryIdOf, notificationIdOf } from '../ids.ts'
+import { among } from './words.ts'
 
 /**
  * Erases the data of those notifications of the deliveries that are sensitive and have nothing under way any more. Others
  * stay as they are.
  */
 export async function eraseSensitive(tx: Transaction, bucket: number, deliveryIds: readonly string[]): Promise<void> {
-  for (const id of [...new Set(deliveryIds.map(notificationIdOf))].sort())
+  if (deliveryIds.length === 0) return
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_find_sensitive',
+    text: `SELECT id FROM notify.notification
+            WHERE bucket = $1 AND ${among('id', '$2')} AND sensitive AND data IS NOT NULL ORDER BY id`,
+    values: [bucket, [...new Set(deliveryIds.map(notificationIdOf))]],
+  })
+  for (const { id } of rows)
     await tx.query({
       name: 'notify_erase_sensitive',
       text: `UPDATE notify.notification n SET data = NULL

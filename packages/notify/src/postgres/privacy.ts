@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, firstIdAt } from '../ids.ts'
 import type { Retention } from '../options.ts'
 import type { Privacy } from '../store.ts'
+import { purgeDeadLetters } from './dead-letters.ts'
 import { purgeDevices } from './devices.ts'
 import { lockInboxes, purgeInboxes } from './inbox-count.ts'
 import { timestamp } from './words.ts'
@@ -62,6 +63,8 @@ export function postgresPrivacy(database: Database, buckets: number): Privacy {
         )
         removed += rowCount
       }
+      const diedBefore = timestamp(now - retention.deadLetterDays * dayMs)
+      removed += await database.transaction((tx) => purgeDeadLetters(tx, bucket, diedBefore, batchSize))
       const deadBefore = timestamp(now - retention.deadDeviceDays * dayMs)
       removed += await database.transaction((tx) => purgeDevices(tx, buckets, bucket, deadBefore, batchSize))
       const oldestItem = timestamp(now - retention.inboxDays * dayMs)
@@ -96,14 +99,13 @@ function purges(retention: Retention, now: number): Purge[] {
     where: `${column} < $2::timestamptz`,
     value: timestamp(before(days)),
   })
-  const { notificationDays, logDays, deadLetterDays } = retention
+  const { notificationDays, logDays } = retention
   const old = byId('id', notificationDays)
   return [
     ['delivery_event', 'notification_id, id', byId('notification_id', notificationDays)],
     ['delivery', 'id', old],
     ['notification', 'id', { ...old, where: `${old.where} AND ${isNotAwaited}` }],
     ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
-    ['dead_letter', 'id', byTime('died_at', deadLetterDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
     ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
   ]

@@ -158,11 +158,17 @@ async function writeCounters(
   if (changed.length === 0) return
   await tx.query({
     name: 'notify_write_counters',
-    text: `INSERT INTO notify.cap (bucket, user_id, counters)
-           SELECT $1, n.user_id, n.counters::jsonb
-             FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS n (user_id, counters, place) ORDER BY n.place
-           ON CONFLICT (bucket, user_id) DO UPDATE SET counters = excluded.counters`,
-    values: [bucket, changed.map(([user]) => user), changed.map(([, mine]) => JSON.stringify(mine))],
+    text: `UPDATE notify.cap c SET counters = n.counters::jsonb
+             FROM unnest($2::text[], $3::text[]) AS n (user_id, counters)
+            WHERE c.bucket = $1 AND ${among('c.user_id', '$2', 'text')} AND c.user_id = n.user_id`,
+    values: [
+      bucket,
+      ...columns(
+        changed,
+        ([user]) => user,
+        ([, mine]) => JSON.stringify(mine),
+      ),
+    ],
   })
 }
 

@@ -5,6 +5,7 @@ import { bucketOfId, channelOf, deliveryIdOf } from '../ids.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../notification.ts'
 import type { Priority } from '../options.ts'
 import type { Notifications } from '../store.ts'
+import { outcomes, type StoredEntry, tellDecisions } from './decisions.ts'
 import { present } from './words.ts'
 
 interface NotificationRow {
@@ -13,7 +14,7 @@ interface NotificationRow {
   readonly event: string
   readonly priority: Priority
   readonly dedup_key: string | null
-  readonly decisions: TimelineEntry[]
+  readonly decisions: StoredEntry[]
   readonly accepted_at: number
 }
 
@@ -54,29 +55,21 @@ async function find(database: Database, id: string): Promise<NotificationRecord 
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
-  const timeline = [...row.decisions, ...events.rows.map(entryOf)]
-  return {
+  const own = {
     id: row.id,
     userId: row.user_id,
     event: row.event,
     priority: row.priority,
     acceptedAt: row.accepted_at,
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
+  }
+  const timeline = [...tellDecisions(own, row.decisions), ...events.rows.map(entryOf)]
+  return {
+    ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
     timeline,
   }
 }
-
-const outcomes: ReadonlySet<string> = new Set<Outcome>([
-  'queued',
-  'duplicate',
-  'capped',
-  'deferred',
-  'aggregated',
-  'no_recipient',
-  'undeliverable',
-  'failed',
-])
 
 /** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
 function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {

@@ -1,8 +1,12 @@
 import type { Database, Query, Rows, Transaction } from '@gatehouse/kit'
 
-/** A point in time (Unix milliseconds) as PostgreSQL reads it. */
+let written = { at: 0, text: new Date(0).toISOString() }
+
+/** A point in time (Unix milliseconds) as PostgreSQL reads it. The rows of a batch mostly ask for the same one. */
 export function timestamp(unixMilliseconds: number): string {
-  return new Date(unixMilliseconds).toISOString()
+  if (written.at !== unixMilliseconds)
+    written = { at: unixMilliseconds, text: new Date(unixMilliseconds).toISOString() }
+  return written.text
 }
 
 /** A row's columns without those that are null, so that absent stays absent. */
@@ -17,9 +21,17 @@ export function documents<Item>(items: readonly Item[], pick: (item: Item) => un
   return `[${items.map((item) => JSON.stringify(pick(item))).join(',')}]`
 }
 
-/** Rows turned into columns, as `unnest` takes them. */
-export function columns<Item>(items: readonly Item[], ...pick: ReadonlyArray<(item: Item) => unknown>): unknown[][] {
-  return pick.map((column) => items.map(column))
+type Cell = string | number | boolean | null | undefined
+
+/** Rows turned into columns, as `unnest` takes them: one array literal each. */
+export function columns<Item>(items: readonly Item[], ...pick: ReadonlyArray<(item: Item) => Cell>): string[] {
+  return pick.map((column) => `{${items.map((item) => cell(column(item))).join(',')}}`)
+}
+
+function cell(value: Cell): string {
+  if (value === null || value === undefined) return 'NULL'
+  if (typeof value !== 'string') return String(value)
+  return value.includes('"') || value.includes('\\') ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { Decided, DecidedDelivery, PlannedNotification } from '../admission.ts'
 import { deliveryIdOf, newId } from '../ids.ts'
-import type { TimelineEntry } from '../notification.ts'
+import { storedDecisions } from './decisions.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
 import { columns, documents, timestamp } from './words.ts'
@@ -67,7 +67,7 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
       of(({ requested }) => requested?.join(',') ?? null),
       of(({ sensitive }) => sensitive),
       documents(fresh, (each) => (isSpent(each) ? null : each.notification.data)),
-      documents(fresh, (each) => [...each.notification.decisions, ...outcomes(each)]),
+      documents(fresh, storedDecisions),
       of(({ acceptedAt }) => timestamp(acceptedAt)),
     ],
   })
@@ -78,20 +78,6 @@ const waiting: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated'
 /** Whether it is sensitive and nothing of it will be sent, nor may be replayed: its data is then not kept at all. */
 function isSpent({ notification, deliveries }: Decided): boolean {
   return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
-}
-
-/** What admission decided, channel by channel, for the timeline. */
-function outcomes({ notification, deliveries }: Decided): TimelineEntry[] {
-  return deliveries.map(({ id, channel, outcome, plan, logKey }) => ({
-    at: notification.acceptedAt,
-    what: outcome,
-    channel,
-    detail: {
-      ...(id === undefined ? {} : { delivery_id: id }),
-      ...(logKey === undefined ? {} : { dedup_key: logKey }),
-      ...(plan.kind === 'fail' && !notification.sensitive ? { cause: plan.cause, reason: plan.detail } : {}),
-    },
-  }))
 }
 
 async function writeLog(

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { briefly } from '../testing/src/briefly.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const long = process.argv.includes('--long')
@@ -27,7 +28,12 @@ if (files.length === 0) {
 // The files' processes load much the same modules: the first to load one saves the others its compilation.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/tests')
 const waiting = new Map<string, number>()
-const tests = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: long ? 30 * 60_000 : 5 * 60_000 })
+const tests = run({
+  files,
+  concurrency: Math.max(2, availableParallelism()),
+  timeout: long ? 30 * 60_000 : 5 * 60_000,
+  execArgv: [...briefly],
+})
 tests.on('test:fail', () => {
   process.exitCode = 1
 })

@@ -1,4 +1,5 @@
 export * from './apache.ts'
+export * from './briefly.ts'
 export * from './database.ts'
 export * from './nats.ts'
 export * from './postfix.ts'

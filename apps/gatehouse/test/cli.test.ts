@@ -2,16 +2,20 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { preparedDataDir } from '@gatehouse/testing'
+import { briefly, preparedDataDir } from '@gatehouse/testing'
 import { root, started } from './program.ts'
 
 function gatehouse(dataDir: string, ...args: string[]) {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [join(root, 'apps/gatehouse/src/cli.ts'), ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-    encoding: 'utf8',
-    timeout: 60_000,
-  })
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [...briefly, join(root, 'apps/gatehouse/src/cli.ts'), ...args],
+    {
+      cwd: root,
+      env: { PATH: process.env.PATH, DATA_DIR: dataDir },
+      encoding: 'utf8',
+      timeout: 60_000,
+    },
+  )
   return { stdout, stderr, status }
 }
 

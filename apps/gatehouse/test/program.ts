@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { after } from 'node:test'
-import { freePort, preparedDataDir } from '@gatehouse/testing'
+import { briefly, freePort, preparedDataDir } from '@gatehouse/testing'
 
 export const root = resolve(import.meta.dirname, '../../..')
 const main = join(root, 'apps/gatehouse/src/main.ts')
@@ -52,7 +52,7 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
     LOG_LEVEL: 'warn',
     ...options.env,
   }
-  const child = spawn(process.execPath, [main], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...briefly, main], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text

@@ -9,7 +9,7 @@ import { createBrake } from './brake.ts'
 import { createContextTokens } from './context-token.ts'
 import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
-import { createLimit, type Limit } from './guard.ts'
+import { createForgive, createLimit, type Forgive, type Limit } from './guard.ts'
 import { createIdentify } from './identify.ts'
 import { badCredentials, type LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -52,6 +52,7 @@ export interface Gateway {
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in by account and address. */
   readonly limit: Limit
+  readonly forgive: Forgive
   /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
   /** Closes the connections to upstreams, once what is under way is done. */
@@ -90,6 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     authenticate: admission.authenticate,
     watch: watch.watch,
     limit: createLimit(limiter, policies, metrics),
+    forgive: createForgive(limiter, policies),
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {

@@ -17,6 +17,9 @@ interface Guarded {
  */
 export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<Guarded>
 
+/** Forgets the tries counted against a policy by these identifiers, since one of them was right. */
+export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
 const longestId = 255
 
 /** The guard that services are handed for what a route's own limit can't see. */
@@ -26,6 +29,10 @@ export function createLimit(limiter: Limiter, policies: Policies, metrics: Gatew
     metrics.decided(name, decision)
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
+}
+
+export function createForgive(limiter: Limiter, policies: Policies): Forgive {
+  return async (name, identifiers) => limiter.reset(policies.named(name), identifierOf(identifiers))
 }
 
 function identifierOf(identifiers: Readonly<Record<string, string>>): Identifier {

@@ -30,6 +30,15 @@ test('a guard counts by all of its identifiers together, and says how long to wa
   assert.equal((await gateway.limit('login', login)).allowed, true)
 })
 
+test('what a guard has counted is forgotten for these identifiers, and for no others', async () => {
+  const { gateway } = await setup({ guards })
+  const [here, there] = ['192.0.2.1', '192.0.2.2'].map((address) => ({ account: 'alice', address }))
+  for (const login of [here, here, here, there, there]) await gateway.limit('login', login ?? {})
+  await gateway.forgive('login', { address: '::ffff:192.0.2.1', account: 'alice' })
+  assert.equal((await gateway.limit('login', here ?? {})).allowed, true)
+  assert.equal((await gateway.limit('login', there ?? {})).allowed, false)
+})
+
 test('no account name can reach into the count of another', async () => {
   const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
   const names = ['a', 'a|b', 'a%7Cb', 'a:b', ' ', 'ü', '\ud800', 'x'.repeat(2_000), `${'x'.repeat(1_999)}y`]

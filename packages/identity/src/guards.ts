@@ -10,6 +10,9 @@ export interface GuardDecision {
 /** One check: the policy's name, and who is counted. */
 export type Limit = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => Promise<GuardDecision>
 
+/** Forgets what a policy has counted by these identifiers. */
+export type Forgive = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
 export type GuardName =
   | 'login'
   | 'login-account'

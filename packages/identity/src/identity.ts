@@ -112,6 +112,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     languages: new Languages(new URL('pages/texts/', import.meta.url), branding.textsFolder),
     features,
     limit: options.limit ?? unlimited,
+    forgive: options.forgive ?? (async () => {}),
     wakeOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),

@@ -5,7 +5,7 @@ import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ResourceDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Limit } from './guards.ts'
+import type { Forgive, Limit } from './guards.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
@@ -38,6 +38,7 @@ export interface Parts extends PageParts {
   readonly secureCookies: boolean
   readonly features: Features
   readonly limit: Limit
+  readonly forgive: Forgive
   /** Hints that the outbox has something. */
   readonly wakeOutbox: () => void
   /** Whether mail can be sent at all. */

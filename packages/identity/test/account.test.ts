@@ -181,6 +181,33 @@ test('a known device is spared the loose limit on the account alone', async () =
   await counted.close()
 })
 
+test('whoever signs in with the right password has guessed no more: the tries counted before are forgotten', async () => {
+  const forgiven: string[] = []
+  const counted = await setup({
+    declared: { clients, users },
+    forgive: async (policy, { account, address }) => {
+      forgiven.push(`${policy} ${account} ${address}`)
+    },
+  })
+  const browser = new TestBrowser(counted)
+  const page = await browser.get('/account')
+  await browser.submit(page, { username: 'alice', password: 'wrong' })
+  assert.deepEqual(forgiven, [])
+  await browser.signIn(page)
+  assert.deepEqual(forgiven, ['login alice 127.0.0.1'])
+  await counted.close()
+})
+
+test('a sign-in succeeds although the counters can’t be reached to forget', async () => {
+  const counted = await setup({
+    declared: { clients, users },
+    forgive: async () => Promise.reject(new Error('the store is away')),
+  })
+  const browser = new TestBrowser(counted)
+  assert.equal((await browser.signIn(await browser.get('/account'))).status, 200)
+  await counted.close()
+})
+
 test('pages speak the language that is asked for', async () => {
   const german = await running.http.inject({
     url: '/account',

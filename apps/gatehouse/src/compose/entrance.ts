@@ -3,6 +3,7 @@ import {
   authenticateWith,
   type CredentialWatch,
   createGateway,
+  type Forgive,
   forwardedAddresses,
   identityOverHttp,
   type Limit,
@@ -30,6 +31,7 @@ export interface Entrance {
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in. */
   readonly limit: Limit
+  readonly forgive: Forgive
   /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
   reload(file: Parts['config']['file']): void
   /** Begins to follow the revocation feed, once the services of this process are built. */
@@ -80,18 +82,18 @@ export async function composeEntrance(
     guards: guardPolicies,
     ...declaredLimits(file),
   })
-  const { limit } = gateway
+  const { limit, forgive } = gateway
   const reload: Entrance['reload'] = (next) => gateway.reload(declaredLimits(next))
   held.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
-    return { authenticate: gateway.authenticate, watch: gateway.watch, limit, reload, follow, engines }
+    return { authenticate: gateway.authenticate, watch: gateway.watch, limit, forgive, reload, follow, engines }
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   const authenticate = authenticateWith(bearer, realm)
   const { watch, stop } = watchWith(authenticate, clock, log)
   held.push(async () => stop())
-  return { authenticate, watch, limit, reload, follow, engines }
+  return { authenticate, watch, limit, forgive, reload, follow, engines }
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {

@@ -28,6 +28,7 @@ export async function composeIdentity(
     serviceClient: settings.serviceClient,
     authenticate: entrance.authenticate,
     limit: entrance.limit,
+    forgive: entrance.forgive,
     ...identityMail(parts, notify),
     branding: branding(parts.config),
     features: features(file.features),

@@ -72,8 +72,8 @@ type Checked = { readonly user: User } | Refused
 async function check(parts: Parts, request: FastifyRequest, name: string, parameters: Parameters): Promise<Checked> {
   const password = parameters.get('password') ?? ''
   const user = name === '' || name.length > 254 ? undefined : await parts.store.users.findByLogin(name)
+  const account = user?.id ?? name.slice(0, 254)
   try {
-    const account = user?.id ?? name.slice(0, 254)
     const known = isKnownDevice(parts, request, user)
     await pass(parts.limit, [
       ['login', { account, address: request.ip }],
@@ -87,9 +87,21 @@ async function check(parts: Parts, request: FastifyRequest, name: string, parame
   }
   const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash).catch(busy)
   if (typeof matches === 'object') return matches
-  if (user !== undefined && matches && user.lockedAt === undefined) return { user }
+  if (user !== undefined && matches && user.lockedAt === undefined) {
+    await forgiveTries(parts, account, request.ip)
+    return { user }
+  }
   await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
   return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
+}
+
+/** Who knows the password guesses no more; the account's own count stays, whoever else may be guessing. */
+async function forgiveTries(parts: Parts, account: string, address: string): Promise<void> {
+  try {
+    await parts.forgive('login', { account, address })
+  } catch (error) {
+    parts.log.warn({ err: error }, 'the tries counted at sign-in are not forgotten')
+  }
 }
 
 function busy(error: unknown): Refused {

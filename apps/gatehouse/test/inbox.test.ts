@@ -156,6 +156,52 @@ describe('the inbox in a browser', () => {
     },
   )
 
+  const streams = async () => {
+    const metrics = await (await fetch(`${program?.url}/metrics`)).text()
+    return Number(/^notify_inbox_streams (\d+)$/m.exec(metrics)?.[1])
+  }
+
+  testWith(
+    'chromium',
+    'the windows of a browser share one stream, and when its holder closes another goes on',
+    async () => {
+      const others = await streams()
+      const context = await browser?.newContext()
+      const tabs: Page[] = []
+      for (let n = 0; n < 3; n++) {
+        const tab = (await context?.newPage()) ?? assert.fail('there is no browser')
+        await tab.goto(`${program?.url}/dev/inbox`)
+        await tab.locator('.bell').waitFor()
+        tabs.push(tab)
+      }
+      const [holder, ...left] = tabs
+      const before = Number(await holder?.locator('.badge').textContent())
+      await notify()
+      await Promise.all(tabs.map((tab) => badge(tab, before + 1)))
+      assert.equal(await streams(), others + 1)
+      await holder?.close()
+      await notify()
+      await Promise.all(left.map((tab) => badge(tab, before + 2)))
+      await notify()
+      await Promise.all(left.map((tab) => badge(tab, before + 3)))
+      assert.equal(await streams(), others + 1)
+      await context?.close()
+    },
+  )
+
+  testWith('chromium', 'a service that can not be reached is asked more and more rarely', async () => {
+    const tab = (await browser?.newPage()) ?? assert.fail('there is no browser')
+    let asked = 0
+    await tab.route('**/v1/users/**', (route) => {
+      asked++
+      return route.abort()
+    })
+    await tab.goto(`${program?.url}/dev/inbox`)
+    await tab.evaluate("(async () => { for (let n = 0; n < 60; n++) await fetch('/healthz') })()")
+    assert.ok(asked >= 1 && asked < 12, `${asked} times`)
+    await tab.close()
+  })
+
   testWith('chromium', 'a channel that is switched off in the preferences stays off', async () => {
     const tab = shown()
     const box = () => tab.locator('fieldset', { hasText: 'Comment added' }).getByLabel('Push')

@@ -38,6 +38,12 @@ export interface Feed {
   readonly next?: string
 }
 
+/** What has changed in a feed. */
+export interface News {
+  readonly items?: readonly Item[]
+  readonly counts: Counts
+}
+
 /** Where the service is, whose inbox it is, and how a token is had: one that was refused is asked for again, `renew` set. */
 export interface Access {
   readonly baseUrl: string
@@ -60,6 +66,12 @@ export class Api {
 
   constructor(access: Access) {
     this.#access = access
+  }
+
+  /** A name for this inbox, the same in every window. */
+  get inbox(): string {
+    const { baseUrl, userId } = this.#access
+    return `gatehouse-inbox ${baseUrl || location.origin} ${userId}`
   }
 
   feed(query: string): Promise<Feed> {

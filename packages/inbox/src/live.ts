@@ -1,9 +1,5 @@
-import { type Api, ApiError, type Counts, type Item } from './api.ts'
-
-export interface News {
-  readonly items?: readonly Item[]
-  readonly counts: Counts
-}
+import { type Api, ApiError, type News } from './api.ts'
+import { type Shared, share } from './share.ts'
 
 export interface LiveHandlers {
   /** Reads the feed afresh; answers the number it is complete up to. */
@@ -19,10 +15,14 @@ const longestPauseMs = 30_000
 
 /**
  * Follows the stream until it is stopped: a stream that ends, breaks or falls silent is opened again after the last
- * event that was seen, so that nothing is missed. Answers how to stop, and how to try again at once.
+ * event that was seen, so that nothing is missed. Of the windows of one inbox one holds the stream and tells the others;
+ * when it closes, another goes on from where it is itself. Answers how to stop, and how to try again at once.
  */
 export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now(): void } {
   const stopping = new AbortController()
+  const { signal } = stopping
+  let last: number | undefined
+  let loading: Promise<void> | undefined
   let endPause = () => {}
   const pause = (milliseconds: number) =>
     new Promise<void>((resolve) => {
@@ -32,33 +32,58 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
         resolve()
       }
     })
-  const run = async () => {
-    let last: number | undefined
-    for (let failures = 0; !stopping.signal.aborted; ) {
+  /** Reads the feed, once however many ask for it meanwhile. */
+  const load = () => {
+    loading ??= handlers
+      .reload()
+      .then((sequence) => {
+        last = sequence
+      })
+      .finally(() => {
+        loading = undefined
+      })
+    return loading
+  }
+  /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
+  const hear = async (told: Shared): Promise<void> => {
+    handlers.connected(told.open)
+    if (!told.news || told.id === undefined) return
+    await loading?.catch(() => {})
+    if (signal.aborted) return
+    if (told.event === 'reset' || last === undefined) await load().catch(() => {})
+    else if (told.id > last) {
+      last = told.id
+      handlers.changed(told.news)
+    }
+  }
+  let failures = 0
+  const lead = async (tell: (told: Shared) => void) => {
+    for (let refused = false; !signal.aborted && !refused; ) {
       try {
-        last ??= await handlers.reload()
-        for await (const { event, id, data } of events(api, last, stopping.signal)) {
+        if (last === undefined) await load()
+        for await (const { event, id, data } of events(api, last ?? 0, signal)) {
           failures = 0
           handlers.connected(true)
-          if (event === 'reset') {
-            last = undefined
-            break
-          }
-          last = id
+          tell({ open: true, event, id, news: data })
+          last = event === 'reset' ? undefined : id
+          if (last === undefined) break
           handlers.changed(data)
         }
       } catch (error) {
         failures++
-        // Nobody is let in by asking faster.
-        if (error instanceof ApiError && (error.status === 401 || error.status === 403))
-          failures = Math.max(failures, 5)
+        // Nobody is let in by asking faster, but perhaps another window is.
+        refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
+        if (refused) failures = Math.max(failures, 5)
       }
+      if (signal.aborted) return
       handlers.connected(false)
-      if (last !== undefined && !stopping.signal.aborted)
+      tell({ open: false })
+      if (last !== undefined || failures > 0)
         await pause(Math.min(longestPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
     }
   }
-  void run()
+  void share(api.inbox, signal, { hear: (told) => void hear(told), lead })
+  load().catch(() => {})
   return {
     now: () => endPause(),
     stop() {

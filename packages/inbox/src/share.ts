@@ -1,0 +1,42 @@
+import type { News } from './api.ts'
+
+/** What the window that holds the stream tells the others. */
+export interface Shared {
+  /** Whether the stream is open. */
+  readonly open: boolean
+  readonly event?: string
+  readonly id?: number
+  readonly news?: News
+}
+
+interface Part {
+  hear(told: Shared): void
+  /** Holds the stream, until another window may try or `signal` ends it. */
+  lead(tell: (told: Shared) => void): Promise<void>
+}
+
+/**
+ * Of all windows of an inbox on this origin one leads at a time: a browser opens few connections to one server, and each
+ * would take one for good. Where windows can't find one another each leads for itself.
+ */
+export async function share(inbox: string, signal: AbortSignal, { hear, lead }: Part): Promise<void> {
+  const { locks } = navigator
+  // Missing where the page did not come over https.
+  if (!locks || typeof BroadcastChannel === 'undefined') {
+    while (!signal.aborted) await lead(() => {})
+    return
+  }
+  const channel = new BroadcastChannel(inbox)
+  let leads = false
+  channel.onmessage = ({ data }) => leads || hear(data)
+  signal.addEventListener('abort', () => channel.close())
+  const tell = (told: Shared) => signal.aborted || channel.postMessage(told)
+  while (!signal.aborted)
+    await locks
+      .request(inbox, { signal }, async () => {
+        leads = true
+        await lead(tell)
+        leads = false
+      })
+      .catch(() => {})
+}

@@ -1,6 +1,8 @@
 import type { Clock } from '@gatehouse/kit'
 import { type EventTypeDeclaration, eventTypeOf, type RecipientDeclaration, recipientOf } from './declaration.ts'
 import type { NotifyOptions } from './options.ts'
+import { deviceFault } from './providers/device-fault.ts'
+import type { Provider } from './providers/provider.ts'
 import type { TemplateDeclaration } from './read-templates.ts'
 import type { NotifyStore } from './store.ts'
 
@@ -9,6 +11,24 @@ export interface NotifyDeclarations {
   readonly eventTypes?: readonly EventTypeDeclaration[]
   readonly templates?: readonly TemplateDeclaration[]
   readonly recipients?: readonly RecipientDeclaration[]
+}
+
+/**
+ * Looks through what is declared for what its schema can't see.
+ * @throws RangeError with a line for each device whose token none of the providers of its service could carry to
+ */
+export function checkDeclarations({ recipients = [] }: NotifyDeclarations, providers: readonly Provider[]): void {
+  const faults = recipients.flatMap(({ user_id, devices }) =>
+    devicesOf(devices).flatMap((device) => {
+      const fault = deviceFault(providers, device)
+      return fault === undefined ? [] : [`recipients, ${user_id}: the token of the device ${device.deviceId} ${fault}`]
+    }),
+  )
+  if (faults.length > 0) throw new RangeError(faults.join('\n'))
+}
+
+function devicesOf(declared: RecipientDeclaration['devices'] = []) {
+  return declared.map(({ device_id, token, service = 'fcm' }) => ({ deviceId: device_id, token, service }))
 }
 
 /** Applies what is declared; what stands in the store as it was last declared, or was changed since, is left alone. */
@@ -33,11 +53,7 @@ export async function applyDeclarations(
     id: user_id,
     entry: {
       recipient: recipientOf(user_id, settings),
-      devices: (devices ?? []).map(({ device_id, token, service }) => ({
-        deviceId: device_id,
-        token,
-        service: service ?? 'fcm',
-      })),
+      devices: devicesOf(devices),
     },
   }))
   await store.declared.recipients(recipients, now)

@@ -4,7 +4,7 @@ import { type Authenticate, createGuards, type WatchCredential } from './caller.
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
-import { applyDeclarations, type NotifyDeclarations } from './declared.ts'
+import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './declared.ts'
 import { hintsTo } from './hints.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
@@ -72,12 +72,18 @@ export interface Notify {
   stop(): Promise<void>
 }
 
-/** Builds the notification service. What it is given is all it has: no globals, no environment. */
+/**
+ * Builds the notification service. What it is given is all it has: no globals, no environment.
+ * @throws RangeError naming what is declared and can't be
+ */
 export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
   const { store, clock, log } = given
   const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
-  await applyDeclarations(store, given.declared ?? {}, options, clock)
+  const providers = Object.values(given.providers).flat()
+  const { declared = {} } = given
+  checkDeclarations(declared, providers)
+  await applyDeclarations(store, declared, options, clock)
   const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
   const workers: Worker[] = []
   const hints = hintsTo(workers)
@@ -107,7 +113,6 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
   const testSend = createTestSend(store.intake, { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers })
   const devMailbox = given.devMailbox ?? false
-  const providers = Object.values(given.providers).flat()
   const { deliveries } = store
   const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
   const streams = new InboxStreams({ inbox: store.inbox, rules: options.inboxStreams, log, metrics })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startWebPush } from '@gatehouse/fakes'
+import { startApns, startWebPush } from '@gatehouse/fakes'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import type { NotifyStore } from '../src/store.ts'
@@ -101,6 +101,38 @@ test('a token that none of the providers of its service could carry to is refuse
   assert.match(refused.body.detail, /Web Push subscription as JSON/)
   assert.equal((await put({ service: 'web', token: fake.subscribe() })).status, 200)
   assert.equal((await put({ service: 'huawei', token: 'whatever' })).status, 200)
+})
+
+test('devices that the configuration declares are looked at as those that are registered', async (t) => {
+  const fake = await startApns()
+  const database = await memoryDatabase()
+  const { key, keyId: key_id, teamId: team_id, topic, url } = fake
+  const apns = build({ provider: 'apns', key, key_id, team_id, topic, url })
+  t.after(async () => {
+    await apns.close?.()
+    await fake.stop()
+    await database.close()
+  })
+  const declare = (token: string) => {
+    const devices = [
+      { device_id: 'phone', token, service: 'apns' },
+      { device_id: 'other', token: 'anything', service: 'huawei' },
+    ]
+    const declared = { recipients: [{ user_id: 'alice', devices }] }
+    return setup({ database, providers: { push: [apns] }, declared })
+  }
+  await assert.rejects(declare('not hexadecimal'), (error: Error) => {
+    assert.ok(error instanceof RangeError)
+    assert.equal(
+      error.message,
+      "recipients, alice: the token of the device phone must be Apple's device token in hexadecimal digits",
+    )
+    return true
+  })
+  const s = await declare('ab'.repeat(32))
+  assert.equal((await devicesOf(s, 'alice')).length, 2)
+  await s.http.close()
+  await s.notify.stop()
 })
 
 describe('devices on one PostgreSQL', () => {

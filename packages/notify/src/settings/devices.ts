@@ -1,6 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
+import { deviceFault } from '../providers/device-fault.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Device, Devices } from '../store.ts'
 
@@ -99,15 +100,10 @@ export function deviceEndpoints(http: Http, { guards, store, providers, clock }:
   )
 }
 
-/** A token that no provider of its service could carry to is refused, where there are such providers and they can tell. */
-function refuseToken(
-  providers: readonly Provider[],
-  { deviceId: id, token: address, service }: Omit<Device, 'registeredAt'>,
-) {
-  const able = providers.filter((each) => each.channel === 'push' && each.carries?.({ id, address, service }))
-  const faults = able.map((each) => each.tokenFault?.(address))
-  const [detail] = faults
-  if (detail === undefined || faults.includes(undefined)) return
+/** A token that no provider of its service could carry to is refused. */
+function refuseToken(providers: readonly Provider[], device: Omit<Device, 'registeredAt'>) {
+  const detail = deviceFault(providers, device)
+  if (detail === undefined) return
   throw new Problem(400, `The body is not valid: /token ${detail}.`, { errors: [{ pointer: '/token', detail }] })
 }
 

@@ -84,6 +84,17 @@ test('the management reads, adds and lifts suppressions, by filter and page by p
     assert.equal((await s.call(method, path, undefined, 'write:notifications')).status, 403, `${method} ${path}`)
 })
 
+test('a mail address is found and lifted however its letters are written, as it is when it is left out', async (t) => {
+  const s = await setup()
+  t.after(s.close)
+  await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', address: 'Alice@Example.com' })
+  await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'push', address: 'Token' })
+  const found = async (address: string) =>
+    (await s.call('GET', `/v1/suppressions?address=${address}`)).body.suppressions.length
+  assert.deepEqual([await found('alice@example.com'), await found('token'), await found('Token')], [1, 0, 1])
+  assert.deepEqual((await s.call('DELETE', '/v1/suppressions?address=ALICE@example.com')).body, { lifted: 1 })
+})
+
 test('a suppression added twice is one, with the later end', async (t) => {
   const s = await setup()
   t.after(s.close)

@@ -19,7 +19,8 @@ interface SuppressionRow {
 
 const fields = 'id, user_id, channel, address, scope, reason, since, expires_at, detail'
 const matching = `bucket = $1 AND ($2::uuid[] IS NULL OR id = ANY($2)) AND ($3::text IS NULL OR user_id = $3)
-  AND ($4::text IS NULL OR channel = $4) AND ($5::text IS NULL OR address = $5) AND ($6::text IS NULL OR scope = $6)
+  AND ($4::text IS NULL OR channel = $4)
+  AND ($5::text IS NULL OR address = $5 OR (channel = 'email' AND lower(address) = lower($5))) AND ($6::text IS NULL OR scope = $6)
   AND ($7::text IS NULL OR reason = $7)`
 
 function valuesOf(bucket: number, filter: SuppressionFilter): unknown[] {

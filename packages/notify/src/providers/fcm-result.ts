@@ -16,10 +16,15 @@ export function fcmResult(answer: HttpAnswer, calledAt: number): SendResult {
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
   if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  if (error.code === 'UNREGISTERED' || error.code === 'SENDER_ID_MISMATCH' || isBadToken(status, error))
+  if (isOfDevice(error.code ?? error.status) || isBadToken(status, error))
     return { kind: 'dead_token', at: calledAt, reason }
   if (status === 401 || status === 403 || status === 404 || status < 400) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: error.status ?? String(status), reason }
+}
+
+/** A device that is gone, or of another project. */
+function isOfDevice(code: string | undefined): boolean {
+  return code === 'UNREGISTERED' || code === 'SENDER_ID_MISMATCH'
 }
 
 interface FcmError {

@@ -27,6 +27,7 @@ export function messageIdOf({ id }: Pick<OutgoingMessage, 'id'>, { domain }: Sen
 
 /** The header fields of a mail beside those that every transport writes itself; none of them can break its line. */
 export function mailHeaders({ event, headers }: OutgoingMessage): Record<string, string> {
-  const given = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${event}:gatehouse`, ...headers }
+  const campaign = event.replace(/[^\w.-]/g, '-').slice(0, 200)
+  const given = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${campaign}:gatehouse`, ...headers }
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.replace(/[\r\n]+\s*/g, ' ')]))
 }

@@ -11,6 +11,8 @@ export interface SmtpError extends Error {
   readonly command?: string
 }
 
+/** Replies that ask us to authenticate, whatever the command (RFC 4954 §6). */
+const ofAuthentication = new Set([530, 534, 535, 538])
 /** The connection never came to be. */
 const neverConnected = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 const beforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM'])
@@ -57,7 +59,8 @@ function permanent(
   reason: string,
 ): SendResult {
   const isTooLarge = reply === 552 || status === '5.3.4' || status === '5.2.3'
-  if (beforeRecipient.has(command) && !isTooLarge) return { kind: 'misconfigured', reason }
+  if ((beforeRecipient.has(command) || ofAuthentication.has(reply)) && !isTooLarge)
+    return { kind: 'misconfigured', reason }
   const code = status ?? String(reply)
   const isGone = command === 'RCPT TO' && isAddressGone(status, text)
   return { kind: 'permanent', code, reason, ...(isGone ? { undeliverable: 'bounced' } : {}) }

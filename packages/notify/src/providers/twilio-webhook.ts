@@ -12,8 +12,9 @@ const reports: Readonly<Record<string, DeliveryReport>> = {
   failed: 'bounced',
 }
 
-/** Errors after which the number is no good: blocked, unknown, a landline, opted out, not a mobile number. */
-const hard = new Set(['30004', '30005', '30006', '21610', '21211', '21614'])
+/** Errors after which the number is no good: blocked, unknown, a landline, not a mobile number. */
+const hard = new Set(['30004', '30005', '30006', '21211', '21614'])
+const optedOut = '21610'
 
 const notOurs = 'X-Twilio-Signature is not ours'
 
@@ -33,28 +34,24 @@ export function twilioWebhook(authToken: Secret): WebhookReceiver {
       const report = reports[status]
       if (!report) return { kind: 'reports', reports: [] }
       const deliveryId = URL.parse(request.url)?.searchParams.get('delivery')
-      return {
-        kind: 'reports',
-        reports: [{ ...reportOf(form, sid, status, report, now), ...(deliveryId ? { deliveryId } : {}) }],
-      }
+      const told = reportsOf(form, sid, status, report, now)
+      return { kind: 'reports', reports: deliveryId ? told.map((each) => ({ ...each, deliveryId })) : told }
     },
   }
 }
 
 /** Twilio gives its callbacks no id: the message and its status are one, for a message has each status once. */
-function reportOf(
+function reportsOf(
   form: URLSearchParams,
   sid: string,
   status: string,
   report: DeliveryReport,
   now: number,
-): WebhookReport {
+): WebhookReport[] {
   const code = form.get('ErrorCode')
-  return {
-    eventId: `${sid}.${status}`,
-    report,
-    at: now,
-    ...(code ? { reason: `${status}, error ${code}` } : {}),
-    ...(report === 'bounced' ? { soft: !hard.has(code ?? '') } : {}),
-  }
+  const about = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
+  const eventId = `${sid}.${status}`
+  if (report !== 'bounced') return [{ eventId, report, ...about }]
+  const bounce = { eventId, report, ...about, soft: !hard.has(code ?? '') }
+  return code === optedOut ? [bounce, { eventId: `${eventId}.stop`, report: 'unsubscribed', ...about }] : [bounce]
 }

@@ -106,6 +106,7 @@ const answers = [
   [fcmError(401, 'THIRD_PARTY_AUTH_ERROR', 'UNAUTHENTICATED'), 'misconfigured', 2],
   [fcmError(403, 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED'), 'dead_token'],
   [{ status: 403 }, 'misconfigured'],
+  [{ status: 404, body: { error: { code: 404, status: 'UNREGISTERED' } } }, 'dead_token'],
   [fcmError(404, 'UNREGISTERED', 'NOT_FOUND'), 'dead_token'],
   [{ status: 404 }, 'misconfigured'],
   [fcmError(429, 'QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'), 'rate_limited'],

@@ -90,6 +90,12 @@ test("a mail goes to SES signed, with its sender, texts, header fields, configur
   })
 })
 
+test('an event type of any letters makes header fields that SES takes', async (t) => {
+  const { fake, provider } = await setup(t)
+  assert.equal((await sendOne(provider, { ...mail(), event: 'bestellung: größe ✓' })).kind, 'accepted')
+  assert.equal(fake.requests[0]?.headers['Feedback-ID'], 'bestellung--gr--e--:gatehouse')
+})
+
 test('every answer of SES has its meaning', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.5 })
   const error = (__type: string, text: string = 'so it is') => ({

@@ -61,6 +61,7 @@ test('every reply of a mail server has its meaning', async (t) => {
     [552, '5.2.2 mailbox full', 'permanent', undefined],
     [550, '5.7.1 blocked by policy; user unknown to us', 'permanent', undefined],
     [554, '5.4.4 unroutable', 'permanent', undefined],
+    [530, '5.7.0 Authentication required', 'misconfigured', undefined],
     [450, '4.2.1 mailbox busy', 'transient', undefined],
     [451, '4.3.0 local error', 'transient', undefined],
     [452, '4.2.2 mailbox full', 'transient', undefined],

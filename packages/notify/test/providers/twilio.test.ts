@@ -279,6 +279,22 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
   ])
 })
 
+test('a number that opted out at Twilio is unsubscribed, as when Twilio says so at once', async (t) => {
+  const { provider, close } = await setup()
+  t.after(close)
+  const form = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' }
+  const url = `${publicUrl}/v1/webhooks/twilio?delivery=${message().deliveryId}`
+  const request = callback(form, twilio.getExpectedTwilioSignature(authToken, url, form), url)
+  const received = await provider.webhook?.receive(request, Date.now())
+  assert.deepEqual(
+    received?.kind === 'reports' && received.reports.map(({ eventId, report, soft }) => [eventId, report, soft]),
+    [
+      ['SM1.failed', 'bounced', true],
+      ['SM1.failed.stop', 'unsubscribed', undefined],
+    ],
+  )
+})
+
 test('a report of Twilio’s that is forged, moved to another delivery or changed on the way is refused', async (t) => {
   const { fake, provider, close } = await setup()
   t.after(close)

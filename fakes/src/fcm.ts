@@ -21,6 +21,8 @@ export interface FcmMessage {
 export interface FcmFake extends Fake<FcmMessage> {
   /** The JSON of a service account that this fake knows. */
   readonly serviceAccount: string
+  /** Connections that pushes came over so far. */
+  connections(): number
   /** How many access tokens it gave. */
   tokensGiven(): number
   /** Refuses the access tokens that it gave so far. */
@@ -35,7 +37,7 @@ const scope = 'https://www.googleapis.com/auth/firebase.messaging'
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const mostPayloadBytes = 4_096
 
-/** FCM's HTTP v1 and Google's token endpoint beside it. */
+/** FCM's HTTP v1, over HTTP/2, and Google's token endpoint at an address of its own. */
 export async function startFcm({ port, tokenSeconds = 3_600 }: FcmFakeSettings = {}): Promise<FcmFake> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const tokens = new Map<string, number>()
@@ -47,31 +49,41 @@ export async function startFcm({ port, tokenSeconds = 3_600 }: FcmFakeSettings =
     tokens.set(token, Date.now() + tokenSeconds * 1_000)
     return { status: 200, body: { access_token: token, expires_in: tokenSeconds, token_type: 'Bearer' } }
   }
-  const see = (request: FakeRequest): Seen<FcmMessage> => {
-    if (request.path !== '/token') return seeSend(request, tokens)
-    const why = faultOfGrant(request, publicKey, `${fake.url}/token`)
+  const seeGrant = (request: FakeRequest): Seen<FcmMessage> => {
+    const why = faultOfGrant(request, publicKey, `${oauth.url}/token`)
     if (why) return refuse(400, 'invalid_grant', why, { error: 'invalid_grant', error_description: why })
     const behaviour = tokenScript.next()
     return behaviour === undefined
       ? { kind: 'aside', answer: giveToken() }
       : { kind: 'aside', answer: { status: 200 }, behaviour }
   }
-  const fake = await startHttpFake<FcmMessage>({
-    kind: 'fcm',
-    ...(port === undefined ? {} : { port }),
-    see,
+  const common = {
     gone: { status: 404, body: errorBody(404, 'NOT_FOUND', 'Requested entity was not found.', 'UNREGISTERED') },
-    troubled: (status) => errorBody(status, statuses[status] ?? 'UNKNOWN', `told to answer ${status}`),
+    troubled: (status: number) => errorBody(status, statuses[status] ?? 'UNKNOWN', `told to answer ${status}`),
+  }
+  const fake = await startHttpFake<FcmMessage>({
+    ...common,
+    kind: 'fcm',
+    http2: true,
+    ...(port === undefined ? {} : { port }),
+    see: (request) => seeSend(request, tokens),
   })
+  const oauth = await startHttpFake<FcmMessage>({ ...common, kind: 'oauth', see: seeGrant })
   return {
     ...fake,
+    get refusals() {
+      return [...oauth.refusals, ...fake.refusals]
+    },
+    async stop() {
+      await Promise.all([fake.stop(), oauth.stop()])
+    },
     serviceAccount: JSON.stringify({
       type: 'service_account',
       project_id: projectId,
       private_key_id: 'fake-key',
       private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
       client_email: clientEmail,
-      token_uri: `${fake.url}/token`,
+      token_uri: `${oauth.url}/token`,
     }),
     tokensGiven: () => given,
     revokeTokens: () => tokens.clear(),

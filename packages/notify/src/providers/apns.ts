@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { apnsResult, isTokenRefused } from './apns-result.ts'
 import { type ApnsTokens, apnsKey, createApnsTokens } from './apns-token.ts'
 import { collapseId } from './collapse-id.ts'
-import { baseUrl, type HttpAnswer, unanswered } from './http-call.ts'
-import { createHttp2Caller, type Http2Caller, NotProcessed } from './http2-call.ts'
+import { baseUrl, type HttpAnswer } from './http-call.ts'
+import { createHttp2Caller, type Http2Caller, unansweredStream } from './http2-call.ts'
 import { defineProvider } from './kind.ts'
 import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
@@ -110,7 +110,7 @@ async function sendPush(apns: Apns, message: OutgoingMessage, signal: AbortSigna
     if (answer.status === 200) apns.proven = true
     return apnsResult(answer, calledAt, apns.proven)
   } catch (error) {
-    return error instanceof NotProcessed ? { kind: 'transient', reason: error.message } : unanswered(error)
+    return unansweredStream(error)
   }
 }
 

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { type AccessTokens, createAccessTokens, readServiceAccount, type ServiceAccount } from './access-token.ts'
 import { collapseId } from './collapse-id.ts'
 import { fcmResult } from './fcm-result.ts'
-import { baseUrl, createHttpCaller, type HttpAnswer, type HttpCaller, unanswered } from './http-call.ts'
+import { baseUrl, createHttpCaller, type HttpAnswer } from './http-call.ts'
+import { createHttp2Caller, type Http2Caller, unansweredStream } from './http2-call.ts'
 import { defineProvider } from './kind.ts'
 import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
@@ -11,7 +12,7 @@ import { textOrFile } from './secret-file.ts'
 const mostPayloadBytes = 4_096
 
 interface Fcm {
-  readonly caller: HttpCaller
+  readonly caller: Http2Caller
   readonly path: string
   readonly tokens: AccessTokens
   readonly ttlSeconds: number
@@ -30,17 +31,22 @@ export const fcm = defineProvider({
       examples: ['./firebase.json', '${FIREBASE_SERVICE_ACCOUNT}'],
     }),
     url: Type.Optional(Type.String({ description: "FCM's address.", default: 'https://fcm.googleapis.com' })),
+    connections: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 32, description: 'Most connections; each carries many pushes.', default: 4 }),
+    ),
     ttl_seconds: ttlSeconds,
     timeout_seconds: timeoutSeconds,
   },
-  create({ service_account: given, url, ttl_seconds: ttl, timeout_seconds: seconds = 10 }, context): Provider {
+  create(declared, context): Provider {
+    const { service_account: given, url, ttl_seconds: ttl, timeout_seconds: seconds = 10, connections = 4 } = declared
     const account = accountOf(given, context.folder)
     const callMs = seconds * 1_000
-    const caller = createHttpCaller(baseUrl('url', url ?? 'https://fcm.googleapis.com'), { callMs })
+    const { origin, pathname } = baseUrl('url', url ?? 'https://fcm.googleapis.com')
+    const caller = createHttp2Caller(origin, { connections, callMs })
     const tokenCaller = createHttpCaller(account.tokenUri, { callMs, connections: 1 })
     const settings: Fcm = {
       caller,
-      path: `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
+      path: `${pathname.replace(/\/$/, '')}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
       tokens: createAccessTokens(account, tokenCaller, context.clock),
       ttlSeconds: ttl ?? longestTtlSeconds,
       now: () => context.clock.now(),
@@ -53,7 +59,8 @@ export const fcm = defineProvider({
       carries: ({ service }) => service === 'fcm',
       send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
       async close() {
-        await Promise.all([caller.close(), tokenCaller.close()])
+        caller.close()
+        await tokenCaller.close()
       },
     }
   },
@@ -88,12 +95,18 @@ type Called =
 async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSignal): Promise<Called> {
   const access = await tokens.get(signal)
   if (access.kind === 'none') return { kind: 'result', result: access.result }
-  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' }
+  const headers = {
+    ':method': 'POST',
+    ':path': path,
+    authorization: `Bearer ${access.token}`,
+    'content-type': 'application/json',
+    'user-agent': 'gatehouse',
+  }
   try {
-    const answer = await caller.call({ method: 'POST', path, headers, body }, signal)
+    const answer = await caller.call(headers, body, signal)
     return { kind: 'answer', answer, token: access.token }
   } catch (error) {
-    return { kind: 'result', result: unanswered(error) }
+    return { kind: 'result', result: unansweredStream(error) }
   }
 }
 

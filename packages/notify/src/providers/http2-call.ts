@@ -5,7 +5,8 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2'
-import type { HttpAnswer } from './http-call.ts'
+import { type HttpAnswer, unanswered } from './http-call.ts'
+import type { SendResult } from './provider.ts'
 
 export interface Http2CallerOptions {
   /** Most connections open at once; another is opened when those there are full. */
@@ -27,6 +28,11 @@ export interface Http2Caller {
 
 /** The request was never looked at: there was no connection, or the server said that it did not get to it. */
 export class NotProcessed extends Error {}
+
+/** What a call that was rejected means for a message: transient when the server can't have seen it, else nobody knows. */
+export function unansweredStream(error: unknown): SendResult {
+  return error instanceof NotProcessed ? { kind: 'transient', reason: error.message } : unanswered(error)
+}
 
 interface Connection {
   readonly session: ClientHttp2Session

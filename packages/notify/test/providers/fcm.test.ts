@@ -160,6 +160,16 @@ test('one access token serves all pushes until five minutes before it expires', 
   assert.equal((await sendOne(provider, push())).kind, 'transient', 'a token that is about to expire is not used')
 })
 
+test('pushes to FCM share few connections over HTTP/2, each carries many at once', async (t) => {
+  const { fake, provider, close } = await setup({ connections: 2 })
+  t.after(close)
+  const many = Array.from({ length: 60 }, (_, index) => push({ id: `d.${index}` }))
+  const results = await provider.send(many, new AbortController().signal)
+  assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
+  assert.equal(fake.requests.length, 60)
+  assert.ok(fake.connections() <= 2, `${fake.connections()} connections`)
+})
+
 test('an access token that is refused before its time is replaced once, and the push goes through', async (t) => {
   const { fake, provider, close } = await setup()
   t.after(close)

@@ -23,6 +23,8 @@ export interface SmtpMail {
 export interface SmtpFake extends Fake<SmtpMail> {
   /** Refuses the next senders, before any recipient is named, with a reply such as `550 5.7.1 no`. */
   refuseSender(reply: string): void
+  /** Connections that were made so far. */
+  connections(): number
   /** Hands bounces and complaints over, as a mail server's pipe would. */
   sendWebhook(to: string, reports: readonly FakeReport[]): Promise<number>
   /** Hands a raw mail over so. */
@@ -44,7 +46,12 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
     refusals.push(reply)
     return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
   }
+  let connections = 0
   const server = new SMTPServer({
+    onConnect(_session, done) {
+      connections += 1
+      done()
+    },
     authOptional: user === undefined,
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
@@ -104,6 +111,7 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
     requests,
     refusals,
     answerNext: (behaviour, times) => script.tell(behaviour, times),
+    connections: () => connections,
     refuseSender: (reply) => senders.push(reply),
     handOver,
     async sendWebhook(to, reports) {

@@ -57,7 +57,7 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
     }),
     webhooks: new Counter({
       name: 'notify_webhooks_total',
-      help: 'Webhooks of providers: taken, refused for their signature, or malformed',
+      help: 'Webhooks of providers: taken, refused for their signature, malformed, unchecked for want of a key, or unread: left, for nothing could be made of them',
       labelNames: ['provider', 'outcome'],
       registers,
     }),

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { createMetrics } from '@gatehouse/kit'
+import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../src/delivery-state.ts'
@@ -159,6 +159,18 @@ test('a webhook that can not be checked now is to be sent again', async (t) => {
   const s = await setupCarrier(t, { providers: { email: [first ?? provider, second ?? provider] } })
   assert.deepEqual((await post(s, [], {}, 'carrier-0')).status, 503)
   assert.deepEqual((await post(s, [], {}, 'carrier-1')).status, 429)
+})
+
+test('a report that nothing can be made of is taken, counted as unread, and told in the log', async (t) => {
+  const metrics = createMetrics()
+  const lines: unknown[] = []
+  const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
+  const unread = { kind: 'reports', reports: [], unread: 'it is no notice' } as const
+  const carrier: Provider = { ...provider, webhook: { receive: async () => unread } }
+  const s = await setupCarrier(t, { providers: { email: [carrier] }, metrics, log })
+  assert.equal((await post(s, [])).status, 204)
+  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="unread"\} 1\b/)
+  assert.deepEqual(lines.at(-1), { provider: 'carrier', reason: 'it is no notice', bytes: 2 })
 })
 
 test("a form that is larger than any of Twilio's is refused unread, whatever its signature", async (t) => {

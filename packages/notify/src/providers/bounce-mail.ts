@@ -1,3 +1,5 @@
+import { readQmailBounce } from './qmail-bounce.ts'
+
 /** Header fields by their names in lower case; of a field that stands there twice, all. */
 type Fields = ReadonlyMap<string, readonly string[]>
 
@@ -11,12 +13,12 @@ interface RecipientStatus {
 
 /** A mail that came back, as far as it concerns a mail of ours. */
 export type ReturnedMail =
-  /** A delivery status notification (RFC 3464). */
+  /** A delivery status notification (RFC 3464), or a bounce as qmail writes it. */
   | { readonly kind: 'status'; readonly recipients: readonly RecipientStatus[]; readonly about: AboutMail }
   /** A feedback report (ARF, RFC 5965). */
   | { readonly kind: 'feedback'; readonly feedback: string; readonly about: AboutMail }
-  /** Anything else: vacation notices and other automatic answers, mail of people. */
-  | { readonly kind: 'other' }
+  /** Anything else: mail of people, vacation notices and other automatic answers (RFC 3834). */
+  | { readonly kind: 'other'; readonly isAutomatic: boolean }
 
 /** What may lead to the mail that came back. */
 export interface AboutMail {
@@ -35,7 +37,11 @@ const mostRecipients = 100
 export function readReturnedMail(raw: Buffer): ReturnedMail {
   const mail = readPart(raw.toString('latin1'))
   const { value: type, parameters } = contentType(mail.fields)
-  if (type !== 'multipart/report') return { kind: 'other' }
+  const other = {
+    kind: 'other',
+    isAutomatic: !/^(?:no\b.*)?$/i.test(first(mail.fields, 'auto-submitted') ?? ''),
+  } as const
+  if (type !== 'multipart/report') return readUnstructured(mail) ?? other
   const parts = partsOf(mail.body, parameters.get('boundary') ?? '')
   const find = (...types: readonly string[]) => parts.find((part) => types.includes(contentType(part.fields).value))
   const returned = find('message/rfc822', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global')
@@ -43,15 +49,25 @@ export function readReturnedMail(raw: Buffer): ReturnedMail {
   const status = find('message/delivery-status', 'message/global-delivery-status')
   if (status) {
     const [ofMessage, ...groups] = groupsOf(decoded(status))
-    if (!ofMessage || groups.length === 0) return { kind: 'other' }
+    if (!ofMessage || groups.length === 0) return other
     const recipients = groups.slice(0, mostRecipients).map(recipientOf)
     return { kind: 'status', recipients, about: about(mail.fields, ofMessage, original) }
   }
   const feedback = find('message/feedback-report')
-  if (!feedback) return { kind: 'other' }
+  if (!feedback) return other
   const [report = new Map()] = groupsOf(decoded(feedback))
   const kind = first(report, 'feedback-type')?.toLowerCase() ?? ''
   return { kind: 'feedback', feedback: kind, about: about(mail.fields, report, original) }
+}
+
+function readUnstructured(mail: Part): ReturnedMail | undefined {
+  const bounce = readQmailBounce(decoded(mail))
+  if (!bounce) return undefined
+  return {
+    kind: 'status',
+    recipients: bounce.recipients,
+    about: about(mail.fields, new Map(), readPart(bounce.original).fields),
+  }
 }
 
 function about(notice: Fields, report: Fields, original: Fields): AboutMail {

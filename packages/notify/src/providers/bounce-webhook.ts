@@ -24,15 +24,20 @@ export function bounceWebhook(secret: string, returnPaths: ReturnPaths): Webhook
       if (!/^message\/rfc822\b/i.test(String(headers['content-type'] ?? '')))
         return { kind: 'malformed', reason: 'its content type must be message/rfc822' }
       const to = URL.parse(url)?.searchParams.getAll('to') ?? []
-      return { kind: 'reports', reports: reportsOf(readReturnedMail(body), to, returnPaths, now) }
+      const mail = readReturnedMail(body)
+      const deliveryId = mail.kind === 'other' ? undefined : deliveryOf(mail.about, to, returnPaths)
+      if (mail.kind !== 'other' && deliveryId !== undefined)
+        return { kind: 'reports', reports: reportsOf(mail, deliveryId, now) }
+      const unread = mail.kind === 'other' ? 'it is no notice that we can read' : 'it is about no mail of ours'
+      const isNothing = mail.kind === 'other' && mail.isAutomatic
+      return { kind: 'reports', reports: [], ...(isNothing ? {} : { unread }) }
     },
   }
 }
 
-function reportsOf(mail: ReturnedMail, to: readonly string[], returnPaths: ReturnPaths, now: number): WebhookReport[] {
-  if (mail.kind === 'other') return []
-  const deliveryId = deliveryOf(mail.about, to, returnPaths)
-  if (deliveryId === undefined) return []
+type Notice = Exclude<ReturnedMail, { kind: 'other' }>
+
+function reportsOf(mail: Notice, deliveryId: string, now: number): WebhookReport[] {
   return meaningsOf(mail).map((meaning) => ({
     eventId: eventId(mail.about, deliveryId, meaning),
     deliveryId,
@@ -44,7 +49,7 @@ function reportsOf(mail: ReturnedMail, to: readonly string[], returnPaths: Retur
 type Meaning = Pick<WebhookReport, 'report' | 'soft' | 'reason'>
 
 /** Delays and relays are no end; a complaint that says the mail was no spam is none. */
-function meaningsOf(mail: Exclude<ReturnedMail, { kind: 'other' }>): Meaning[] {
+function meaningsOf(mail: Notice): Meaning[] {
   if (mail.kind === 'feedback') {
     if (mail.feedback === 'opt-out') return [{ report: 'unsubscribed' }]
     return mail.feedback === 'not-spam' || mail.feedback === '' ? [] : [{ report: 'complained', reason: mail.feedback }]

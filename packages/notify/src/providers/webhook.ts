@@ -29,7 +29,12 @@ export interface WebhookReport {
 
 /** What a webhook came to. */
 export type ReceivedWebhook =
-  | { readonly kind: 'reports'; readonly reports: readonly WebhookReport[] }
+  | {
+      readonly kind: 'reports'
+      readonly reports: readonly WebhookReport[]
+      /** Why nothing could be made of what came, though it may have told something: for the log. */
+      readonly unread?: string
+    }
   /** Forged, stale, or not for us. Nothing of it is believed. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Signed, and yet not in the provider's format. */

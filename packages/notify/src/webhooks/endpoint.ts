@@ -69,7 +69,10 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
       const url = `${publicUrl}${request.url}`
       const received = await webhook.receive({ headers: request.headers, body, url }, clock.now())
       if (received.kind === 'refused') throw refused(provider, received.reason)
-      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? 'taken' : received.kind })
+      const unread = received.kind === 'reports' ? received.unread : undefined
+      if (unread) log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is left')
+      const taken = unread ? 'unread' : 'taken'
+      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? taken : received.kind })
       const told = reportsIn(received)
       await reports.take(
         provider,

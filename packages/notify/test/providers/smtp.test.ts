@@ -112,14 +112,16 @@ test('what the mail server has against us, whoever the mail is for, is a fault o
   assert.equal((await sendOne(away, mail())).kind, 'transient')
 })
 
-test('mails that go together share the connections that are allowed', async (t) => {
+test('mails share the connections that are allowed, and those that come later take the same ones', async (t) => {
   const { fake, provider } = await setup(t, { connections: 2 })
   const results = await provider.send(
     Array.from({ length: 20 }, () => mail()),
     new AbortController().signal,
   )
   assert.ok(results.every(({ kind }) => kind === 'accepted'))
-  assert.equal(fake.requests.length, 20)
+  assert.equal((await sendOne(provider, mail())).kind, 'accepted')
+  assert.equal(fake.requests.length, 21)
+  assert.equal(fake.connections(), 2)
 })
 
 test('bounces and complaints that the mail server hands over lead to their delivery', async (t) => {
@@ -154,7 +156,8 @@ test('bounces without the secret are refused, and other things than mail are mal
     assert.equal((await receive(request({ ...type, authorization }))).kind, 'refused')
   const authorization = `Bearer ${secret}`
   assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
-  assert.deepEqual(await receive(request({ ...type, authorization })), { kind: 'reports', reports: [] })
+  const told = { kind: 'reports', reports: [], unread: 'it is no notice that we can read' }
+  assert.deepEqual(await receive(request({ ...type, authorization })), told)
 })
 
 const id = '01a1fc2f-f883-7605-8c84-abdd08620000'
@@ -248,6 +251,71 @@ test('a notice leads to its delivery by the return path, by whom it was handed o
   }
 })
 
+/** A bounce as the qmail-send program writes it. */
+function qmailBounce(reason: string, to: string = paths.of(id), original: string = 'Subject: x\n\nhello') {
+  return Buffer.from(
+    [
+      'From: MAILER-DAEMON@mx.example.com',
+      `To: ${to}`,
+      'Subject: failure notice',
+      '',
+      'Hi. This is the qmail-send program at mx.example.com.',
+      "I'm afraid I wasn't able to deliver your message to the following addresses.",
+      "This is a permanent error; I've given up. Sorry it didn't work out.",
+      '',
+      '<a@example.com>:',
+      reason,
+      '',
+      '--- Below this line is a copy of the message.',
+      '',
+      original,
+    ].join('\r\n'),
+  )
+}
+
+test('bounces as qmail writes them, which are of no standard, are read too', async (t) => {
+  const { receive } = await setup(t)
+  const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+  const table = [
+    [qmailBounce('Sorry, no mailbox here by that name. (#5.1.1)'), [[id, 'bounced', false]]],
+    [qmailBounce('192.0.2.1 does not like recipient.\r\nRemote host said: 550 no such user'), [[id, 'bounced', false]]],
+    [qmailBounce('The users mailfolder is over the allowed quota (size). (#5.2.2)'), [[id, 'bounced', true]]],
+    [
+      qmailBounce('(#5.1.1)', 'x@example.com', `Message-ID: <${id}@example.com>\r\n\r\nhello`),
+      [[id, 'bounced', false]],
+    ],
+    [qmailBounce('(#5.1.1)', 'x@example.com'), []],
+  ] as const
+  for (const [body, expected] of table) {
+    const received = await receive({ headers, body, url: 'https://x/v1/webhooks/smtp' })
+    assert.ok(received.kind === 'reports')
+    assert.deepEqual(
+      received.reports.map(({ deliveryId, report, soft }) => [deliveryId, report, soft]),
+      expected,
+      body.toString(),
+    )
+    assert.equal(received.unread, expected.length > 0 ? undefined : 'it is about no mail of ours')
+  }
+})
+
+test('what comes to a return path and can not be read is told, but for automatic answers', async (t) => {
+  const { receive } = await setup(t)
+  const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+  const unreadOf = async (raw: string) => {
+    const received = await receive({ headers, body: Buffer.from(raw), url: 'https://x/v1/webhooks/smtp' })
+    return received.kind === 'reports' && received.unread
+  }
+  assert.equal(
+    await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'),
+    'it is no notice that we can read',
+  )
+  assert.equal(await unreadOf('Auto-Submitted: no\r\n\r\nhello'), 'it is no notice that we can read')
+  assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it is about no mail of ours')
+  assert.equal(await unreadOf('Auto-Submitted: auto-replied\r\n\r\nI am away.'), undefined)
+  const delayed = 'Final-Recipient: rfc822; a@example.com\nAction: delayed\nStatus: 4.4.1'
+  assert.equal(await unreadOf(notice({ to: paths.of(id), status: delayed }).toString()), undefined)
+})
+
 test('automatic answers, mail of people and broken notices are left alone', () => {
   const vacation = 'To: x@example.com\r\nAuto-Submitted: auto-replied\r\nContent-Type: text/plain\r\n\r\nI am away.'
   for (const raw of [
@@ -292,6 +360,9 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
       ':',
       'Content-Transfer-Encoding: base64',
       'Message-ID: <x>',
+      'Hi. This is the qmail-send program',
+      '<a@example.com>:',
+      '--- Below this line',
       '\u0000',
     ),
     { maxLength: 60 },
@@ -307,6 +378,7 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
     `${'a:'.repeat(200_000)}`,
     `\n ${'\n '.repeat(200_000)}`,
     `${' \n'.repeat(200_000)}x`,
+    `\n\nHi. This is the${'\n\n<a>:\n'.repeat(100_000)}`,
     `Content-Type: multipart/report; boundary=b\n\n${'--b\n'.repeat(100_000)}`,
   ])
     readReturnedMail(Buffer.from(nasty))

@@ -65,6 +65,24 @@ test('CVE-2025-30144: an issuer that is a list holding the right one is refused'
   assert.equal(reasonOf(signed(header, { ...claims, iss: ['https://evil.example', issuer] })), 'issuer')
 })
 
+test('CVE-2026-35040: one token, looked at again and again, gets one answer, remembered or not', async () => {
+  const { header, claims, signed, reasonOf } = await setupRaw()
+  const foreign = signed(header, { ...claims, aud: `${audience}.example` })
+  const good = signed(header, claims)
+  for (let time = 0; time < 4; time++) {
+    assert.equal(reasonOf(good), 'accepted')
+    assert.equal(reasonOf(foreign), 'audience')
+    assert.equal(reasonOf(signed(header, { ...claims, jti: `token-${time}` })), 'accepted')
+  }
+})
+
+test('CVE-2026-35041: what is expected of a token is text, never a pattern that its claims are run through', () => {
+  for (const expected of [/^(a+)+$/, { test: () => true }] as unknown as string[]) {
+    assert.throws(() => createBearer({ issuer: expected, audience, keys: [] }), TypeError)
+    assert.throws(() => createBearer({ issuer, audience: [expected], keys: [] }), TypeError)
+  }
+})
+
 test('CVE-2026-35042: extensions that must be understood (crit) are refused, as is an unencoded payload', async () => {
   const { header, claims, signed, reasonOf } = await setupRaw()
   assert.equal(reasonOf(signed({ ...header, crit: ['exp'] }, claims)), 'header')

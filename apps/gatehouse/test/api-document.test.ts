@@ -79,6 +79,17 @@ describe('the OpenAPI document of a running program', () => {
     assert.ok(document.paths?.['/login']?.post?.responses?.['303'])
   })
 
+  test('tells member by member what management answers with', () => {
+    const management = operations().filter(([, path]) => path.startsWith('/admin/v1/'))
+    assert.ok(management.length > 20)
+    const vague = management.filter(([, , { responses }]) => {
+      if (responses && '204' in responses) return false
+      const told = JSON.stringify(responses?.['200'] ?? responses?.['201'])
+      return !told.includes('"properties"') && !told.includes('application/x-ndjson')
+    })
+    assert.deepEqual(vague, [])
+  })
+
   /** Sends one request to every documented operation; answers those whose status is not documented. */
   async function undocumented(init: RequestInit): Promise<string[]> {
     const found: string[] = []

@@ -1,6 +1,7 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { endSessionOf, listConsents, listSessions, withdrawConsent } from './access.ts'
+import { consentAnswer, listAnswer, sessionAnswer } from './answers.ts'
 import { byId, doc, type Gate } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 
@@ -14,12 +15,16 @@ export function accessRoutes(http: Http, gate: Gate): void {
 }
 
 function consentRoutes(http: Http, { parts, check, changed }: Gate): void {
-  http.get(`${path}/consents`, { schema: { ...doc("A user's consents", scope), params: byId } }, async (request) => {
-    await check(request, scope)
-    return { items: await listConsents(parts, request.params.id) }
-  })
+  http.get(
+    `${path}/consents`,
+    { schema: { ...doc("A user's consents", scope, listAnswer(consentAnswer)), params: byId } },
+    async (request) => {
+      await check(request, scope)
+      return { items: await listConsents(parts, request.params.id) }
+    },
+  )
   const ofClient = Type.Object({ id: Type.String(), client_id: Type.String() })
-  const withdraw = { ...doc('Withdraw a consent and its grants', scope, 204), params: ofClient }
+  const withdraw = { ...doc('Withdraw a consent and its grants', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const caller = await check(request, scope)
     const { id, client_id: clientId } = request.params
@@ -30,12 +35,16 @@ function consentRoutes(http: Http, { parts, check, changed }: Gate): void {
 }
 
 function sessionRoutes(http: Http, { parts, check, changed }: Gate): void {
-  http.get(`${path}/sessions`, { schema: { ...doc("A user's sessions", scope), params: byId } }, async (request) => {
-    await check(request, scope)
-    return { items: await listSessions(parts, request.params.id) }
-  })
+  http.get(
+    `${path}/sessions`,
+    { schema: { ...doc("A user's sessions", scope, listAnswer(sessionAnswer)), params: byId } },
+    async (request) => {
+      await check(request, scope)
+      return { items: await listSessions(parts, request.params.id) }
+    },
+  )
   const ofSession = Type.Object({ id: Type.String(), session_id: Type.String({ format: 'uuid' }) })
-  const end = { ...doc('End a session', scope, 204), params: ofSession }
+  const end = { ...doc('End a session', scope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const caller = await check(request, scope)
     const { id, session_id } = request.params

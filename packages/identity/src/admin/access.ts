@@ -1,28 +1,24 @@
 import { Problem } from '@gatehouse/kit'
+import type { Static } from 'typebox'
 import { endSession } from '../end-session.ts'
 import type { Parts } from '../parts.ts'
 import { revocationTimes } from '../revocation-times.ts'
+import type { consentAnswer, sessionAnswer } from './answers.ts'
 
 /** What a user let a client do. */
-export interface ConsentAnswer {
-  readonly client_id: string
-  readonly scopes: readonly string[]
-  readonly resources: readonly string[]
-  readonly granted_at: string
-}
+export type ConsentAnswer = Static<typeof consentAnswer>
 
 /** Where a user is signed in. */
-export interface SessionAnswer {
-  readonly id: string
-  readonly user_agent: string
-  readonly address: string
-  readonly created_at: string
-  readonly seen_at: string
-}
+export type SessionAnswer = Static<typeof sessionAnswer>
 
 export async function listConsents({ store }: Parts, userId: string): Promise<ConsentAnswer[]> {
   return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, grantedAt }) => {
-    return { client_id: clientId, scopes, resources, granted_at: new Date(grantedAt).toISOString() }
+    return {
+      client_id: clientId,
+      scopes: [...scopes],
+      resources: [...resources],
+      granted_at: new Date(grantedAt).toISOString(),
+    }
   })
 }
 

@@ -1,7 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import type { Static } from 'typebox'
 import type { Parts } from '../parts.ts'
 import type { ApiKey } from '../store.ts'
+import type { newApiKeyAnswer } from './answers.ts'
 
 type KeyParts = Pick<Parts, 'store' | 'clock'>
 
@@ -14,23 +16,14 @@ export interface NewApiKey {
 }
 
 /** An API key as management shows it; the key itself is there once, when it was made. */
-export interface ApiKeyAnswer {
-  readonly id: string
-  readonly owner: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly plan?: string
-  readonly created_at: string
-  readonly expires_at?: string
-  readonly key?: string
-}
+export type ApiKeyAnswer = Static<typeof newApiKeyAnswer>
 
 function answerOf(key: ApiKey): ApiKeyAnswer {
   return {
     id: key.id,
     owner: key.owner,
     name: key.name,
-    scopes: key.scopes,
+    scopes: [...key.scopes],
     ...(key.plan === undefined ? {} : { plan: key.plan }),
     created_at: new Date(key.createdAt).toISOString(),
     ...(key.expiresAt === undefined ? {} : { expires_at: new Date(key.expiresAt).toISOString() }),

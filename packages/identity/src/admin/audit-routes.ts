@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { type Http, instantOf } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../store.ts'
+import { auditEventAnswer, pageAnswer } from './answers.ts'
 import { doc, type Gate, pageOf } from './gate.ts'
 import { adminScopes } from './scopes.ts'
 
@@ -22,23 +23,27 @@ const PagedFilter = Type.Object(
 )
 
 const exportedAtOnce = 1_000
+const lines = {
+  description: 'An event a line.',
+  content: { 'application/x-ndjson': { schema: Type.String() } },
+}
 
 /** The audit trail: queried a page at a time, or exported whole as lines of JSON. */
 export function auditRoutes(http: Http, { parts, check }: Gate): void {
   const scope = adminScopes.audit
   const path = '/admin/v1/audit-events'
-  const list = { ...doc('Query the audit trail', scope), querystring: PagedFilter }
+  const list = { ...doc('Query the audit trail', scope, pageAnswer(auditEventAnswer)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     await check(request, scope)
     const { after, limit = 100 } = request.query
     const events = await parts.store.audit.list({ ...queryOf(request.query), after, most: limit })
     return pageOf(events.map(answerOf), limit, (event) => event.id)
   })
-  const all = { ...doc('Export the audit trail as lines of JSON', scope), querystring: Filter }
+  const all = { ...doc('Export the audit trail as lines of JSON', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
     await check(request, scope)
-    const lines = exported(parts.store.audit, queryOf(request.query))
-    return reply.type('application/x-ndjson').send(Readable.from(lines))
+    const events = exported(parts.store.audit, queryOf(request.query))
+    return reply.type('application/x-ndjson').send(Readable.from(events))
   })
 }
 

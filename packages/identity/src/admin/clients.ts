@@ -1,4 +1,5 @@
 import { type Fault, Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import type { Static } from 'typebox'
 import { type Client, isPublic } from '../client.ts'
 import { clientMemoryMs } from '../client-directory.ts'
 import { faultsOfClient, membersOf, metadataOf } from '../client-registration.ts'
@@ -6,16 +7,12 @@ import type { ClientDeclaration, ClientPatch } from '../declarations.ts'
 import type { Parts } from '../parts.ts'
 import { revocationTimes } from '../revocation-times.ts'
 import { NameTaken } from '../store.ts'
+import type { newClientAnswer } from './answers.ts'
 
 type ClientParts = Pick<Parts, 'store' | 'clients' | 'clock'>
 
 /** A client as management shows it; the secret is there when it was made just now, this once. */
-export interface ClientAnswer extends ClientPatch {
-  readonly client_id: string
-  readonly client_secret?: string
-  readonly created_at: string
-  readonly updated_at: string
-}
+export type ClientAnswer = Static<typeof newClientAnswer>
 
 function answerOf(client: Client): ClientAnswer {
   return {

@@ -28,15 +28,16 @@ export interface Gate {
   ): Promise<void>
 }
 
-const answers = {
-  200: Type.Unknown({ description: 'What was asked for.' }),
-  201: Type.Unknown({ description: 'What was made.' }),
-  204: Type.Null({ description: 'Done.' }),
-} as const
+const done = Type.Null({ description: 'Done.' })
 
-/** What the API document says about a route of management, and which status it answers with. */
-export function doc(summary: string, scope: string, status: keyof typeof answers = 200): object {
-  return { tags: ['management'], summary, security: [{ bearer: [scope] }], response: { [status]: answers[status] } }
+/** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
+export function doc(
+  summary: string,
+  scope: string,
+  answer: object = done,
+  status: 200 | 201 | 204 = answer === done ? 204 : 200,
+): object {
+  return { tags: ['management'], summary, security: [{ bearer: [scope] }], response: { [status]: answer } }
 }
 
 /** One page of a list, and where the next one begins. */

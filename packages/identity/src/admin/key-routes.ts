@@ -1,6 +1,15 @@
 import { type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { audit } from '../audit.ts'
+import {
+  apiKeyAnswer,
+  listAnswer,
+  newApiKeyAnswer,
+  newSigningKeyAnswer,
+  pageAnswer,
+  resolvedKeyAnswer,
+  signingKeyAnswer,
+} from './answers.ts'
 import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { adminScopes } from './scopes.ts'
@@ -21,20 +30,28 @@ const NewApiKey = Type.Object(
 export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
-  http.get(path, { schema: { ...doc('List API keys', scope), querystring: pageQuery } }, async (request) => {
-    await check(request, scope)
-    const { after = '', limit = 50 } = request.query
-    return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
-  })
-  http.post(path, { schema: { ...doc('Make an API key', scope, 201), body: NewApiKey } }, async (request, reply) => {
-    const caller = await check(request, scope)
-    const made = await createApiKey(parts, request.body)
-    await changed(request, caller, 'api key created', { subject: made.owner })
-    return reply.code(201).send(made)
-  })
+  http.get(
+    path,
+    { schema: { ...doc('List API keys', scope, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
+    async (request) => {
+      await check(request, scope)
+      const { after = '', limit = 50 } = request.query
+      return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
+    },
+  )
+  http.post(
+    path,
+    { schema: { ...doc('Make an API key', scope, newApiKeyAnswer, 201), body: NewApiKey } },
+    async (request, reply) => {
+      const caller = await check(request, scope)
+      const made = await createApiKey(parts, request.body)
+      await changed(request, caller, 'api key created', { subject: made.owner })
+      return reply.code(201).send(made)
+    },
+  )
   http.delete(
     `${path}/:id`,
-    { schema: { ...doc('Remove an API key', scope, 204), params: byId } },
+    { schema: { ...doc('Remove an API key', scope), params: byId } },
     async (request, reply) => {
       const caller = await check(request, scope)
       await removeApiKey(parts, request.params.id)
@@ -43,7 +60,7 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
     },
   )
   const asked = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const resolve = { ...doc('Find out whose API key it is', 'read:api-keys'), body: asked }
+  const resolve = { ...doc('Find out whose API key it is', 'read:api-keys', resolvedKeyAnswer), body: asked }
   http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
     await check(request, 'read:api-keys')
     const found = await resolveApiKey(parts, request.body.key)
@@ -56,7 +73,7 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
 export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'
-  http.get(path, { schema: doc('List signing keys', scope) }, async (request) => {
+  http.get(path, { schema: doc('List signing keys', scope, listAnswer(signingKeyAnswer)) }, async (request) => {
     await check(request, scope)
     return {
       items: listSigningKeys(parts),
@@ -69,12 +86,16 @@ export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): v
     },
     { additionalProperties: false },
   )
-  http.post(`${path}/rotate`, { schema: { ...doc('Sign with a new key', scope), body } }, async (request) => {
-    const caller = await check(request, scope)
-    const { alg, compromised = false } = request.body
-    const kid = await parts.keys.rotate(alg, compromised)
-    await audit(parts, request, 'key_rotated', { actor: caller.subject, details: { alg, kid, compromised } })
-    await changed(request, caller, 'signing key rotated', {})
-    return { kid, alg }
-  })
+  http.post(
+    `${path}/rotate`,
+    { schema: { ...doc('Sign with a new key', scope, newSigningKeyAnswer), body } },
+    async (request) => {
+      const caller = await check(request, scope)
+      const { alg, compromised = false } = request.body
+      const kid = await parts.keys.rotate(alg, compromised)
+      await audit(parts, request, 'key_rotated', { actor: caller.subject, details: { alg, kid, compromised } })
+      await changed(request, caller, 'signing key rotated', {})
+      return { kid, alg }
+    },
+  )
 }

@@ -1,14 +1,9 @@
-import type { SigningAlgorithm } from '../client.ts'
+import type { Static } from 'typebox'
 import type { Parts } from '../parts.ts'
+import type { signingKeyAnswer } from './answers.ts'
 
 /** What operators may know of a signing key. */
-export interface SigningKeyAnswer {
-  readonly kid: string
-  readonly alg: SigningAlgorithm
-  readonly created_at: string
-  readonly activates_at: string
-  readonly expires_at?: string
-}
+export type SigningKeyAnswer = Static<typeof signingKeyAnswer>
 
 export function listSigningKeys({ keys }: Pick<Parts, 'keys'>): SigningKeyAnswer[] {
   return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({

@@ -1,26 +1,16 @@
 import { Problem, randomToken } from '@gatehouse/kit'
+import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
 import { endOfUser } from '../end-session.ts'
 import { mailLink } from '../mail-link.ts'
 import { recipientMessage } from '../messages.ts'
 import type { Parts } from '../parts.ts'
 import { normalName, type User } from '../user.ts'
+import type { newUserAnswer } from './answers.ts'
 import { orConflict } from './clients.ts'
 
 /** A user as management shows it; the password is there when it was made just now, this once. */
-export interface UserAnswer {
-  readonly id: string
-  readonly username: string
-  readonly email?: string
-  readonly email_verified: boolean
-  readonly plan?: string
-  readonly roles: readonly string[]
-  readonly claims: Readonly<Record<string, unknown>>
-  readonly locked: boolean
-  readonly created_at: string
-  readonly updated_at: string
-  readonly password?: string
-}
+export type UserAnswer = Static<typeof newUserAnswer>
 
 function answerOf(user: User): UserAnswer {
   return {
@@ -29,7 +19,7 @@ function answerOf(user: User): UserAnswer {
     ...(user.email === undefined ? {} : { email: user.email }),
     email_verified: user.emailVerified,
     ...(user.plan === undefined ? {} : { plan: user.plan }),
-    roles: user.roles,
+    roles: [...user.roles],
     claims: user.claims,
     locked: user.lockedAt !== undefined,
     created_at: new Date(user.createdAt).toISOString(),

@@ -1,0 +1,108 @@
+import { type TSchema, Type } from 'typebox'
+import { ClientPatch, UserPatch } from '../declarations.ts'
+
+/*
+ * What management answers with, as the API document tells it. An answer is written by its schema: what stands in none
+ * of these leaves the house in no answer.
+ */
+
+const text = Type.String()
+const texts = Type.Array(text)
+const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+const anything = Type.Object({}, { additionalProperties: true })
+
+/** One page of a list. */
+export function pageAnswer(item: TSchema): TSchema {
+  const next = Type.String({ description: 'Where the next page begins: its `after`. Not there on the last page.' })
+  return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
+}
+
+/** A list that is never long. */
+export function listAnswer(item: TSchema): TSchema {
+  return Type.Object({ items: Type.Array(item) })
+}
+
+const client = {
+  client_id: text,
+  ...ClientPatch.properties,
+  jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
+  created_at: instant,
+  updated_at: instant,
+}
+export const clientAnswer = Type.Object(client, { description: 'A client.' })
+
+const secret = Type.String({ description: 'Shown this once.' })
+export const newClientAnswer = Type.Object(
+  { ...client, client_secret: Type.Optional(secret) },
+  { description: 'The client; with its secret, when it has one.' },
+)
+export const secretAnswer = Type.Object({ client_id: text, client_secret: secret })
+export const planAnswer = Type.Object({ id: text, plan: text })
+
+const { username, email, plan } = UserPatch.properties
+const user = {
+  id: Type.String({ description: 'The subject: the claim sub.' }),
+  username,
+  email,
+  email_verified: Type.Boolean(),
+  plan,
+  roles: texts,
+  claims: anything,
+  locked: Type.Boolean(),
+  created_at: instant,
+  updated_at: instant,
+}
+export const userAnswer = Type.Object(user, { description: 'A user.' })
+export const newUserAnswer = Type.Object(
+  { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
+  { description: 'The user; with the password, when none was given.' },
+)
+
+export const consentAnswer = Type.Object({ client_id: text, scopes: texts, resources: texts, granted_at: instant })
+export const sessionAnswer = Type.Object({
+  id: text,
+  user_agent: text,
+  address: text,
+  created_at: instant,
+  seen_at: instant,
+})
+
+const apiKey = {
+  id: text,
+  owner: text,
+  name: text,
+  scopes: texts,
+  plan: Type.Optional(text),
+  created_at: instant,
+  expires_at: Type.Optional(instant),
+}
+export const apiKeyAnswer = Type.Object(apiKey)
+export const newApiKeyAnswer = Type.Object({ ...apiKey, key: Type.Optional(secret) })
+export const resolvedKeyAnswer = Type.Object({
+  id: text,
+  owner: text,
+  kind: Type.String({ description: 'user or client.' }),
+  scopes: texts,
+  plan: text,
+})
+
+export const signingKeyAnswer = Type.Object({
+  kid: text,
+  alg: text,
+  created_at: instant,
+  activates_at: instant,
+  expires_at: Type.Optional(instant),
+})
+export const newSigningKeyAnswer = Type.Object({ kid: text, alg: text })
+
+export const auditEventAnswer = Type.Object({
+  id: text,
+  at: instant,
+  type: text,
+  actor: Type.Optional(text),
+  subject: Type.Optional(text),
+  client_id: Type.Optional(text),
+  address: Type.Optional(text),
+  request_id: Type.Optional(text),
+  details: anything,
+})

@@ -6,7 +6,7 @@ export interface Features {
   readonly registration: boolean
   /** May people choose a new password by a mailed link? Needs mail. Default: true where there is mail. */
   readonly passwordReset: boolean
-  /** Are clients told of logouts at http:// addresses on this machine? For development. Default: false. */
+  /** May clients' keys and logout addresses be on this machine, http too? For development. Default: false. */
   readonly loopbackCalls: boolean
 }
 

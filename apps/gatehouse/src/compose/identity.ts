@@ -7,6 +7,7 @@ import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { given } from './given.ts'
 import { identityMail } from './identity-mail.ts'
+import { isLoopback } from './loopback.ts'
 import type { Parts } from './parts.ts'
 
 /** The token service on its database. */
@@ -31,7 +32,7 @@ export async function composeIdentity(
     forgive: entrance.forgive,
     ...identityMail(parts, notify),
     branding: branding(parts.config),
-    features: features(file.features),
+    features: features(settings.authUrl, file.features),
     clock: parts.clock,
     log: parts.log,
     metrics: parts.metrics,
@@ -40,8 +41,10 @@ export async function composeIdentity(
   return identity
 }
 
-function features({ registration, password_reset: passwordReset }: Parts['config']['file']['features'] = {}) {
-  return given({ registration, passwordReset })
+/** An issuer that only this machine reaches has its clients there as well, and may call them. */
+export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
+  const { registration, password_reset: passwordReset } = declared
+  return { ...given({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
 }
 
 /** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */

@@ -10,6 +10,7 @@ import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
+import { isLoopback } from './loopback.ts'
 import { notifyOptions } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
@@ -72,10 +73,6 @@ function linkSecret({ config: { settings }, log }: Parts): { linkSecret?: Secret
   if (settings.encryptionKey || !settings.databaseUrl) return { linkSecret: encryptionKey(settings) }
   log.warn('ENCRYPTION_KEY is not set: mails carry no links to unsubscribe, to choose what one gets, or to be tracked')
   return {}
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)
 }
 
 /** Our own declarations, but for those that the file makes itself. */

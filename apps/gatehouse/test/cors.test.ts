@@ -21,6 +21,11 @@ test('pages of the origins that are named may call the API under /v1/, and no ot
   const own = 'https://app.example.com'
   assert.deepEqual(await ask('/v1/users/alice/inbox', own), [401, own, null])
   assert.deepEqual(await ask('/v1/users/alice/inbox/read', own, preflight), [204, own, null])
+  const allowed = await fetch(`${program.url}/v1/users/alice/choices/order.shipped`, {
+    ...preflight,
+    headers: { ...preflight.headers, origin: own },
+  })
+  assert.equal(allowed.headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE')
   for (const origin of [
     'https://evil.example',
     'https://app.example.com.evil.example',

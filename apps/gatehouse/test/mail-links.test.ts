@@ -172,10 +172,11 @@ describe('the links of mails, from the gateway to the reader', () => {
     await shop.call('DELETE', `/v1/suppressions/${suppressions[0]?.id}`)
   })
 
-  test('what is critical has neither the fields nor a footer', async () => {
+  test('what is critical can not be unsubscribed from, and leads to the preferences all the same', async () => {
     const { head, content } = await mail('security.alert')
     assert.equal(head.get('list-unsubscribe'), undefined)
-    assert.ok(!/\/(unsubscribe|preferences)\//.test(content))
+    assert.ok(!content.includes('/unsubscribe/'))
+    assert.equal((await open(linkIn(content, '/preferences/'))).status, 200)
   })
 
   const inBrowser = async (work: (tab: Page) => Promise<void>) => {

@@ -1,4 +1,4 @@
-import type { Languages } from '@gatehouse/kit/page'
+import { type Html, html, type Languages } from '@gatehouse/kit/page'
 import type { CatalogKeeper } from './catalog.ts'
 import type { Links } from './links.ts'
 import type { Tracking } from './options.ts'
@@ -16,8 +16,9 @@ export interface MailLinksOptions {
 export type MailLinks = (messages: readonly OutgoingMessage[]) => Promise<readonly OutgoingMessage[]>
 
 /**
- * One-click unsubscription (RFC 8058, RFC 2369) and a footer on mails that are neither critical nor sensitive; an open
- * pixel and click links on those whose event type is tracked, never on sensitive ones.
+ * A footer that leads to the preference page, on mails that are not critical with one-click unsubscription (RFC 8058,
+ * RFC 2369); an open pixel and click links on those whose event type is tracked. Sensitive mails get none of it: some go
+ * to an address that is not proven yet.
  */
 export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): MailLinks {
   return async (messages) => {
@@ -26,8 +27,7 @@ export function createMailLinks({ links, catalog, languages, tracking }: MailLin
     return messages.map((message) => {
       const eventType = eventTypes.get(message.event)
       if (!eventType || eventType.sensitive) return message
-      const tracked = track(message, links, eventType.tracking ?? tracking)
-      return message.critical ? tracked : withFooter(tracked, links, languages)
+      return withFooter(track(message, links, eventType.tracking ?? tracking), links, languages)
     })
   }
 }
@@ -43,30 +43,41 @@ export function mailVariables(links: Links) {
   }
 }
 
+/** What is critical can't be unsubscribed from: its footer leads to the preferences alone. */
 function withFooter(message: OutgoingMessage, links: Links, languages: Languages): OutgoingMessage {
-  const { userId, event, content } = message
-  const unsubscribe = links.url('unsubscribe', [userId, event])
+  const { userId, event, content, critical } = message
+  const unsubscribe = critical ? undefined : links.url('unsubscribe', [userId, event])
   const preferences = links.url('preferences', [userId])
-  if (unsubscribe === undefined || preferences === undefined) return message
-  const headers = {
-    ...message.headers,
+  if (preferences === undefined || (unsubscribe === undefined && !critical)) return message
+  const fields = unsubscribe && {
     'List-Unsubscribe': `<${unsubscribe}>`,
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   }
-  const itself = [unsubscribe, preferences].some((url) => content.body.includes(url) || content.html?.includes(url))
-  if (itself) return { ...message, headers }
+  const headed = fields ? { ...message, headers: { ...message.headers, ...fields } } : message
+  const named = (url: string) => content.body.includes(url) || content.html?.includes(url)
+  if (named(preferences) || (unsubscribe !== undefined && named(unsubscribe))) return headed
   const texts = languages.choose(content.locale, undefined)
-  const [why, off, settings] = ['why', 'unsubscribe', 'preferences'].map((key) => texts.say(`mail.${key}`))
-  const html = `<p style="margin-top:2em;font-size:12px;color:#666">${why} <a href="${unsubscribe}" style="color:#666">${off}</a> · <a href="${preferences}" style="color:#666">${settings}</a></p>`
+  const ways = [
+    ...(unsubscribe === undefined ? [] : [{ say: texts.say('mail.unsubscribe'), url: unsubscribe }]),
+    { say: texts.say('mail.preferences'), url: preferences },
+  ]
+  const why = critical ? [] : [texts.say('mail.why')]
+  const lines = [...why, ...ways.map(({ say, url }) => `${say}: ${url}`)]
   return {
-    ...message,
-    headers,
+    ...headed,
     content: {
       ...content,
-      body: `${content.body.trimEnd()}\n\n-- \n${why}\n${off}: ${unsubscribe}\n${settings}: ${preferences}\n`,
-      ...(content.html === undefined ? {} : { html: beforeEnd(content.html, html) }),
+      body: `${content.body.trimEnd()}\n\n-- \n${lines.join('\n')}\n`,
+      ...(content.html === undefined ? {} : { html: beforeEnd(content.html, footer(why, ways).text) }),
     },
   }
+}
+
+function footer(why: readonly string[], ways: ReadonlyArray<{ readonly say: string; readonly url: string }>): Html {
+  const anchors = ways.map(
+    ({ say, url }, index) => html`${index > 0 && ' · '}<a href="${url}" style="color:#666">${say}</a>`,
+  )
+  return html`<p style="margin-top:2em;font-size:12px;color:#666">${why.map((text) => `${text} `)}${anchors}</p>`
 }
 
 function track(message: OutgoingMessage, links: Links, tracking: Tracking): OutgoingMessage {
@@ -74,16 +85,16 @@ function track(message: OutgoingMessage, links: Links, tracking: Tracking): Outg
   if (content.html === undefined || tracking === 'off') return message
   const clicked = tracking === 'opens' ? content.html : withClicks(content.html, deliveryId, links)
   const pixel = links.url('open', [deliveryId])
-  const html =
+  const watched =
     tracking === 'clicks' || pixel === undefined
       ? clicked
       : beforeEnd(clicked, `<img src="${pixel}" width="1" height="1" alt="" style="display:block">`)
-  return { ...message, content: { ...content, html } }
+  return { ...message, content: { ...content, html: watched } }
 }
 
 /** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
-function withClicks(html: string, deliveryId: string, links: Links): string {
-  return html.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
+function withClicks(text: string, deliveryId: string, links: Links): string {
+  return text.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
     const target = written(quoted.slice(1, -1).trim())
     if (
       target === undefined ||
@@ -111,7 +122,7 @@ function written(attribute: string): string | undefined {
   return known ? text : undefined
 }
 
-function beforeEnd(html: string, addition: string): string {
-  const end = html.search(/<\/body\s*>(?![\s\S]*<\/body\s*>)/i)
-  return end < 0 ? html + addition : html.slice(0, end) + addition + html.slice(end)
+function beforeEnd(text: string, addition: string): string {
+  const end = text.search(/<\/body\s*>(?![\s\S]*<\/body\s*>)/i)
+  return end < 0 ? text + addition : text.slice(0, end) + addition + text.slice(end)
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Secret } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import fc from 'fast-check'
-import type { Provider } from '../src/index.ts'
+import type { OutgoingMessage, Provider } from '../src/index.ts'
 import { createLinks } from '../src/links.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
@@ -241,17 +241,15 @@ test('one-click unsubscription is a POST without cookies that keeps mails of tha
   assert.equal(await outcome(), 'queued')
 })
 
-test('mails carry the unsubscribe header fields, critical and sensitive ones neither them nor a footer', async (t) => {
-  const seen: Array<Readonly<Record<string, string>> | undefined> = []
-  const provider = {
+test('mails carry the unsubscribe header fields; what is critical leads to the preferences alone, what is sensitive nowhere', async (t) => {
+  const seen: OutgoingMessage[] = []
+  const provider: Provider = {
     name: 'own',
-    channel: 'email' as const,
+    channel: 'email',
     timeoutMs: 1_000,
-    async send(messages: ReadonlyArray<{ headers?: Readonly<Record<string, string>>; content: { body: string } }>) {
-      seen.push(
-        ...messages.map(({ headers, content }) => (content.body.includes('/preferences/') ? headers : undefined)),
-      )
-      return messages.map(() => ({ kind: 'accepted' as const }))
+    async send(messages) {
+      seen.push(...messages)
+      return messages.map(() => ({ kind: 'accepted' }))
     },
   }
   const s = await setup({ linkSecret, publicUrl: baseUrl, providers: { email: [provider] } })
@@ -266,11 +264,17 @@ test('mails carry the unsubscribe header fields, critical and sensitive ones nei
     )
     return seen.at(-1)
   }
-  const headers = await send('order.shipped', {})
+  const footerOf = (mail: OutgoingMessage | undefined) => mail?.content.body.split('\n-- \n')[1] ?? ''
+  const ordinary = await send('order.shipped', {})
+  const { headers } = ordinary ?? {}
+  assert.match(footerOf(ordinary), /\/unsubscribe\/.*\n.*\/preferences\//)
   assert.match(headers?.['List-Unsubscribe'] ?? '', /^<https:\/\/notify\.example\/unsubscribe\/[\w.-]+>$/)
   assert.equal(headers?.['List-Unsubscribe-Post'], 'List-Unsubscribe=One-Click')
-  assert.equal(await send('security.alert', { priority: 'critical' }), undefined)
-  assert.equal(await send('account.reset', { sensitive: true }), undefined)
+  const critical = await send('security.alert', { priority: 'critical' })
+  assert.equal(critical?.headers, undefined)
+  assert.match(footerOf(critical), /^Notification settings: https:\/\/notify\.example\/preferences\/[\w.-]+\n$/)
+  const sensitive = await send('account.reset', { sensitive: true })
+  assert.deepEqual([sensitive?.headers, footerOf(sensitive)], [undefined, ''])
 })
 
 test('a template that names the links itself gets no footer', async (t) => {
@@ -308,6 +312,7 @@ test('on the preference page a user chooses channels, quiet hours and zone by a 
   ])
   assert.equal((await s.call('GET', '/v1/recipients/alice')).body.zoneinfo, 'Europe/Berlin')
   assert.equal((await post('zoneinfo=Mars/Base')).statusCode, 422)
+  assert.equal((await post('{}', { 'content-type': 'application/json' })).statusCode, 415)
   assert.equal((await post('all=off')).statusCode, 200)
   assert.equal((await s.call('GET', '/v1/users/alice/choices')).body.unsubscribed, true)
   assert.equal((await s.http.inject({ url: `${path}x` })).statusCode, 404)

@@ -1,4 +1,4 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, Problem } from '@gatehouse/kit'
 import { icon, type PageParts, sendPage, styleSheet, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -119,7 +119,9 @@ function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By)
     by('preferences', async ([userId = ''], request, reply) => {
       const texts = textsFor(pages, request)
       if (!isOwnForm(request, links.baseUrl)) return sendPage(pages, reply, texts, { ...linkFault(texts), status: 403 })
-      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const form = request.body
+      if (!(form instanceof URLSearchParams))
+        throw new Problem(415, 'The body must be application/x-www-form-urlencoded, as the page sends it.')
       const note = await save(given, userId, form)
       return show(userId, texts, request, reply, note === 'saved' ? { note } : { note, form })
     }),

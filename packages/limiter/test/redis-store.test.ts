@@ -20,15 +20,16 @@ async function withNodeRedis(url: string): Promise<{ client: RedisClient; end():
   return { client, end: () => client.destroy() }
 }
 
-for (const [name, connect] of [
-  ['Redis by ioredis', withIoredis],
-  ['Redis by node-redis', withNodeRedis],
+for (const [name, program, connect] of [
+  ['Redis by ioredis', 'redis-server', withIoredis],
+  ['Redis by node-redis', 'redis-server', withNodeRedis],
+  ['Valkey by ioredis', 'valkey-server', withIoredis],
 ] as const)
   storeConformance({
     name,
-    test: redisTest,
+    test: (title, body) => testWith(program, title, body),
     async setup() {
-      const server = await startRedis()
+      const server = await startRedis({ server: program })
       const { client, end } = await connect(server.url)
       return {
         store: redisStore(client, { clock: 'limiter' }),

@@ -1,75 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
+import { createMetrics } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../src/delivery-state.ts'
 import { deliveryIdOf, newId } from '../src/ids.ts'
 import type { Provider, WebhookReport } from '../src/index.ts'
-import { checkWebhook, signWebhook, webhookFault, webhookKey } from '../src/providers/standard-webhooks.ts'
 import { suppressingOf } from '../src/suppression.ts'
-import { build } from './providers/setup.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
-
-const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))
-const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
-
-/** A provider that takes everything, and whose reports are our own reports in JSON, signed as Standard Webhooks. */
-const provider: Provider = {
-  name: 'carrier',
-  channel: 'email',
-  timeoutMs: 1_000,
-  send: async (messages) => messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id })),
-  webhook: {
-    mostBytes: 512 * 1024,
-    refusal: webhookFault,
-    async receive({ headers, body }, now) {
-      const checked = checkWebhook([key], headers, body, now)
-      if (checked.kind === 'refused') return checked
-      try {
-        return { kind: 'reports', reports: JSON.parse(body.toString()) }
-      } catch {
-        return { kind: 'malformed', reason: 'it is not JSON' }
-      }
-    },
-  },
-}
-
-async function setupCarrier(t: { after(work: () => Promise<void>): void }, options: SetupOptions = {}): Promise<Setup> {
-  const caps = { total: 1_000_000, channels: {}, priorities: {} }
-  const s = await setup({ providers: { email: [provider] }, options: { caps }, ...options })
-  t.after(s.close)
-  await furnish(s)
-  return s
-}
-
-async function send(s: Setup): Promise<{ id: string; deliveryId: string }> {
-  const { body } = await s.call('POST', '/v1/notify', shipped)
-  await eventually(
-    () => s.call('GET', `/v1/notifications/${body.id}`),
-    (answer) => answer.body.deliveries[0].state === 'sent',
-  )
-  return { id: body.id, deliveryId: body.deliveries[0].id }
-}
-
-async function post(s: Setup, reports: unknown, headers: Record<string, string> = {}, name: string = 'carrier') {
-  const payload = typeof reports === 'string' ? reports : JSON.stringify(reports)
-  const signed = signWebhook([key], randomUUID(), s.clock.now(), payload)
-  const answer = await s.http.inject({
-    method: 'POST',
-    url: `/v1/webhooks/${name}`,
-    headers: { 'content-type': 'application/json', ...signed, ...headers },
-    payload,
-  })
-  return { status: answer.statusCode, type: answer.headers['content-type'], text: answer.body }
-}
-
-const stateOf = async (s: Setup, id: string) =>
-  (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries[0].state
+import { post, provider, send, setupCarrier, shipped, stateOf } from './carrier.ts'
+import { eventually, furnish, setup } from './setup.ts'
 
 test('a signed webhook raises the state, is told in the timeline, and counts once however often it comes', async (t) => {
   const metrics = createMetrics()
@@ -84,106 +24,6 @@ test('a signed webhook raises the state, is told in the timeline, and counts onc
   assert.match(text, /notify_webhooks_total\{provider="carrier",outcome="taken"\} 3\b/)
   assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="changed"\} 1\b/)
   assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="duplicate"\} 5\b/)
-})
-
-test('forged, stale and misdirected webhooks are refused as problems and change nothing', async (t) => {
-  const metrics = createMetrics()
-  const s = await setupCarrier(t, { metrics })
-  const { id, deliveryId } = await send(s)
-  const reports = [{ eventId: 'e1', deliveryId, report: 'bounced', at: s.clock.now() }]
-  const forged = await post(s, reports, { 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` })
-  assert.deepEqual([forged.status, forged.type], [403, 'application/problem+json'])
-  const stale = { 'webhook-timestamp': String(Math.floor(s.clock.now() / 1_000) - 3_600) }
-  assert.equal((await post(s, reports, stale)).status, 403)
-  assert.equal((await post(s, reports, {}, 'nobody')).status, 404)
-  assert.equal((await post(s, 'not json')).status, 400)
-  assert.equal((await post(s, 'x'.repeat(512 * 1024 + 1))).status, 413)
-  assert.equal(
-    (
-      await post(
-        s,
-        Array.from({ length: 10_001 }, () => 1),
-      )
-    ).status,
-    413,
-  )
-  assert.equal(await stateOf(s, id), 'sent')
-  for (const table of ['provider_event', 'suppression'])
-    assert.equal((await s.database.query(`SELECT FROM notify.${table}`)).rows.length, 0, table)
-  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="refused"\} 2\b/)
-})
-
-test('a webhook whose header fields give it away is answered before its body comes', async (t) => {
-  const s = await setupCarrier(t)
-  await s.http.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = s.http.server.address() as AddressInfo
-  const stale = signWebhook([key], 'e1', s.clock.now() - 3_600_000, 'x')
-  const signed = signWebhook([key], 'e1', s.clock.now(), 'x')
-  const table = [
-    ['nobody', 100, signed, 404],
-    ['carrier', 100, {}, 403],
-    ['carrier', 100, stale, 403],
-    ['carrier', 512 * 1024 + 1, signed, 413],
-  ] as const
-  for (const [name, length, headers, expected] of table) {
-    const path = `/v1/webhooks/${name}`
-    const asked = request({ port, method: 'POST', path, headers: { ...headers, 'content-length': length } })
-    asked.flushHeaders()
-    const [answer] = await once(asked, 'response')
-    assert.equal(answer.statusCode, expected)
-    asked.on('error', () => {}).destroy()
-  }
-})
-
-test('a provider tells nothing about deliveries on channels that it does not carry', async (t) => {
-  const s = await setupCarrier(t)
-  const { id, deliveryId } = await send(s)
-  const forSms = deliveryIdOf(id, 'sms')
-  const at = s.clock.now()
-  const other: Provider = { ...provider, name: 'texts', channel: 'sms' }
-  const both = await setup({ providers: { sms: [other] }, database: s.database, clock: s.clock, work: false })
-  t.after(() => both.http.close())
-  const reports = [deliveryId, forSms].map((each) => {
-    return { eventId: `e-${each}`, deliveryId: each, report: 'complained', at }
-  })
-  assert.equal((await post(both, reports, {}, 'texts')).status, 204)
-  assert.equal(await stateOf(s, id), 'sent')
-  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
-})
-
-test('a webhook that can not be checked now is to be sent again', async (t) => {
-  const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
-  const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
-    return { ...provider, name: `carrier-${index}`, webhook: { receive: async () => received } }
-  })
-  const s = await setupCarrier(t, { providers: { email: [first ?? provider, second ?? provider] } })
-  assert.deepEqual((await post(s, [], {}, 'carrier-0')).status, 503)
-  assert.deepEqual((await post(s, [], {}, 'carrier-1')).status, 429)
-})
-
-test('a report that nothing can be made of is taken, counted as unread, and told in the log', async (t) => {
-  const metrics = createMetrics()
-  const lines: unknown[] = []
-  const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
-  const unread = { kind: 'reports', reports: [], unread: 'it is no notice' } as const
-  const carrier: Provider = { ...provider, webhook: { receive: async () => unread } }
-  const s = await setupCarrier(t, { providers: { email: [carrier] }, metrics, log })
-  assert.equal((await post(s, [])).status, 204)
-  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="unread"\} 1\b/)
-  assert.deepEqual(lines.at(-1), { provider: 'carrier', reason: 'it is no notice', bytes: 2 })
-})
-
-test("a form that is larger than any of Twilio's is refused unread, whatever its signature", async (t) => {
-  const account = { account_sid: `AC${'0'.repeat(32)}`, auth_token: 'a-token-of-the-account', from: '+14155550199' }
-  const s = await setup({ providers: { sms: [build({ provider: 'twilio', ...account })] } })
-  t.after(s.close)
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    'x-twilio-signature': Buffer.alloc(20).toString('base64'),
-  }
-  const form = (fields: number) => Array.from({ length: fields }, (_, n) => `${n.toString(36)}=`).join('&')
-  assert.equal((await post(s, form(200_000), headers, 'twilio')).status, 413)
-  assert.equal((await post(s, form(10_000), headers, 'twilio')).status, 403)
 })
 
 test('what a webhook tells of deliveries that are not ours, or in a broken way, is left out and the rest is taken', async (t) => {

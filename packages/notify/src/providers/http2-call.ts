@@ -27,7 +27,7 @@ export interface Http2Caller {
 }
 
 /** The request was never looked at: there was no connection, or the server said that it did not get to it. */
-export class NotProcessed extends Error {}
+class NotProcessed extends Error {}
 
 /** What a call that was rejected means for a message: transient when the server can't have seen it, else nobody knows. */
 export function unansweredStream(error: unknown): SendResult {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type ApnsFake, startApns } from '@gatehouse/fakes'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
-import { build, message, present, sendOne } from './setup.ts'
+import { build, message, present, rehearse, sendOne, type TestEnd } from './setup.ts'
 
 const deviceToken = 'ab'.repeat(32)
 const minuteMs = 60_000
@@ -14,19 +14,8 @@ function entryOf(fake: ApnsFake, declared: Record<string, unknown> = {}) {
   return { provider: 'apns', key, key_id, team_id, topic, url, ...declared }
 }
 
-async function setup(declared: Record<string, unknown> = {}, clock = present(), settings: object = {}) {
-  const fake = await startApns(settings)
-  const provider = build(entryOf(fake, declared), { clock })
-  return {
-    fake,
-    provider,
-    clock,
-    async close() {
-      await provider.close?.()
-      await fake.stop()
-    },
-  }
-}
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present(), settings: object = {}) =>
+  rehearse(t, startApns(settings), (fake) => entryOf(fake, declared), { clock })
 
 const push = (given: object = {}) =>
   message({ channel: 'push', target: { id: 'phone', address: deviceToken, service: 'apns' }, ...given })
@@ -38,8 +27,7 @@ const sendMany = (provider: Provider, count: number) =>
   )
 
 test('a push goes to APNs as an alert that a second one with its id replaces', async (t) => {
-  const { fake, provider, clock, close } = await setup({ ttl_seconds: 60 })
-  t.after(close)
+  const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
   const sent = push({ id: 'd.phone' })
   const result = await sendOne(provider, sent)
   const [{ headers, payload, deviceToken: token } = assert.fail()] = fake.requests
@@ -94,8 +82,7 @@ const reasons = [
 ] as const
 
 test('every answer of APNs means what its table of reasons says', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   await sendOne(provider, push())
   for (const [status, reason, kind] of reasons) {
     fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } })
@@ -106,8 +93,7 @@ test('every answer of APNs means what its table of reasons says', async (t) => {
 })
 
 test('a device that APNs calls unregistered is dead since when APNs says, and not later than the call', async (t) => {
-  const { fake, provider, clock, close } = await setup()
-  t.after(close)
+  const { fake, provider, clock } = await setup(t)
   const gone = (timestamp: unknown) => ({ status: 410, body: { reason: 'Unregistered', timestamp } })
   const since = clock.now() - 86_400_000
   const cases = [
@@ -124,8 +110,7 @@ test('a device that APNs calls unregistered is dead since when APNs says, and no
 })
 
 test('until a first push was taken, a token that APNs does not know is no proof that the device is gone', async (t) => {
-  const { fake, provider, close } = await setup({ topic: 'com.example.other' })
-  t.after(close)
+  const { fake, provider } = await setup(t, { topic: 'com.example.other' })
   const result = await sendOne(provider, push())
   assert.equal(result.kind, 'permanent')
   assert.match('reason' in result ? result.reason : '', /environment or topic/)
@@ -133,8 +118,7 @@ test('until a first push was taken, a token that APNs does not know is no proof 
 })
 
 test('the key of another team is refused', async (t) => {
-  const { fake, close } = await setup()
-  t.after(close)
+  const { fake } = await setup(t)
   const provider = build(entryOf(fake, { team_id: 'XYZ1234567' }), { clock: present() })
   t.after(() => provider.close?.())
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
@@ -143,8 +127,7 @@ test('the key of another team is refused', async (t) => {
 test('one provider token serves for half an hour, whatever starts in between, and is changed without a refusal', async (t) => {
   const halfHour = 30 * minuteMs
   const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
-  const { fake, provider, close } = await setup({}, clock)
-  t.after(close)
+  const { fake, provider } = await setup(t, {}, clock)
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
   clock.advance(28 * minuteMs)
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
@@ -158,8 +141,7 @@ test('one provider token serves for half an hour, whatever starts in between, an
 test('a provider token that is refused is replaced once, but not sooner than Apple allows', async (t) => {
   const halfHour = 30 * minuteMs
   const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
-  const { fake, provider, close } = await setup({}, clock, { tokenSeconds: 0 })
-  t.after(close)
+  const { fake, provider } = await setup(t, {}, clock, { tokenSeconds: 0 })
   const expired = { status: 403, body: { reason: 'ExpiredProviderToken' } }
   fake.answerNext(expired)
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
@@ -172,8 +154,7 @@ test('a provider token that is refused is replaced once, but not sooner than App
 })
 
 test('a connection carries as many pushes at once as the server allows, and another is opened when it is full', async (t) => {
-  const { fake, provider, close } = await setup({ connections: 2 }, present(), { streams: 5 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { connections: 2 }, present(), { streams: 5 })
   const results = await sendMany(provider, 60)
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
   assert.equal(fake.requests.length, 60)
@@ -182,8 +163,7 @@ test('a connection carries as many pushes at once as the server allows, and anot
 })
 
 test('after GOAWAY pushes go over a new connection, and none is lost', async (t) => {
-  const { fake, provider, close } = await setup({ connections: 1 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { connections: 1 })
   await sendMany(provider, 3)
   fake.goAway()
   const results = await sendMany(provider, 20)
@@ -193,8 +173,7 @@ test('after GOAWAY pushes go over a new connection, and none is lost', async (t)
 })
 
 test('a connection that is cut under way leaves its pushes ambiguous, and the next one goes through', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   fake.answerNext('drop')
   assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
@@ -203,8 +182,7 @@ test('a connection that is cut under way leaves its pushes ambiguous, and the ne
 })
 
 test('an APNs that hangs is given up after the timeout; one that is not there was never reached', async (t) => {
-  const { fake, provider, close } = await setup({ timeout_seconds: 0.2 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('hang')
   assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
@@ -213,8 +191,7 @@ test('an APNs that hangs is given up after the timeout; one that is not there wa
 })
 
 test('a push that is larger than APNs takes is not sent', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_000), locale: 'en' } }))
   assert.equal(result.kind === 'permanent' && result.code, 'PayloadTooLarge')
   assert.equal(fake.requests.length + fake.refusals.length, 0)

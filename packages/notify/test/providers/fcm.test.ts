@@ -6,31 +6,21 @@ import { test } from 'node:test'
 import { startFcm } from '@gatehouse/fakes'
 import { manualClock } from '@gatehouse/kit'
 import { temporaryFolder } from '@gatehouse/testing'
-import { build, message, present, sendOne } from './setup.ts'
+import { build, message, present, rehearse, sendOne, type TestEnd } from './setup.ts'
 
-async function setup(declared: Record<string, unknown> = {}, clock = present()) {
-  const fake = await startFcm()
-  const provider = build(
-    { provider: 'fcm', service_account: fake.serviceAccount, url: fake.url, ...declared },
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present()) =>
+  rehearse(
+    t,
+    startFcm(),
+    ({ serviceAccount, url }) => ({ provider: 'fcm', service_account: serviceAccount, url, ...declared }),
     { clock },
   )
-  return {
-    fake,
-    provider,
-    clock,
-    async close() {
-      await provider.close?.()
-      await fake.stop()
-    },
-  }
-}
 
 const push = (given: object = {}) =>
   message({ channel: 'push', target: { id: 'phone', address: 'a-device-token', service: 'fcm' }, ...given })
 
 test('a push goes to FCM as a notification that a second one with its id replaces', async (t) => {
-  const { fake, provider, clock, close } = await setup({ ttl_seconds: 60 })
-  t.after(close)
+  const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
   const expiration = String(Math.floor(clock.now() / 1_000) + 60)
   const sent = push({ id: 'd.phone' })
   const result = await sendOne(provider, sent)
@@ -51,15 +41,13 @@ test('a push goes to FCM as a notification that a second one with its id replace
 })
 
 test('FCM carries to devices of its own service alone', async (t) => {
-  const { provider, close } = await setup()
-  t.after(close)
+  const { provider } = await setup(t)
   const services = ['fcm', 'apns', 'web'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false, false])
 })
 
 test('an id that is longer than a collapse id may be is hashed, the same at every try', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const id = `d.${'x'.repeat(200)}`
   await sendOne(provider, push({ id }))
   await sendOne(provider, push({ id }))
@@ -120,8 +108,7 @@ const answers = [
 ] as const
 
 test('every answer of FCM means what its table of errors says', async (t) => {
-  const { fake, provider, clock, close } = await setup()
-  t.after(close)
+  const { fake, provider, clock } = await setup(t)
   for (const [behaviour, kind, times = 1] of answers) {
     fake.answerNext(behaviour, times)
     const result = await sendOne(provider, push())
@@ -132,8 +119,7 @@ test('every answer of FCM means what its table of errors says', async (t) => {
 })
 
 test('FCM is asked again when it says, after a quota and while it is away', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   fake.answerNext({ status: 429, retryAfter: 30 })
   fake.answerNext({ status: 503, retryAfter: 12 })
   const results = [await sendOne(provider, push()), await sendOne(provider, push())]
@@ -144,8 +130,7 @@ test('FCM is asked again when it says, after a quota and while it is away', asyn
 })
 
 test('one access token serves all pushes until five minutes before it expires', async (t) => {
-  const { fake, provider, clock, close } = await setup({}, manualClock(Date.now() - 3_301_000))
-  t.after(close)
+  const { fake, provider, clock } = await setup(t, {}, manualClock(Date.now() - 3_301_000))
   const signal = new AbortController().signal
   await provider.send(
     Array.from({ length: 10 }, () => push()),
@@ -161,8 +146,7 @@ test('one access token serves all pushes until five minutes before it expires', 
 })
 
 test('pushes to FCM share few connections over HTTP/2, each carries many at once', async (t) => {
-  const { fake, provider, close } = await setup({ connections: 2 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { connections: 2 })
   const many = Array.from({ length: 60 }, (_, index) => push({ id: `d.${index}` }))
   const results = await provider.send(many, new AbortController().signal)
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
@@ -171,8 +155,7 @@ test('pushes to FCM share few connections over HTTP/2, each carries many at once
 })
 
 test('an access token that is refused before its time is replaced once, and the push goes through', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   await sendOne(provider, push())
   fake.revokeTokens()
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
@@ -180,8 +163,7 @@ test('an access token that is refused before its time is replaced once, and the 
 })
 
 test('a service account that Google refuses is misconfigured; a token endpoint in trouble is tried again', async (t) => {
-  const { fake, provider, close } = await setup({ timeout_seconds: 0.3 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
   fake.answerNextToken({ status: 400, body: { error: 'invalid_grant' } })
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
   for (const behaviour of [{ status: 500 }, { status: 200, body: {} }, 'hang', 'drop'] as const) {
@@ -192,8 +174,7 @@ test('a service account that Google refuses is misconfigured; a token endpoint i
 })
 
 test("the key of another service account is refused by Google's endpoint", async (t) => {
-  const { fake, close } = await setup()
-  t.after(close)
+  const { fake } = await setup(t)
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const service_account = JSON.stringify({ ...JSON.parse(fake.serviceAccount), private_key })
@@ -204,16 +185,14 @@ test("the key of another service account is refused by Google's endpoint", async
 })
 
 test('a push that is larger than FCM takes is not sent', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_100), locale: 'en' } }))
   assert.deepEqual(result.kind === 'permanent' && result.code, 'PAYLOAD_TOO_LARGE')
   assert.equal(fake.requests.length + fake.refusals.length, 0)
 })
 
 test('an FCM that hangs or cuts the connection is ambiguous; one that is not there was never reached', async (t) => {
-  const { fake, provider, close } = await setup({ timeout_seconds: 0.3 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
   for (const behaviour of ['hang', 'drop'] as const) {
     fake.answerNext(behaviour)
     assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
@@ -242,8 +221,7 @@ test('a service account that cannot be used is named at start, and never printed
 })
 
 test('a service account may lie in a file beside the configuration', async (t) => {
-  const { fake, close } = await setup()
-  t.after(close)
+  const { fake } = await setup(t)
   const folder = temporaryFolder('gatehouse-fcm')
   writeFileSync(join(folder, 'firebase.json'), fake.serviceAccount)
   const provider = build({ provider: 'fcm', service_account: './firebase.json', url: fake.url }, { folder })

@@ -2,27 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHttp } from '@gatehouse/fakes'
 import { signWebhook, webhookKey } from '../../src/providers/standard-webhooks.ts'
-import { build, caught, message, sendOne } from './setup.ts'
+import { build, caught, message, rehearse, sendOne, type TestEnd } from './setup.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
 const other = `whsec_${Buffer.alloc(32, 4).toString('base64')}`
 
-async function setup(declared: Record<string, unknown> = {}) {
-  const fake = await startHttp({ secret })
-  const provider = build({ provider: 'http', url: fake.url, secret, ...declared })
-  return {
-    fake,
-    provider,
-    async close() {
-      await provider.close?.()
-      await fake.stop()
-    },
-  }
-}
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
+  rehearse(t, startHttp({ secret }), ({ url }) => ({ provider: 'http', url, secret, ...declared }))
 
 test('the generic provider posts a message as JSON that is signed under an id of its own', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const target = { id: 'phone', address: 'a-token', service: 'huawei' }
   const sent = message({ channel: 'push', id: 'd.phone', target })
   const result = await sendOne(provider, sent)
@@ -47,14 +36,12 @@ test('the generic provider posts a message as JSON that is signed under an id of
 })
 
 test('while the secret of the generic provider is replaced, its receiver may know the old one or the new one', async (t) => {
-  const { provider, close } = await setup({ secret: [other, secret] })
-  t.after(close)
+  const { provider } = await setup(t, { secret: [other, secret] })
   assert.equal((await sendOne(provider)).kind, 'accepted')
 })
 
 test('a receiver that knows another secret refuses us, and that is nobody else’s fault', async (t) => {
-  const { provider, close } = await setup({ secret: other })
-  t.after(close)
+  const { provider } = await setup(t, { secret: other })
   assert.equal((await sendOne(provider)).kind, 'misconfigured')
 })
 
@@ -67,8 +54,7 @@ test('a secret that is none is named before anything is sent', () => {
 })
 
 test('the generic provider carries to the push services it is given alone', async (t) => {
-  const { provider, close } = await setup({ services: ['huawei'] })
-  t.after(close)
+  const { provider } = await setup(t, { services: ['huawei'] })
   const services = ['huawei', 'fcm'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false])
 })
@@ -101,8 +87,7 @@ const answers = [
 ] as const
 
 test('the generic provider’s answers mean what their status says', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   for (const [behaviour, expected] of answers) {
     fake.answerNext(behaviour)
     const { reason: _, ...result } = { reason: '', ...(await sendOne(provider)) }
@@ -111,8 +96,7 @@ test('the generic provider’s answers mean what their status says', async (t) =
 })
 
 test('410 for a push says that the device is gone, since before the call', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   fake.answerNext('gone')
   const before = Date.now()
   const result = await sendOne(provider, message({ channel: 'push', target: { id: 'phone', address: 'a-token' } }))
@@ -121,8 +105,7 @@ test('410 for a push says that the device is gone, since before the call', async
 })
 
 test('a receiver that cuts the connection, hangs or writes without end is ambiguous; an absent one was never reached', async (t) => {
-  const { fake, provider, close } = await setup({ timeout_seconds: 0.2 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('drop')
   assert.equal((await sendOne(provider)).kind, 'ambiguous')
   fake.answerNext('hang')
@@ -135,8 +118,7 @@ test('a receiver that cuts the connection, hangs or writes without end is ambigu
 })
 
 test('reports to the generic provider are believed when they are signed and fresh, each under its own id', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const sent = message()
   await sendOne(provider, sent)
   const at = Date.now() - 60_000
@@ -162,8 +144,7 @@ const signed = (body: string) => {
 }
 
 test('a signed report that is not in the documented form is malformed, and of a type we do not know is left', async (t) => {
-  const { provider, close } = await setup()
-  t.after(close)
+  const { provider } = await setup(t)
   const delivery_id = message().deliveryId
   const kinds = [
     ['not json', 'malformed'],

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSendgrid } from '@gatehouse/fakes'
-import type { WebhookRequest } from '../../src/index.ts'
-import { build, caught, message, present, sendOne } from './setup.ts'
+import { build, caught, message, rehearse, sendOne, type TestEnd } from './setup.ts'
 
 const apiKey = 'SG.a-key'
 const mail = () =>
@@ -13,25 +12,10 @@ const mail = () =>
     headers: { 'List-Unsubscribe': '<https://example.com/u/1>' },
   })
 
-async function setup(t: { after(work: () => Promise<void>): void }, declared: Record<string, unknown> = {}) {
-  const fake = await startSendgrid({ apiKey })
-  const clock = present()
-  const entry = {
-    provider: 'sendgrid',
-    api_key: apiKey,
-    url: fake.url,
-    webhook_public_key: fake.publicKey,
-    ...declared,
-  }
-  const provider = build(entry, { clock })
-  t.after(async () => {
-    await provider.close?.()
-    await fake.stop()
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
+  rehearse(t, startSendgrid({ apiKey }), ({ url, publicKey }) => {
+    return { provider: 'sendgrid', api_key: apiKey, url, webhook_public_key: publicKey, ...declared }
   })
-  const receive = async (request: WebhookRequest | undefined, now: number = clock.now()) =>
-    provider.webhook?.receive(request ?? assert.fail('no webhook came'), now) ?? assert.fail('it takes no webhooks')
-  return { fake, provider, clock, receive }
-}
 
 test("a mail goes to SendGrid with its sender, texts, header fields and the delivery's id", async (t) => {
   const { fake, provider } = await setup(t)

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSes } from '@gatehouse/fakes'
-import type { WebhookRequest } from '../../src/index.ts'
 import { signAwsRequest } from '../../src/providers/aws-signature.ts'
 import { snsOrigin } from '../../src/providers/sns.ts'
-import { build, caught, message, present, sendOne } from './setup.ts'
+import { caught, message, rehearse, sendOne, type TestEnd } from './setup.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
 const region = 'eu-central-1'
@@ -16,33 +15,23 @@ const mail = (address = 'alice@example.com') =>
     headers: { 'List-Unsubscribe': '<https://example.com/u/1>' },
   })
 
-async function setup(t: { after(work: () => Promise<void>): void }, declared: Record<string, unknown> = {}) {
-  const fake = await startSes({ region, ...keys })
-  const clock = present()
-  const provider = build(
-    {
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
+  rehearse(
+    t,
+    startSes({ region, ...keys }),
+    ({ topicArn, url }) => ({
       provider: 'ses',
       region,
       access_key_id: keys.accessKeyId,
       secret_access_key: keys.secretAccessKey,
       configuration_set: 'events',
-      topic_arns: [fake.topicArn],
-      url: fake.url,
-      sns_url: fake.url,
+      topic_arns: [topicArn],
+      url,
+      sns_url: url,
       ...declared,
-    },
-    { clock, from: 'Zoë <hello@example.com>' },
+    }),
+    { from: 'Zoë <hello@example.com>' },
   )
-  t.after(async () => {
-    await provider.close?.()
-    await fake.stop()
-  })
-  const receive = async (request: WebhookRequest | undefined, now: number = clock.now()) => {
-    const received = await provider.webhook?.receive(request ?? assert.fail('no webhook came'), now)
-    return received ?? assert.fail('it takes no webhooks')
-  }
-  return { fake, provider, clock, receive }
-}
 
 const told = (received: { kind: string; reason?: string }) => `${received.kind}: ${received.reason ?? ''}`
 

@@ -1,11 +1,14 @@
+import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Fake } from '@gatehouse/fakes'
 import { type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
 import {
   type OutgoingMessage,
   type Provider,
   type ProviderContext,
   providerKinds,
+  type ReceivedWebhook,
   type SendResult,
   type WebhookRequest,
 } from '../../src/index.ts'
@@ -29,6 +32,43 @@ export function build(
     log: silentLog,
     ...context,
   })
+}
+
+export interface Rehearsed<F> {
+  readonly fake: F
+  readonly provider: Provider
+  readonly clock: ManualClock
+  /** What the provider makes of a webhook, now unless told otherwise. */
+  receive(webhook: WebhookRequest | undefined, now?: number): Promise<ReceivedWebhook>
+}
+
+/** A provider that sends to a fake, on a clock that starts now; both end with the test. */
+export async function rehearse<F extends Fake>(
+  t: TestEnd,
+  starting: Promise<F>,
+  entryOf: (fake: F) => Parameters<typeof build>[0],
+  context: Partial<ProviderContext> & { readonly clock?: ManualClock } = {},
+): Promise<Rehearsed<F>> {
+  const fake = await starting
+  const { clock = present() } = context
+  const provider = build(entryOf(fake), { ...context, clock })
+  t.after(async () => {
+    await provider.close?.()
+    await fake.stop()
+  })
+  return {
+    fake,
+    provider,
+    clock,
+    async receive(webhook, now = clock.now()) {
+      const received = await provider.webhook?.receive(webhook ?? assert.fail('no webhook came'), now)
+      return received ?? assert.fail('it takes no webhooks')
+    },
+  }
+}
+
+export interface TestEnd {
+  after(work: () => Promise<void>): void
 }
 
 /** A clock that starts now, for fakes that go by the machine's. */

@@ -7,33 +7,26 @@ import { decrypt } from 'http_ece'
 import webPush from 'web-push'
 import { isPublicAddress, lookupPublic } from '../../src/providers/addresses.ts'
 import { encryptPush, mostPlainBytes } from '../../src/providers/web-push-encryption.ts'
-import { build, message, present, sendOne } from './setup.ts'
+import { build, message, present, rehearse, sendOne, type TestEnd } from './setup.ts'
 
 const subject = 'mailto:ops@example.com'
 
-async function setup(declared: Record<string, unknown> = {}, clock = present()) {
-  const fake = await startWebPush()
-  const { publicKey: public_key, privateKey: private_key } = fake
-  const local = { hosts: ['127.0.0.1'], allow_private: true }
-  const entry = { provider: 'web-push', public_key, private_key, subject, ...local, ...declared }
-  const provider = build(entry, { clock })
-  return {
-    fake,
-    provider,
-    clock,
-    async close() {
-      await provider.close?.()
-      await fake.stop()
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present()) =>
+  rehearse(
+    t,
+    startWebPush(),
+    ({ publicKey, privateKey }) => {
+      const keys = { public_key: publicKey, private_key: privateKey, subject }
+      return { provider: 'web-push', ...keys, hosts: ['127.0.0.1'], allow_private: true, ...declared }
     },
-  }
-}
+    { clock },
+  )
 
 const push = (address: string, given: object = {}) =>
   message({ channel: 'push', target: { id: 'browser', address, service: 'web' }, ...given })
 
 test('a push reaches the browser encrypted for it, under a topic that a second one takes the place of', async (t) => {
-  const { fake, provider, close } = await setup({ ttl_seconds: 60 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { ttl_seconds: 60 })
   const sent = push(fake.subscribe(), { id: 'd.browser' })
   const result = await sendOne(provider, sent)
   assert.match(result.kind === 'accepted' ? (result.providerMessageId ?? '') : '', /\/message\//)
@@ -72,8 +65,7 @@ test('what we encrypt is decrypted by http_ece, whatever its length up to the mo
 })
 
 test('what the web-push library sends is taken by the same push service, so that it checks what others check', async (t) => {
-  const { fake, close } = await setup()
-  t.after(close)
+  const { fake } = await setup(t)
   const vapidDetails = { subject, publicKey: fake.publicKey, privateKey: fake.privateKey }
   const subscription = JSON.parse(fake.subscribe()) as { endpoint: string }
   const details = webPush.generateRequestDetails(subscription, 'hello', { vapidDetails, TTL: 60 })
@@ -85,8 +77,7 @@ test('what the web-push library sends is taken by the same push service, so that
 
 test('keys that the web-push library makes can be used', async (t) => {
   const { publicKey: public_key, privateKey: private_key } = webPush.generateVAPIDKeys()
-  const { fake, provider, close } = await setup({ public_key, private_key })
-  t.after(close)
+  const { fake, provider } = await setup(t, { public_key, private_key })
   assert.equal((await sendOne(provider, push(fake.subscribe()))).kind, 'misconfigured')
   assert.deepEqual(fake.refusals, ['the VAPID key is not that of the subscription'])
 })
@@ -105,8 +96,7 @@ const answers = [
 ] as const
 
 test('every answer of a push service means what its status says', async (t) => {
-  const { fake, provider, clock, close } = await setup()
-  t.after(close)
+  const { fake, provider, clock } = await setup(t)
   const subscription = fake.subscribe()
   for (const status of [400, 401, 403]) {
     fake.answerNext({ status })
@@ -124,8 +114,7 @@ test('every answer of a push service means what its status says', async (t) => {
 })
 
 test('once a push service took pushes under our key, a refusal is of the one subscription', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const subscription = fake.subscribe()
   await sendOne(provider, push(subscription))
   fake.answerNext({ status: 403 })
@@ -133,16 +122,14 @@ test('once a push service took pushes under our key, a refusal is of the one sub
 })
 
 test('a subscription that its user withdrew is dead', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const subscription = fake.subscribe()
   fake.unsubscribe(subscription)
   assert.equal((await sendOne(provider, push(subscription))).kind, 'dead_token')
 })
 
 test('a token that says who we are is used for half a day, and never longer than a day', async (t) => {
-  const { fake, provider, clock, close } = await setup({}, present())
-  t.after(close)
+  const { fake, provider, clock } = await setup(t, {}, present())
   const subscription = fake.subscribe()
   clock.advance(-11.5 * 3_600_000)
   assert.equal((await sendOne(provider, push(subscription))).kind, 'accepted')
@@ -151,8 +138,7 @@ test('a token that says who we are is used for half a day, and never longer than
 })
 
 test('a push service that hangs or cuts the connection is ambiguous; one that is not there was never reached', async (t) => {
-  const { fake, provider, close } = await setup({ timeout_seconds: 0.2 })
-  t.after(close)
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   const subscription = fake.subscribe()
   for (const behaviour of ['hang', 'drop'] as const) {
     fake.answerNext(behaviour)
@@ -163,8 +149,7 @@ test('a push service that hangs or cuts the connection is ambiguous; one that is
 })
 
 test('a push that is larger than push services take is not sent', async (t) => {
-  const { fake, provider, close } = await setup()
-  t.after(close)
+  const { fake, provider } = await setup(t)
   const result = await sendOne(provider, push(fake.subscribe(), { content: { body: 'ä'.repeat(2_000), locale: 'en' } }))
   assert.equal(result.kind === 'permanent' && result.code, 'too_large')
 })
@@ -176,8 +161,7 @@ keys.auth = Buffer.alloc(16, 1).toString('base64url')
 const at = (endpoint: string) => JSON.stringify({ endpoint, keys })
 
 test('a subscription is checked when its device is registered: its form, its keys, and whose push service it names', async (t) => {
-  const { provider, close } = await setup({ hosts: ['push.example.com'], allow_private: false })
-  t.after(close)
+  const { provider } = await setup(t, { hosts: ['push.example.com'], allow_private: false })
   const good = [
     'https://fcm.googleapis.com/fcm/send/a:b',
     'https://updates.push.services.mozilla.com/wpush/v2/a',
@@ -209,8 +193,7 @@ test('a subscription is checked when its device is registered: its form, its key
 })
 
 test('an endpoint on our own machine or network is never called, whatever its name resolves to', async (t) => {
-  const { fake, close } = await setup()
-  t.after(close)
+  const { fake } = await setup(t)
   const { publicKey: public_key, privateKey: private_key } = fake
   const entry = { provider: 'web-push', public_key, private_key, subject }
   const strict = build({ ...entry, hosts: ['127.0.0.1', 'localhost'] })

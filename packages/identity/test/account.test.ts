@@ -101,6 +101,23 @@ test('people make accounts themselves, once their address is proven; until then 
   assert.equal(again.text, asked.text, 'an address with an account looks the same')
 })
 
+test('a page that asks says which field is wrong, and leads back to signing in', async () => {
+  const browser = new TestBrowser(running)
+  const page = await browser.get('/register')
+  assert.doesNotMatch(page.text, /aria-invalid/)
+  const input = { email: 'dora@example.com', name: 'Dora', new_password: 'tea for two' }
+  const invalid = async (sent: Record<string, string>) =>
+    [
+      ...(await browser.submit(page, sent)).text.matchAll(
+        /<input id="(\w+)"[^>]*aria-invalid="true" aria-describedby="wrong/g,
+      ),
+    ].map(([, id]) => id)
+  assert.deepEqual(await invalid({ ...input, email: 'dora' }), ['email'])
+  assert.deepEqual(await invalid({ ...input, new_password: 'short' }), ['new_password'])
+  for (const path of ['/register', '/password/forgot'])
+    assert.match((await browser.get(path)).text, /<a href="\/account">Sign in<\/a>/)
+})
+
 test('registering takes as long with an address that has an account as with one that has none', async () => {
   const database = await memoryDatabase()
   await migrateIdentity(database)

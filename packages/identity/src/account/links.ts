@@ -31,6 +31,7 @@ export function forgotPasswordEndpoint(parts: Parts): Handler {
         action: '/password/forgot',
         formToken: formToken(parts, browser),
         fields: [emailField],
+        back: signInNext,
       }
       return sendPage(parts, reply, texts, formPage(texts, form))
     }
@@ -77,7 +78,12 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
     checkForm(parts, request, browser, parameters)
     const password = parameters.get('new_password') ?? ''
     if (!isAllowedPassword(password)) {
-      return sendPage(parts, reply, texts, formPage(texts, { ...form, wrong: 'password.short' }))
+      return sendPage(
+        parts,
+        reply,
+        texts,
+        formPage(texts, { ...form, wrong: 'password.short', wrongField: 'new_password' }),
+      )
     }
     const hash = await parts.passwords.hash(password)
     if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, endOfUser(parts)))) {

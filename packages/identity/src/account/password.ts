@@ -36,8 +36,8 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     if (browser.signedIn === undefined) return signInFirst(parts, request, reply, browser, '/account')
     const { user, session } = browser.signedIn
     const texts = textsFor(parts, request)
-    const ask = (wrong?: string) => {
-      const form = { key: 'password', action: '/account/password', fields, wrong, back: home }
+    const ask = (wrong?: string, wrongField?: string) => {
+      const form = { key: 'password', action: '/account/password', fields, wrong, wrongField, back: home }
       return sendPage(parts, reply, texts, formPage(texts, { ...form, formToken: formToken(parts, browser) }))
     }
     if (request.method === 'GET') return ask()
@@ -46,10 +46,10 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     await pass(parts.limit, [['login', { account: user.id, address: request.ip }]])
     if (!(await parts.passwords.matches(parameters.get('old_password') ?? '', user.passwordHash))) {
       await audit(parts, request, 'login_failed', { subject: user.id, details: { at: 'password change' } })
-      return ask('password.wrong')
+      return ask('password.wrong', 'old_password')
     }
     const password = parameters.get('new_password') ?? ''
-    if (!isAllowedPassword(password)) return ask('password.short')
+    if (!isAllowedPassword(password)) return ask('password.short', 'new_password')
     const hash = await parts.passwords.hash(password)
     await parts.store.accounts.setPassword(user.id, hash, session.id, endOfUser(parts))
     parts.wakeOutbox()

@@ -52,6 +52,7 @@ export function registerEndpoint(parts: Parts): Handler {
     const form: FormPage = {
       key: 'register',
       action: '/register',
+      back: signInNext,
       formToken: formToken(parts, browser),
       fields: fields.map((field) => ({
         ...field,
@@ -61,7 +62,7 @@ export function registerEndpoint(parts: Parts): Handler {
     if (request.method === 'GET') return sendPage(parts, reply, texts, formPage(texts, form))
     checkForm(parts, request, browser, parameters)
     const wrong = faultOf(parameters)
-    if (wrong !== undefined) return sendPage(parts, reply, texts, formPage(texts, { ...form, wrong }))
+    if (wrong !== undefined) return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
     await pass(parts.limit, [['registration', { address: request.ip }]])
     const email = normalName(parameters.required('email'))
     const passwordHash = await parts.passwords.hash(parameters.required('new_password'))
@@ -73,10 +74,13 @@ export function registerEndpoint(parts: Parts): Handler {
   }
 }
 
-function faultOf(parameters: Parameters): string | undefined {
+function faultOf(parameters: Parameters): Pick<FormPage, 'wrong' | 'wrongField'> | undefined {
   const email = parameters.get('email') ?? ''
-  if (email.length > 254 || !/^[^\s@"<>]+@[^\s@"<>]+\.[^\s@"<>]+$/.test(email)) return 'register.email.wrong'
-  return isAllowedPassword(parameters.get('new_password') ?? '') ? undefined : 'password.short'
+  if (email.length > 254 || !/^[^\s@"<>]+@[^\s@"<>]+\.[^\s@"<>]+$/.test(email)) {
+    return { wrong: 'register.email.wrong', wrongField: 'email' }
+  }
+  const isAllowed = isAllowedPassword(parameters.get('new_password') ?? '')
+  return isAllowed ? undefined : { wrong: 'password.short', wrongField: 'new_password' }
 }
 
 async function sendLink(parts: Parts, email: string, name: string, passwordHash: string): Promise<void> {

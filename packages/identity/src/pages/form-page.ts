@@ -1,4 +1,4 @@
-import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
 
 export interface Field {
@@ -20,7 +20,10 @@ export interface FormPage {
   readonly fields: readonly Field[]
   readonly hidden?: Readonly<Record<string, string>>
   readonly values?: Readonly<Record<string, string>>
+  /** The key of what is wrong with what was sent. */
   readonly wrong?: string | undefined
+  /** The name of the field that is wrong. */
+  readonly wrongField?: string | undefined
   readonly status?: number
   readonly back?: NextStep
 }
@@ -28,23 +31,30 @@ export interface FormPage {
 /** A page that asks for a few things. */
 export function formPage(texts: Texts, page: FormPage): PageAnswer {
   const title = texts.say(`${page.key}.title`, page.values)
-  const firstEmpty = page.fields.find(({ value }) => value === undefined)?.name
+  const first = page.wrongField ?? page.fields.find(({ value }) => value === undefined)?.name
   return {
     title,
     status: page.status ?? (page.wrong === undefined ? 200 : 400),
     body: html`<h1>${title}</h1>
 ${texts.has(`${page.key}.lead`) && html`<p class="lead">${texts.say(`${page.key}.lead`, page.values)}</p>`}
-${page.wrong !== undefined && html`<p class="note wrong" role="alert">${texts.say(page.wrong)}</p>`}
+${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert">${texts.say(page.wrong)}</p>`}
 <form method="post" action="${page.action}">
 <input type="hidden" name="form_token" value="${page.formToken}">
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
   ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${hint !== undefined && html` aria-describedby="${name}-hint"`}${name === firstEmpty && html` autofocus`}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${described(name, hint, page)}${name === first && html` autofocus`}>
 ${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
 </form>
 ${page.back !== undefined && html`<p class="links"><a href="${page.back.href}">${texts.say(page.back.text)}</a></p>`}`,
   }
+}
+
+/** What a screen reader reads with a field: what is wrong with it, and its hint. */
+function described(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
+  const isWrong = wrong !== undefined && name === wrongField
+  const ids = [...(isWrong ? ['wrong'] : []), ...(hint === undefined ? [] : [`${name}-hint`])]
+  return ids.length > 0 && html`${isWrong && html` aria-invalid="true"`} aria-describedby="${ids.join(' ')}"`
 }

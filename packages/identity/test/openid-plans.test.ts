@@ -1,7 +1,7 @@
 /** What the OpenID Foundation's plans ask of a provider: config, basic, form-post, RP-initiated and back-channel logout. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeJwt, jwtVerify, UnsecuredJWT } from 'jose'
 import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser, users } from './journey.ts'
 import { type Answer, issuer, served } from './setup.ts'
 
@@ -224,6 +224,25 @@ describe('basic', () => {
       const answer = answerParameters(await new TestBrowser(running).get(authorizeUrl(request)))
       assert.deepEqual([answer.error, answer.state, answer.iss], [error, 's', issuer])
     }
+  })
+
+  test('a request object is refused in the way that it asks to be answered, and believed in nothing else', async () => {
+    const object = (payload: object) => new UnsecuredJWT({ ...payload }).encode()
+    const { state: _, ...stateless } = plain
+    const asked = { state: 'within', response_mode: 'form_post', redirect_uri: 'https://elsewhere.example/' }
+    const page = await new TestBrowser(running).get(authorizeUrl({ ...stateless, request: object(asked) }))
+    assert.match(page.text, new RegExp(`<form method="post" action="${callback}">`))
+    const posted = hiddenFields(page)
+    assert.deepEqual([posted.error, posted.state], ['request_not_supported', 'within'])
+    for (const payload of [{}, { state: 7, response_mode: 'fragment' }, { state: 'x'.repeat(3_000) }]) {
+      const answer = answerParameters(
+        await new TestBrowser(running).get(authorizeUrl({ ...stateless, request: object(payload) })),
+      )
+      assert.deepEqual([answer.error, answer.state], ['request_not_supported', undefined])
+    }
+    const both = { ...plain, response_mode: 'query', request: object(asked) }
+    const { state } = answerParameters(await new TestBrowser(running).get(authorizeUrl(both)))
+    assert.equal(state, 's')
   })
 
   test('a refresh token works for its own party alone, and brings tokens about the same user', async () => {

@@ -7,6 +7,7 @@ import { checkChallenge } from '../pkce.ts'
 import { sameRedirectUri } from '../redirect-uri.ts'
 import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
 import { userClaims } from '../user.ts'
+import { answerWishes } from './request-object.ts'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
 export type ResponseMode = 'query' | 'form_post'
@@ -51,9 +52,8 @@ export function destinationOf(client: Client, parameters: Parameters): Destinati
   if (!client.redirectUris.some((registered) => sameRedirectUri(registered, redirectUri))) {
     throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client')
   }
-  const mode = parameters.get('response_mode')
-  const responseMode = mode === 'form_post' ? 'form_post' : 'query'
-  return { client, redirectUri, responseMode, state: parameters.get('state') }
+  const { state, responseMode } = answerWishes(parameters)
+  return { client, redirectUri, responseMode: responseMode === 'form_post' ? 'form_post' : 'query', state }
 }
 
 /** Reads the rest of the request. @throws OAuthError to be told by redirect */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createLog } from '@gatehouse/kit'
-import pretty from 'pino-pretty'
 import { banner, seededLines } from './banner.ts'
 import { compose } from './compose.ts'
 import { readConfig } from './config.ts'
 import { reloadOnSignal, stopOnSignal } from './lifecycle.ts'
 import { listen, probePort } from './listen.ts'
+import { releaseStartMemory } from './start-memory.ts'
 import { declaresTour } from './tour.ts'
 
 /** Reads the configuration, builds what it names, listens, and says where everything is. */
@@ -13,12 +13,10 @@ export async function start(): Promise<void> {
   const config = await readConfig()
   const { settings } = config
   const version = programVersion()
-  const log = createLog(
-    settings.logLevel,
-    process.stdout.isTTY ? pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'hostname' }) : undefined,
-  )
+  const log = createLog(settings.logLevel, process.stdout.isTTY ? await readable() : undefined)
   await probePort(settings.host, settings.port)
   const app = await compose(config, version, log)
+  releaseStartMemory()
   try {
     await listen(app.http, settings.host, settings.port)
   } catch (error) {
@@ -41,6 +39,12 @@ export async function start(): Promise<void> {
       ...app.about,
     }),
   )
+}
+
+/** A log for eyes; its package is loaded where there are any. */
+async function readable() {
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'hostname' })
 }
 
 function programVersion(): string {

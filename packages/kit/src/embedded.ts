@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { PGlite } from '@electric-sql/pglite'
-import { createPgConfig } from '@electric-sql/pglite/node-postgres'
+import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { type Database, databaseOver, typeParsers } from './database.ts'
 import { makeFolder } from './folder.ts'
@@ -14,6 +13,8 @@ import { StartError } from './start-error.ts'
 export async function openEmbedded(directory: string): Promise<Database> {
   const unlock = lock(directory)
   try {
+    // Half a megabyte of program, which a process on a PostgreSQL of its own never needs.
+    const { PGlite } = await import('@electric-sql/pglite')
     return await embeddedOver(await PGlite.create(join(directory, 'postgres')), unlock)
   } catch (error) {
     unlock()
@@ -25,6 +26,7 @@ export async function openEmbedded(directory: string): Promise<Database> {
 
 /** A database over a PGlite that the caller made; closing the one closes the other. */
 export async function embeddedOver(engine: PGlite, unlock: () => void = () => {}): Promise<Database> {
+  const { createPgConfig } = await import('@electric-sql/pglite/node-postgres')
   const pool = new pg.Pool({ ...createPgConfig(engine), max: 1, pipeline: true, types: typeParsers })
   return databaseOver(pool, {
     engine: 'embedded',

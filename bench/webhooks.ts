@@ -45,9 +45,11 @@ export const race: Race = async () => {
     const flood = await against(ours.url, forger, 403)()
     if ((await ours.rows()) !== before) throw new Error('forged webhooks changed something')
     const forged = Array.from({ length: count }, (_, place) => forger(place))
+    const mainStart = process.threadCpuUsage()
     const checks = await paceOf(count, async () => {
       for (const { headers, body } of forged) await ours.receive(headers, body)
     })
+    const main = process.threadCpuUsage(mainStart)
     const micros = (perCoreSecond: number) => Math.round(1_000_000 / perCoreSecond)
     console.log(
       `ours    ${Math.round(pace.ours.perSecond)}/s, ${micros(pace.ours.perCoreSecond)} µs of processor time each`,
@@ -67,6 +69,7 @@ export const race: Race = async () => {
       forged_per_second: Math.round(flood.perSecond),
       forged_cpu_micros: micros(flood.perCoreSecond),
       forged_check_micros: micros(checks.perCoreSecond),
+      forged_check_main_thread_micros: Math.round((main.user + main.system) / count),
     }
   } finally {
     await peer.close()

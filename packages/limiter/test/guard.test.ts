@@ -249,3 +249,18 @@ const never = (): never => {
   throw new Error('not asked in this test')
 }
 const silent: CounterStore = { take: never, peek: never, add: never, give: never, raise: never, reset: never }
+
+test('a fault in an identifier is thrown at once, and is no failure of the store that was asked', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] })
+  let late = 0
+  const memory = memoryStore()
+  const store: CounterStore = Object.assign(Object.create(memory), {
+    takeFor: () => {
+      throw new RangeError('an id has 1 to 512 characters')
+    },
+  })
+  const limiter = createLimiter({ store, observer: { storeTimedOut: () => late++ } })
+  assert.throws(() => limiter.check(local, { kind: 'user', id: '' }), RangeError)
+  for (let i = 0; i < 3; i++) context.mock.timers.tick(1_000)
+  assert.equal(late, 0)
+})

@@ -78,14 +78,39 @@ test('a notification that waits to be planned again is not purged before that', 
   )
 })
 
-test('a delivery whose workers died three times is taken out of the way untried, and can be replayed', async (t) => {
+test('deliveries that only waited in workers that died are sent one after the other, none is taken out of the way', async (t) => {
+  const { provider, sent, state } = healing()
+  state.healed = true
+  const dying = await setup({ work: false })
+  t.after(dying.close)
+  await furnish(dying)
+  for (const order of ['1', '2', '3'])
+    await dying.call('POST', '/v1/notify', { ...shipped, data: { order_id: order }, channels: ['email'] })
+  for (let death = 1; death <= 3; death++)
+    assert.equal((await dying.store.deliveries.claim(0, 'email', 10, 0, dying.clock.now())).length, 3)
+  const s = await setup({ database: dying.database, clock: dying.clock, providers: { email: [provider] } })
+  t.after(async () => {
+    await s.http.close()
+    await s.notify.stop()
+  })
+  await eventually(
+    async () => {
+      dying.clock.advance(100)
+      return sent
+    },
+    (all) => all.length === 3,
+  )
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+})
+
+test('a delivery whose workers died five times is taken out of the way untried, and can be replayed', async (t) => {
   const { provider, sent, state } = healing()
   state.healed = true
   const dying = await setup({ work: false })
   t.after(dying.close)
   await furnish(dying)
   const { body } = await dying.call('POST', '/v1/notify', shipped)
-  for (let death = 1; death <= 3; death++) {
+  for (let death = 1; death <= 5; death++) {
     const [claimed] = await dying.store.deliveries.claim(0, 'email', 10, 0, dying.clock.now())
     assert.equal(claimed?.crashes, death - 1)
   }

@@ -21,7 +21,9 @@ export interface RetryPolicy {
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
-export const mostCrashes = 3
+export const mostCrashes = 5
+/** From so many on it is held by itself, so that its like are not taken out of the way with the one at fault. */
+export const suspiciousCrashes = 3
 
 const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous', 'misconfigured'])
 const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'misconfigured'])

@@ -9,7 +9,7 @@ import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth, TryRecord } from '../store.ts'
 import { createBacklog } from './backlog.ts'
 import { createCarriers } from './carriers.ts'
-import { judge, mostCrashes, quarantine } from './outcome.ts'
+import { judge, mostCrashes, quarantine, suspiciousCrashes } from './outcome.ts'
 import { callProvider, outgoing } from './send.ts'
 import { createSlots } from './slots.ts'
 import { type Call, openTry, type Try } from './try.ts'
@@ -58,7 +58,9 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const keep = (record: TryRecord) => {
     backlog.add(recorder.do(record).catch(failed))
   }
+  let trial: { readonly deliveryId: string; readonly endsAt: number } | undefined
   const finish = ({ claimed, results, untried }: Try) => {
+    if (trial?.deliveryId === claimed.deliveryId) trial = undefined
     if (untried.length < claimed.message.targets.length)
       keep(judge(claimed, results, policy, clock.now(), Math.random()))
     else backlog.add(deliveries.release(claimed.bucket, [claimed], clock.now()).catch(failed))
@@ -120,6 +122,20 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       for (const batch of batches(calls, provider.batchSize ?? 1)) slots.run(() => send(provider, batch, leaseEndsAt))
   }
 
+  /**
+   * One of those whose workers died while they held them, if none is being tried; the others are given back. Most had
+   * only waited beside the one that was at fault, which must be told from them.
+   */
+  const oneOf = (bucket: number, suspected: readonly ClaimedDelivery[], leaseEndsAt: number): ClaimedDelivery[] => {
+    const isFree = trial === undefined || performance.now() > trial.endsAt
+    const [first, ...rest] = suspected
+    const waiting = isFree ? rest : suspected
+    if (waiting.length > 0) backlog.add(deliveries.release(bucket, waiting, clock.now() + trialPauseMs).catch(failed))
+    if (!isFree || !first) return []
+    trial = { deliveryId: first.deliveryId, endsAt: leaseEndsAt }
+    return [first]
+  }
+
   const pass = async (): Promise<boolean> => {
     if ((await carriers.refresh()) > clock.now()) return false
     let found = false
@@ -128,9 +144,9 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
-      const { true: poisonous = [], false: healthy = [] } = Object.groupBy(claimed, (each) => String(isPoisonous(each)))
+      const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(claimed, healthOf)
       for (const each of poisonous) keep(quarantine(each, clock.now()))
-      await start(healthy, leaseEndsAt)
+      await start([...healthy, ...oneOf(bucket, suspected, leaseEndsAt)], leaseEndsAt)
     }
     return found
   }
@@ -168,6 +184,9 @@ const withoutLinks: SendResult = {
 /** How long a try waits for others when many are stored; while it does, a crash would send it again. */
 const recordGatherMs = 25
 
+/** How long the others wait while a suspected delivery is tried. */
+const trialPauseMs = 100
+
 /** The share of a lease that is kept for storing what came of the call. */
 const recordingShare = 0.25
 const persistPauseMs = 250
@@ -195,8 +214,9 @@ function withoutCarrier(
   return { kind: 'permanent', code: 'no_provider', reason: `no provider carries to ${service}` }
 }
 
-function isPoisonous({ crashes }: ClaimedDelivery): boolean {
-  return crashes >= mostCrashes
+function healthOf({ crashes }: ClaimedDelivery): 'healthy' | 'suspected' | 'poisonous' {
+  if (crashes >= mostCrashes) return 'poisonous'
+  return crashes >= suspiciousCrashes ? 'suspected' : 'healthy'
 }
 
 function batches<Item>(items: readonly Item[], size: number): Item[][] {

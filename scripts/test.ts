@@ -11,11 +11,12 @@ import { briefly } from '../testing/src/briefly.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const long = process.argv.includes('--long')
-const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const asked = process.argv
+  .slice(2)
+  .filter((argument) => !argument.startsWith('--'))
+  .map((path) => resolve(path))
 const files = (
-  asked.length > 0
-    ? asked.map((path) => resolve(path))
-    : ['packages', 'apps', 'fakes', 'scripts', 'examples'].map((name) => join(root, name))
+  asked.length > 0 ? asked : ['packages', 'apps', 'fakes', 'scripts', 'examples'].map((name) => join(root, name))
 )
   .flatMap(testFiles)
   .filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)

@@ -2,9 +2,10 @@ import type { Authenticate } from '@gatehouse/gateway'
 import { constantTimeEqual, type Http, randomToken } from '@gatehouse/kit'
 import type { WatchCredential } from '@gatehouse/notify'
 import { inboxModules } from './inbox-modules.ts'
+import { tourist } from './tour.ts'
 
 /** The user whose inbox the page shows: the one that the first run makes. */
-const userId = 'alice'
+const userId = tourist.user
 const scopes: ReadonlySet<string> = new Set(['read:notifications', 'write:preferences', 'write:notifications'])
 
 export interface DevInbox {

@@ -6,6 +6,7 @@ import { natsTopic } from '@gatehouse/notify/nats'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { createDevInbox } from '../dev-inbox.ts'
 import type { Engine } from '../health.ts'
+import { declaresTour } from '../tour.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
@@ -35,7 +36,8 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
   const mailbox = database.engine === 'embedded'
   // Its page hands its token to whoever asks, so only this machine may.
-  const devInbox = mailbox && isLoopback(settings.host) ? createDevInbox(settings.baseUrl) : undefined
+  const devInbox =
+    mailbox && isLoopback(settings.host) && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)

@@ -70,6 +70,38 @@ test('a permanent answer goes straight to the dead letters', async (t) => {
   assert.equal(after.body.deliveries[0].ended, 'discarded')
 })
 
+test('who unsubscribes while a mail waits for another try is not sent it, but what is critical', async (t) => {
+  let unsubscribed = false
+  const sent: string[] = []
+  const { provider, seen } = scripted(({ event }) => {
+    if (!unsubscribed) return broken
+    sent.push(event)
+    return accepted
+  })
+  const s = await setup({ providers: { email: [provider] } })
+  t.after(s.close)
+  await furnish(s)
+  await furnish(s, 'security.alert', { priority: 'critical' })
+  const { body: shipment } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
+  const { body: alert } = await s.call('POST', '/v1/notify', {
+    ...shipped,
+    event: 'security.alert',
+    channels: ['email'],
+  })
+  await eventually(
+    async () => seen.length,
+    (calls) => calls >= 2,
+  )
+  const wish = { user_id: 'alice', channel: 'email', reason: 'unsubscribed' }
+  assert.equal((await s.call('POST', '/v1/suppressions', wish)).status, 201)
+  unsubscribed = true
+  await told(s, alert.id, isSent)
+  await told(s, shipment.id, ended)
+  assert.deepEqual(sent, ['security.alert'])
+  const letter = await s.call('GET', `/v1/dead-letters/${shipment.deliveries[0].id}`)
+  assert.match(JSON.stringify(letter.body), /left out by now: unsubscribed/)
+})
+
 test('a rate limit is honoured and burns no try', async (t) => {
   const { provider, seen } = scripted((_, call) =>
     call <= 8 ? { kind: 'rate_limited', retryAfterMs: 5_000, reason: '429' } : accepted,

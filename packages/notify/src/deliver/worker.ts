@@ -4,9 +4,11 @@ import type { Channel } from '../channel.ts'
 import type { Hints } from '../hints.ts'
 import type { MailLinks } from '../mail-links.ts'
 import type { NotifyMetrics } from '../metrics.ts'
+import type { Target } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth, TryRecord } from '../store.ts'
+import { suppresses } from '../suppression.ts'
 import { createBacklog } from './backlog.ts'
 import { createCarriers } from './carriers.ts'
 import { judge, mostCrashes, quarantine, suspiciousCrashes } from './outcome.ts'
@@ -107,6 +109,11 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     for (const each of claimed) {
       const open = openTry(each)
       for (const target of each.message.targets) {
+        const refusal = suppressedSince(each, target, clock.now())
+        if (refusal) {
+          for (const done of open.answered(target, 'none', refusal)) finish(done)
+          continue
+        }
         const carrier = carriers.choose(target) ?? (await carriers.probe(target))
         if (carrier.kind === 'provider') {
           const calls = byProvider.get(carrier.provider)
@@ -160,6 +167,14 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       await backlog.empty()
     },
   }
+}
+
+/** Its recipient may have unsubscribed, or its address bounced, while it waited here or for another try. */
+function suppressedSince(claimed: ClaimedDelivery, target: Target, now: number): SendResult | undefined {
+  const { channel, event, critical } = claimed
+  const asked = { channel, event, critical, address: target.address, now }
+  const found = claimed.suppressions.find((entry) => suppresses(entry, asked))
+  return found && { kind: 'permanent', code: 'suppressed', reason: `its address is left out by now: ${found.reason}` }
 }
 
 async function recordAll(settings: ChannelWorkerOptions, records: readonly TryRecord[]): Promise<true[]> {

@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Message } from '../notification.ts'
 import type { ClaimedDelivery } from '../store.ts'
+import { type SuppressionRow, suppressionsOf } from './profiles.ts'
 import { queryAfresh, timestamp } from './words.ts'
 
 /**
@@ -31,7 +32,11 @@ UPDATE notify.work w
        crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
        lease_until = now() + $4::integer * interval '1 millisecond'
  WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message`
+RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message,
+          (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
+                                             'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
+             FROM notify.suppression s
+            WHERE s.bucket = $1 AND s.user_id = w.user_id AND s.channel = $2) AS suppressions`
 
 interface ClaimedRow {
   readonly delivery_id: string
@@ -43,6 +48,7 @@ interface ClaimedRow {
   readonly crashes: number
   readonly sensitive: boolean
   readonly message: Message
+  readonly suppressions: SuppressionRow[] | null
 }
 
 export async function claim(
@@ -67,5 +73,6 @@ export async function claim(
     crashes: row.crashes,
     sensitive: row.sensitive,
     message: row.message,
+    suppressions: suppressionsOf(row.suppressions),
   }))
 }

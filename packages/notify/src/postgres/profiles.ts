@@ -54,7 +54,7 @@ export interface DeviceRow {
   readonly dead_reason?: string | null
 }
 
-interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
+export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
   readonly expires_at: number | null
 }
 
@@ -75,7 +75,7 @@ function profileOf(row: ProfileRow): Profile {
     ...(row.known ? { recipient: recipientOf(row) } : {}),
     preferences: row.preferences?.map(preferenceOf) ?? [],
     devices: row.devices?.map(deviceOf) ?? [],
-    suppressions: row.suppressions?.map(suppressionOf) ?? [],
+    suppressions: suppressionsOf(row.suppressions),
   }
 }
 
@@ -92,8 +92,8 @@ export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: P
   }
 }
 
-function suppressionOf({ expires_at, ...row }: SuppressionRow): Suppression {
-  return { ...row, ...present({ expiresAt: expires_at }) }
+export function suppressionsOf(rows: readonly SuppressionRow[] | null): Suppression[] {
+  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...present({ expiresAt: expires_at }) })) ?? []
 }
 
 export function deviceOf(row: DeviceRow): Device {

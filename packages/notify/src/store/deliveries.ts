@@ -1,7 +1,7 @@
 import type { Channel } from '../channel.ts'
 import type { DeliveryReport } from '../delivery-state.ts'
 import type { Message, Target } from '../notification.ts'
-import type { Suppressing } from '../suppression.ts'
+import type { Suppressing, Suppression } from '../suppression.ts'
 
 export interface ClaimedDelivery {
   readonly bucket: number
@@ -18,6 +18,8 @@ export interface ClaimedDelivery {
   readonly crashes: number
   readonly sensitive: boolean
   readonly message: Message
+  /** What the user is not sent on the channel, as it stood when it was claimed: later than when it was planned. */
+  readonly suppressions: readonly Suppression[]
 }
 
 /** What is left of a message after a try: the targets that have not taken it, and whether any has. */

@@ -51,7 +51,10 @@ export async function startWebPush({ port }: WebPushFakeSettings = {}): Promise<
   return {
     ...fake,
     publicKey,
-    privateKey: vapid.getPrivateKey('base64url'),
+    // A key whose first bytes are zero comes without them.
+    privateKey: Buffer.concat([Buffer.alloc(32), vapid.getPrivateKey()])
+      .subarray(-32)
+      .toString('base64url'),
     subscribe() {
       const id = randomBytes(12).toString('base64url')
       const browser = { keys: createECDH('prime256v1'), auth: randomBytes(16).toString('base64url') }

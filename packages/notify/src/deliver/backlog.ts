@@ -2,7 +2,6 @@
 export interface Backlog {
   /** Takes work that has begun; it must not reject. */
   add(work: Promise<unknown>): void
-  isFull(): boolean
   /** Resolves when it is no longer full. */
   room(): Promise<void>
   /** Resolves when nothing is under way. */
@@ -26,7 +25,6 @@ export function createBacklog(most: number): Backlog {
       size++
       work.then(done)
     },
-    isFull: () => size >= most,
     room: () => until(most),
     empty: () => until(1),
   }

@@ -5,7 +5,7 @@ import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ProviderHealth } from '../store.ts'
 
 /** Who carries to a target: a provider, nobody before a time, or nobody at all. */
-type Carrier =
+export type Carrier =
   | { readonly kind: 'provider'; readonly provider: Provider }
   | { readonly kind: 'later'; readonly at: number; readonly reason: string }
   | { readonly kind: 'nobody' }

@@ -1,0 +1,82 @@
+import { setTimeout } from 'node:timers/promises'
+import { createGatherer, isUnavailable, type Log } from '@gatehouse/kit'
+import type { Channel } from '../channel.ts'
+import type { Hints } from '../hints.ts'
+import type { NotifyMetrics } from '../metrics.ts'
+import type { NotifyOptions } from '../options.ts'
+import type { ClaimedDelivery, Deliveries, TryRecord } from '../store.ts'
+import { createBacklog } from './backlog.ts'
+
+export interface RecorderOptions {
+  readonly channel: Channel
+  readonly deliveries: Deliveries
+  readonly options: NotifyOptions
+  readonly log: Log
+  readonly metrics: NotifyMetrics
+  readonly hints: Pick<Hints, 'waiting' | 'changed'>
+}
+
+/** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
+export interface Recorder {
+  keep(record: TryRecord): void
+  /** Gives deliveries of one bucket back untried, due at `dueAt` (Unix milliseconds). */
+  giveBack(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): void
+  /** Resolves when storing does not lag behind. */
+  room(): Promise<void>
+  /** Resolves when all of it is stored. */
+  empty(): Promise<void>
+}
+
+/** How long a try waits for others when many are stored; while it does, a crash would send it again. */
+const gatherMs = 25
+/** How many claims' worth of tries may wait to be stored before no more are begun. */
+const mostClaims = 2
+const persistPauseMs = 250
+
+export function createRecorder(settings: RecorderOptions): Recorder {
+  const { channel, deliveries, options, log } = settings
+  const backlog = createBacklog(options.claimSize * mostClaims)
+  const gatherer = createGatherer<TryRecord, true>((records) => recordAll(settings, records), {
+    most: options.claimSize,
+    lanes: 2,
+    gatherMs,
+    mostWaiting: Number.POSITIVE_INFINITY,
+  })
+  const aside = (work: Promise<unknown>) =>
+    backlog.add(
+      work.catch((error) =>
+        log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
+      ),
+    )
+  return {
+    keep: (record) => aside(gatherer.do(record)),
+    giveBack: (bucket, claimed, dueAt) => aside(deliveries.release(bucket, claimed, dueAt)),
+    room: () => backlog.room(),
+    empty: () => backlog.empty(),
+  }
+}
+
+async function recordAll(settings: RecorderOptions, records: readonly TryRecord[]): Promise<true[]> {
+  for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
+    const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
+    if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
+  }
+  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.waiting()
+  settings.hints.changed()
+  for (const [result, mine] of Map.groupBy(records, ({ what }) => what))
+    settings.metrics.attempts.inc({ channel: settings.channel, result }, mine.length)
+  return records.map(() => true)
+}
+
+/** What a provider has taken must be stored: while the database is away it is tried again, as long as the lease lasts. */
+async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
+  const deadline = performance.now() + leaseMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() > deadline || !isUnavailable(error)) throw error
+      await setTimeout(persistPauseMs)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { Target } from '../notification.ts'
+import type { SendResult } from '../providers/provider.ts'
+import type { ClaimedDelivery } from '../store.ts'
+import { suppresses } from '../suppression.ts'
+import type { Carrier } from './carriers.ts'
+
+/** A mail without the links it must have does not go out, and no try of it is burnt. */
+export const withoutLinks: SendResult = {
+  kind: 'rate_limited',
+  retryAfterMs: 5_000,
+  reason: 'the settings for its links could not be read',
+}
+
+/** Its recipient may have unsubscribed, or its address bounced, while it waited here or for another try. */
+export function suppressedSince(claimed: ClaimedDelivery, target: Target, now: number): SendResult | undefined {
+  const { channel, event, critical } = claimed
+  const asked = { channel, event, critical, address: target.address, now }
+  const found = claimed.suppressions.find((entry) => suppresses(entry, asked))
+  return found && { kind: 'permanent', code: 'suppressed', reason: `its address is left out by now: ${found.reason}` }
+}
+
+/** Nobody carries to `service`, or nobody does now. */
+export function withoutCarrier(
+  carrier: Exclude<Carrier, { readonly kind: 'provider' }>,
+  service: string,
+  now: number,
+): SendResult {
+  if (carrier.kind === 'later')
+    return { kind: 'rate_limited', retryAfterMs: Math.max(0, carrier.at - now), reason: carrier.reason }
+  return { kind: 'permanent', code: 'no_provider', reason: `no provider carries to ${service}` }
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBacklog } from '../src/deliver/backlog.ts'
+
+/** Work whose end is in the test's hands. */
+function work() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { promise, end: () => resolve() }
+}
+
+/** Whether it has come to pass by now. */
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false
+  promise.then(() => {
+    settled = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  return settled
+}
+
+test('who gives work waits while there is as much of it as there may be, and goes on as soon as one piece has ended', async () => {
+  const backlog = createBacklog(2)
+  const [first, second] = [work(), work()]
+  backlog.add(first.promise)
+  assert.ok(await isSettled(backlog.room()), 'one of two: there is room')
+  backlog.add(second.promise)
+  const room = backlog.room()
+  assert.equal(await isSettled(room), false)
+  first.end()
+  assert.ok(await isSettled(room))
+})
+
+test('who stops waits for all the work that is under way', async () => {
+  const backlog = createBacklog(10)
+  assert.ok(await isSettled(backlog.empty()), 'nothing was ever given')
+  const [first, second] = [work(), work()]
+  backlog.add(first.promise)
+  backlog.add(second.promise)
+  const empty = backlog.empty()
+  first.end()
+  assert.equal(await isSettled(empty), false)
+  second.end()
+  assert.ok(await isSettled(empty))
+})

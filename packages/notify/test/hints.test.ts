@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Decided } from '../src/admission.ts'
+import type { Channel } from '../src/channel.ts'
+import { hintsTo } from '../src/hints.ts'
+
+/** Workers that tell which of them were woken. */
+function woken() {
+  const names: string[] = []
+  const workers = ['deliver push', 'deliver email', 'wake', 'schedule', 'outbox'].map((name) => ({
+    name,
+    wake: () => names.push(name),
+    stop: async () => {},
+  }))
+  return { hints: hintsTo(workers), names }
+}
+
+const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): Decided =>
+  ({ deliveries: deliveries.map(([channel, outcome]) => ({ channel, outcome })) }) as unknown as Decided
+
+test('a worker is woken for deliveries of its own channel alone, and once for many', () => {
+  const { hints, names } = woken()
+  hints.admitted([decided(['email', 'queued'], ['push', 'capped']), decided(['email', 'queued'])])
+  assert.deepEqual(names, ['deliver email'])
+})
+
+test('nobody is woken for what was dropped or put off', () => {
+  const { hints, names } = woken()
+  hints.admitted([decided(['email', 'capped'], ['push', 'deferred'])])
+  assert.deepEqual(names, [])
+})
+
+test('what waits, is due or has changed wakes the one worker that sees to it', () => {
+  const { hints, names } = woken()
+  hints.waiting()
+  hints.due()
+  hints.changed()
+  assert.deepEqual(names, ['wake', 'schedule', 'outbox'])
+})

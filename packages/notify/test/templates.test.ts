@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { smsSegments, textOfHtml } from '../src/message-text.ts'
 import { compileTemplate, TemplateError } from '../src/template.ts'
 
 const text = (of: object) => ({ templateId: 't', channel: 'email', locale: 'en', version: 1, body: '', ...of }) as const
@@ -27,4 +28,29 @@ test('a text is rendered on a machine that stalls meanwhile, and a text that tak
 test('a text of HTML that asks for a value as it is does not parse; other texts may', () => {
   assert.throws(() => compileTemplate(text({ html: '{{ name | raw }}' })), /undefined filter: raw/)
   assert.equal(compileTemplate(text({ body: '{{ name | raw }}' })).render({ name: '<b>' }).content.body, '<b>')
+})
+
+test('an SMS is counted as it is cut: what takes two places is never cut in two', () => {
+  const cases = [
+    ['', 'GSM-7', 1],
+    ['a'.repeat(160), 'GSM-7', 1],
+    ['a'.repeat(161), 'GSM-7', 2],
+    ['a'.repeat(306), 'GSM-7', 2],
+    ['a'.repeat(307), 'GSM-7', 3],
+    ['€'.repeat(80), 'GSM-7', 1],
+    [`${'a'.repeat(152)}€${'a'.repeat(152)}`, 'GSM-7', 3],
+    ['ł'.repeat(70), 'UCS-2', 1],
+    ['ł'.repeat(71), 'UCS-2', 2],
+    ['ł'.repeat(134), 'UCS-2', 2],
+    [`${'ł'.repeat(66)}🚲${'ł'.repeat(66)}`, 'UCS-2', 3],
+  ] as const
+  for (const [body, encoding, segments] of cases)
+    assert.deepEqual(smsSegments(body), { encoding, segments }, `${body.slice(0, 3)}… of ${body.length}`)
+})
+
+test('the text beside an HTML mail writes out what its characters stand for', () => {
+  assert.equal(
+    textOfHtml('<p>9 &#8364; &#x2014; &lt;b&gt; &amp;lt; &#39;&#34; &#0; &#xD800; &unknown;</p>'),
+    '9 € — <b> &lt; \'" &#0; &#xD800; &unknown;',
+  )
 })

@@ -123,3 +123,30 @@ test('a preview and a test send look a text up in the configured default locale'
   assert.deepEqual([french.status, french.body.locale], [200, 'de'], 'as for a user who reads French')
   assert.equal((await s.call('POST', '/v1/templates/gruss/test', { ...sample, user_id: 'alice' })).status, 200)
 })
+
+test('the longest names and keys of letters of every alphabet are taken, and told apart', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  // so that the database can't compress them
+  const letters = (count: number, seed: number) =>
+    Array.from({ length: count }, (_, n) => String.fromCodePoint(0x1f300 + ((n * n * 31 + n * seed * 7) % 700))).join(
+      '',
+    )
+  const event = letters(200, 1)
+  assert.equal(
+    (await s.call('PUT', `/v1/event-types/${encodeURIComponent(event)}`, { channels: ['in-app'] })).status,
+    200,
+  )
+  assert.equal((await s.call('PUT', `/v1/templates/${encodeURIComponent(event)}/in-app/en`, { body: 'x' })).status, 200)
+  const told = { event, user_id: letters(256, 2), data: {}, dedup_key: letters(512, 3) }
+  const outcomes = []
+  for (const dedup_key of [told.dedup_key, told.dedup_key, `${told.dedup_key.slice(0, -2)}😀`]) {
+    const { status, body } = await s.call('POST', '/v1/notify', { ...told, dedup_key })
+    outcomes.push([status, body.deliveries?.[0].outcome])
+  }
+  assert.deepEqual(outcomes, [
+    [202, 'queued'],
+    [202, 'duplicate'],
+    [202, 'queued'],
+  ])
+})

@@ -8,7 +8,7 @@ import { all, suppressionReasons } from '../suppression.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
 const UserId = Type.String({ minLength: 1, maxLength: 256 })
-const Address = Type.String({ minLength: 1, maxLength: 4_096, description: "The address, or * for any of the user's" })
+const Address = Type.String({ minLength: 1, maxLength: 1_024, description: "The address, or * for any of the user's" })
 const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all' })
 const ChannelName = Type.Enum([...channels])
 const Reason = Type.Enum([...suppressionReasons])

@@ -9,30 +9,22 @@ export const timeOfDayPattern = '^([01]\\d|2[0-3]):[0-5]\\d$'
 
 /**
  * When quiet hours that hold at `now` (Unix milliseconds) end in the user's zone, or undefined when they don't hold.
- * The end is the next `end` o'clock of the local calendar; one that a clock change skips or doubles is resolved as
- * Temporal's `compatible` does. An unknown zone counts as UTC.
+ * They hold from `start` o'clock of a day of the local calendar to the next `end` o'clock; either that a clock change skips
+ * or doubles is resolved as Temporal's `compatible` does. An unknown zone counts as UTC.
  */
 export function quietUntil(quiet: QuietHours, zone: string, now: number): number | undefined {
   const start = Temporal.PlainTime.from(quiet.start)
   const end = Temporal.PlainTime.from(quiet.end)
-  if (start.equals(end)) return undefined
-  const local = zoned(now, zone)
-  const time = local.toPlainTime()
-  const [afterStart, beforeEnd] = [!isBefore(time, start), isBefore(time, end)]
-  const wraps = isBefore(end, start)
-  if (wraps ? !afterStart && !beforeEnd : !afterStart || !beforeEnd) return undefined
-  const day = wraps && afterStart ? local.toPlainDate().add({ days: 1 }) : local.toPlainDate()
-  const until = day.toZonedDateTime({ timeZone: local.timeZoneId, plainTime: end }).epochMilliseconds
-  return until > now ? until : undefined
-}
-
-function isBefore(a: Temporal.PlainTime, b: Temporal.PlainTime): boolean {
-  return Temporal.PlainTime.compare(a, b) < 0
-}
-
-function zoned(now: number, zone: string): Temporal.ZonedDateTime {
-  const instant = Temporal.Instant.fromEpochMilliseconds(now)
-  return instant.toZonedDateTimeISO(isZone(zone) ? zone : 'UTC')
+  const order = Temporal.PlainTime.compare(start, end)
+  if (order === 0) return undefined
+  const timeZone = isZone(zone) ? zone : 'UTC'
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate()
+  const at = (day: Temporal.PlainDate, plainTime: Temporal.PlainTime) =>
+    day.toZonedDateTime({ timeZone, plainTime }).epochMilliseconds
+  const wraps = order > 0
+  const first = now >= at(today, start) || !wraps ? today : today.subtract({ days: 1 })
+  const until = at(wraps ? first.add({ days: 1 }) : first, end)
+  return at(first, start) <= now && now < until ? until : undefined
 }
 
 /** Whether `zone` is an IANA time zone that this machine knows. */

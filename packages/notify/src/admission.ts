@@ -8,7 +8,7 @@ export type DeliveryPlan =
   | { readonly kind: 'send'; readonly message: Message }
   | { readonly kind: 'defer'; readonly wakeAt: number }
   | { readonly kind: 'aggregate' }
-  | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable' }
+  | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: string }
   | { readonly kind: 'exclude'; readonly reason: string }
   | { readonly kind: 'fail'; readonly cause: string; readonly detail: string }
 
@@ -76,6 +76,15 @@ export interface Logged {
   readonly hasDelivery: boolean
 }
 
+/** The cap that a message met. */
+export interface CapReached {
+  /** `total`, `channel:<channel>` or `priority:<priority>`. */
+  readonly cap: string
+  readonly most: number
+  /** When its window ends, Unix milliseconds; left out where the cap lets nothing through at all. */
+  readonly until?: number
+}
+
 export interface DecidedDelivery {
   readonly channel: Channel
   readonly outcome: Outcome | 'excluded'
@@ -83,6 +92,8 @@ export interface DecidedDelivery {
   /** Left out for the duplicate of one that is aggregated: it has no delivery yet. */
   readonly id?: string
   readonly logKey?: string
+  /** Why it is capped. */
+  readonly capped?: CapReached
 }
 
 /** A notification with the outcome of each of its channels. */
@@ -122,12 +133,13 @@ function decideOne(notification: PlannedNotification, state: AdmissionState, rul
     delivery.logKey === undefined ? undefined : state.logged.get(logId(notification.userId, delivery)),
   )
   const fresh = notification.deliveries.filter((_, index) => originals[index] === undefined)
-  const withinCap = charge(notification, fresh, state.counters, rules, now)
+  const reached = charge(notification, fresh, state.counters, rules, now)
   const deliveries = notification.deliveries.map((delivery, index): DecidedDelivery => {
     const original = originals[index]
     if (original) return { ...delivery, outcome: 'duplicate', ...originalDelivery(original, delivery.channel) }
-    const outcome = outcomeOf(delivery, withinCap)
-    return { ...delivery, outcome, id: deliveryIdOf(notification.id, delivery.channel) }
+    const capped = reached.get(delivery.channel)
+    const id = deliveryIdOf(notification.id, delivery.channel)
+    return capped ? { ...delivery, outcome: 'capped', capped, id } : { ...delivery, outcome: outcomeOf(delivery), id }
   })
   for (const delivery of deliveries) burn(notification, delivery, state.logged)
   const first = originals[0]
@@ -145,10 +157,11 @@ export function logId(userId: string, delivery: { readonly channel: Channel; rea
   return `${delivery.channel} ${userId.length} ${userId} ${delivery.logKey}`
 }
 
-function outcomeOf({ channel, plan }: PlannedDelivery, withinCap: ReadonlySet<Channel>): DecidedDelivery['outcome'] {
-  if (plan.kind === 'send') return withinCap.has(channel) ? 'queued' : 'capped'
+function outcomeOf({ plan }: PlannedDelivery): DecidedDelivery['outcome'] {
   if (plan.kind === 'drop') return plan.outcome
-  return ({ defer: 'deferred', aggregate: 'aggregated', fail: 'failed', exclude: 'excluded' } as const)[plan.kind]
+  return ({ send: 'queued', defer: 'deferred', aggregate: 'aggregated', fail: 'failed', exclude: 'excluded' } as const)[
+    plan.kind
+  ]
 }
 
 const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
@@ -159,27 +172,44 @@ function burn(notification: PlannedNotification, delivery: DecidedDelivery, logg
   logged.set(logId(notification.userId, delivery), entry)
 }
 
-/** Counts what would be sent and says on which channels it may be. */
+const uncapped: ReadonlyMap<Channel, CapReached> = new Map()
+
+/** Counts what would be sent and says on which channels it may not be, for which cap. */
 function charge(
   notification: PlannedNotification,
   fresh: readonly PlannedDelivery[],
   counters: Map<string, Counters>,
   rules: CapRules,
   now: number,
-): ReadonlySet<Channel> {
+): ReadonlyMap<Channel, CapReached> {
   const sending = fresh.filter(({ plan }) => plan.kind === 'send').map(({ channel }) => channel)
-  if (sending.length === 0 || notification.free || notification.priority === 'critical') return new Set(sending)
+  if (sending.length === 0 || notification.free || notification.priority === 'critical') return uncapped
   const mine = counters.get(notification.userId) ?? {}
-  const used = (name: string) => usedAt(mine[name], rules.windowMs, now)
+  const reached = ([name, most]: readonly [string, number]): CapReached | undefined => {
+    const used = usedAt(mine[name], rules.windowMs, now)
+    if (used < most) return undefined
+    const since = used > 0 ? mine[name]?.since : undefined
+    return { cap: name, most, ...(since === undefined ? {} : { until: since + rules.windowMs }) }
+  }
   const limits = wholeLimits(notification.priority, rules.caps)
-  if (limits.some(([name, limit]) => used(name) >= limit)) return new Set()
-  const channels = sending.filter((channel) => used(`channel:${channel}`) < (rules.caps.channels[channel] ?? Infinity))
-  if (channels.length === 0) return new Set()
-  const counted = channels.filter((channel) => rules.caps.channels[channel] !== undefined)
-  const charged = [...limits.map(([name]) => name), ...counted.map((channel) => `channel:${channel}`)]
-  const entries = charged.map((name) => [name, oneMore(mine[name], rules.windowMs, now)] as const)
+  const whole = limits.map(reached).find((each) => each !== undefined)
+  if (whole) return new Map(sending.map((channel) => [channel, whole]))
+  const own = sending.flatMap((channel) => channelLimit(channel, rules.caps))
+  const full = own.flatMap(({ channel, limit }) => {
+    const found = reached(limit)
+    return found ? [[channel, found] as const] : []
+  })
+  const capped = new Map(full)
+  if (capped.size === sending.length) return capped
+  const counted = own.filter(({ channel }) => !capped.has(channel)).map(({ limit }) => limit)
+  const entries = [...limits, ...counted].map(([name]) => [name, oneMore(mine[name], rules.windowMs, now)] as const)
   counters.set(notification.userId, { ...mine, ...Object.fromEntries(entries) })
-  return new Set(channels)
+  return capped
+}
+
+function channelLimit(channel: Channel, { channels }: Caps) {
+  const most = channels[channel]
+  return most === undefined ? [] : [{ channel, limit: [`channel:${channel}`, most] as const }]
 }
 
 function wholeLimits(priority: Priority, caps: Caps): Array<readonly [string, number]> {
@@ -195,6 +225,16 @@ function oneMore(counter: Counter | undefined, windowMs: number, now: number): C
   return counter && now < counter.since + windowMs
     ? { since: counter.since, used: counter.used + 1 }
     : { since: now, used: 1 }
+}
+
+/** Why a channel came to its outcome, where there is more to say than the outcome; a sensitive one tells nothing of its text. */
+export function reasonOf({ plan, capped }: DecidedDelivery, sensitive: boolean): Readonly<Record<string, unknown>> {
+  if (capped) {
+    const { until, ...reached } = capped
+    return { ...reached, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) }
+  }
+  if (plan.kind === 'exclude' || plan.kind === 'drop') return { reason: plan.reason }
+  return plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : {}
 }
 
 /** What a producer is told: channels that a preference leaves out are not listed. */

@@ -1,9 +1,9 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type Counters, decide } from '../admission.ts'
+import { type DecidedDelivery, decide, reasonOf } from '../admission.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
-import { bucketOfUser, newId } from '../ids.ts'
+import { bucketOfUser, newId, notificationIdOf } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
 import type { NotifyOptions } from '../options.ts'
@@ -66,23 +66,36 @@ async function explain(request: NotifyRequest, { intake, catalog: keeper, option
   const now = clock.now()
   const id = newId(bucket)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
-  const counters = await intake.counters(bucket, request.user_id)
-  const state = { counters: new Map<string, Counters>([[request.user_id, counters]]), logged: new Map() }
+  const state = await intake.standing(bucket, planned)
+  const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
   return {
-    channels: decided.flatMap(({ deliveries }) => deliveries).map(written),
+    channels: decided
+      .flatMap(({ deliveries }) => deliveries)
+      .map((delivery) => written(delivery, planned.item?.flushAt)),
     decisions: planned.decisions.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
-    cap: { ...options.caps, used: counters },
+    cap: { ...options.caps, used },
   }
 }
 
-function written({ channel, outcome, plan }: ReturnType<typeof decide>[number]['deliveries'][number]) {
-  return {
-    channel,
-    outcome,
-    ...(plan.kind === 'fail' ? { reason: plan.detail } : {}),
-    ...(plan.kind === 'defer' ? { reason: 'quiet hours', until: new Date(plan.wakeAt).toISOString() } : {}),
-    ...(plan.kind === 'send' ? { body: plan.message.body, locale: plan.message.locale } : {}),
-    ...(plan.kind === 'send' && plan.message.subject !== undefined ? { subject: plan.message.subject } : {}),
+function written(delivery: DecidedDelivery, flushAt: number | undefined) {
+  const { channel, outcome, plan } = delivery
+  const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
+  return { channel, outcome, ...whyOf(delivery, flushAt), subject, body, locale }
+}
+
+function whyOf(delivery: DecidedDelivery, flushAt: number | undefined): { reason?: string; until?: string } {
+  const { outcome, plan, capped, id } = delivery
+  if (outcome === 'duplicate')
+    return { reason: id === undefined ? 'its dedup_key is taken' : `its dedup_key is ${notificationIdOf(id)}'s` }
+  if (capped) {
+    const { until } = reasonOf(delivery, false)
+    const reason = `the cap ${capped.cap} of ${capped.most} is reached`
+    return { reason, ...(typeof until === 'string' ? { until } : {}) }
   }
+  if (plan.kind === 'defer') return { reason: 'quiet hours', until: new Date(plan.wakeAt).toISOString() }
+  if (plan.kind === 'aggregate' && flushAt !== undefined)
+    return { reason: 'it is gathered with others of its kind', until: new Date(flushAt).toISOString() }
+  if (plan.kind === 'fail') return { reason: plan.detail }
+  return plan.kind === 'drop' ? { reason: plan.reason } : {}
 }

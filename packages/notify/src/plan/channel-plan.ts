@@ -8,6 +8,9 @@ import type { Profile } from '../store.ts'
 import { deferredUntil } from './channels.ts'
 import { writeMessage } from './message.ts'
 
+/** Nobody carries the channel. */
+export const channelIsOff: DeliveryPlan = { kind: 'drop', outcome: 'undeliverable', reason: 'the channel is off' }
+
 /** What a notification's channels are planned from, whether it was just accepted, woke, or was flushed. */
 export interface ChannelPlanInput {
   readonly userId: string
@@ -28,15 +31,14 @@ export function channelPlanner(
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
   const off = (channel: Channel) => options.channelsOff.includes(channel)
-  const undeliverable = { kind: 'drop', outcome: 'undeliverable' } as const
   const quietEnd = deferredUntil(eventType, profile, options.zone, now)
   if (quietEnd !== undefined) {
     const wakeAt = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
-    return (channel) => (off(channel) ? undeliverable : { kind: 'defer', wakeAt })
+    return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', wakeAt })
   }
   return (channel) => {
-    if (off(channel)) return undeliverable
+    if (off(channel)) return channelIsOff
     const written = writeMessage(channel, eventType, data, userId, profile, catalog, options.locale, now)
     if (written.missing.length > 0)
       decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })

@@ -26,12 +26,16 @@ export function writeMessage(
   now: number,
 ): WrittenMessage {
   const targets = targetsOf(channel, userId, profile)
-  if (targets.length === 0) return { plan: { kind: 'drop', outcome: 'no_recipient' }, missing: [] }
+  if (targets.length === 0)
+    return { plan: { kind: 'drop', outcome: 'no_recipient', reason: unknownAddress[channel] }, missing: [] }
   const about = { channel, event: eventType.event, critical: eventType.priority === 'critical', now }
-  const reachable = targets.filter(
-    ({ address }) => !profile.suppressions.some((entry) => suppresses(entry, { ...about, address })),
-  )
-  if (reachable.length === 0) return { plan: { kind: 'drop', outcome: 'undeliverable' }, missing: [] }
+  const suppressionOf = ({ address }: Target) =>
+    profile.suppressions.find((entry) => suppresses(entry, { ...about, address }))
+  const reachable = targets.filter((target) => suppressionOf(target) === undefined)
+  if (reachable.length === 0) {
+    const reason = `its address is left out: ${targets.map(suppressionOf)[0]?.reason}`
+    return { plan: { kind: 'drop', outcome: 'undeliverable', reason }, missing: [] }
+  }
   const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
   try {
     const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
@@ -41,6 +45,13 @@ export function writeMessage(
     if (!(error instanceof TemplateError)) throw error
     return { plan: { kind: 'fail', cause: 'template', detail: error.message }, missing: [] }
   }
+}
+
+const unknownAddress: Readonly<Record<Channel, string>> = {
+  push: 'the user has no device',
+  email: 'the user has no email address',
+  sms: 'the user has no telephone number',
+  'in-app': 'the user has no feed',
 }
 
 function withText(content: Content): Content {

@@ -5,7 +5,7 @@ import type { TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { PlanInput } from '../plan-input.ts'
 import { actorOf } from './actor.ts'
-import { channelPlanner } from './channel-plan.ts'
+import { channelIsOff, channelPlanner } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
 
 /** The steps before admission: preferences, quiet hours, aggregation, and the text of what is to be sent now. */
@@ -21,8 +21,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
     ...off.map((channel) => ({ at: now, what: 'excluded', channel, detail: { reason: 'the channel is off' } })),
   ]
   const plan = eventType.aggregation
-    ? (channel: Channel) =>
-        off.includes(channel) ? ({ kind: 'drop', outcome: 'undeliverable' } as const) : ({ kind: 'aggregate' } as const)
+    ? (channel: Channel) => (off.includes(channel) ? channelIsOff : ({ kind: 'aggregate' } as const))
     : channelPlanner({ ...input, userId: request.user_id, data: request.data }, options, decisions)
   const deliveries = taken.map((channel): PlannedDelivery => {
     const key = request.dedup_key

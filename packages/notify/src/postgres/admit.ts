@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import {
+  type AdmissionState,
   type AdmissionUnit,
   type CapRules,
   type Counters,
@@ -172,11 +173,20 @@ async function writeCounters(
   })
 }
 
-/** The counters of a user, without the lock. */
-export async function readCounters(database: Database, bucket: number, userId: string): Promise<Counters> {
-  const { rows } = await database.query<{ counters: Counters }>(
-    'SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2',
-    [bucket, userId],
-  )
-  return rows[0]?.counters ?? {}
+/** The counters of a notification's user and what the log knows of its keys, without the lock. */
+export function readStanding(
+  database: Database,
+  bucket: number,
+  notification: PlannedNotification,
+): Promise<AdmissionState> {
+  return database.transaction(async (tx) => {
+    const [{ rows }, logged] = await Promise.all([
+      tx.query<{ counters: Counters }>('SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2', [
+        bucket,
+        notification.userId,
+      ]),
+      readLog(tx, bucket, [notification]),
+    ])
+    return { counters: new Map([[notification.userId, rows[0]?.counters ?? {}]]), logged }
+  })
 }

@@ -1,4 +1,4 @@
-import type { Decided } from '../admission.ts'
+import { type Decided, reasonOf } from '../admission.ts'
 import { composeDedupKey } from '../dedup-key.ts'
 import { deliveryIdOf } from '../ids.ts'
 import type { NotificationRecord, Outcome, TimelineEntry } from '../notification.ts'
@@ -11,10 +11,11 @@ type Detail = Readonly<Record<string, unknown>>
 /** What was decided of a notification when it was accepted, for its row: half the width of what {@link tellDecisions} tells. */
 export function storedDecisions({ notification, deliveries }: Decided): StoredEntry[] {
   const { id, acceptedAt, decisions, sensitive } = notification
-  const outcomes = deliveries.map(({ id: deliveryId, channel, outcome, plan }): StoredEntry => {
+  const outcomes = deliveries.map((delivery): StoredEntry => {
+    const { id: deliveryId, channel, outcome } = delivery
     const detail = {
       ...(deliveryId === deliveryIdOf(id, channel) ? {} : { delivery_id: deliveryId ?? null }),
-      ...(plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : {}),
+      ...(outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)),
     }
     return { what: outcome, channel, ...given(detail) }
   })

@@ -1,6 +1,6 @@
 import { type Database, migrate, StartError } from '@gatehouse/kit'
 import type { NotifyStore } from '../store.ts'
-import { admit, readCounters } from './admit.ts'
+import { admit, readStanding } from './admit.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { postgresDeclarations } from './declarations.ts'
 import { postgresDeliveries } from './deliveries.ts'
@@ -59,7 +59,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
       admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
-      counters: (bucket, userId) => readCounters(database, bucket, userId),
+      standing: (bucket, notification) => readStanding(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
     deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),

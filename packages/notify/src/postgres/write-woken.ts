@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { Decided, DeliveryPlan } from '../admission.ts'
+import { type Decided, reasonOf } from '../admission.ts'
 import { deliveryIdOf, newId } from '../ids.ts'
 import { among, columns, timestamp } from './words.ts'
 
@@ -41,17 +41,11 @@ export async function writeWoken(
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
 function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: Decided) {
-  const outcomes = deliveries.map(({ channel, outcome, plan }) => ({
-    what: outcome,
-    channel,
-    detail: reasonOf(plan, sensitive),
-  }))
-  return [...decisions, ...outcomes].map(({ what, channel, detail }) => ({ notificationId, what, channel, detail }))
-}
-
-function reasonOf(plan: DeliveryPlan, sensitive: boolean): Readonly<Record<string, unknown>> | undefined {
-  if (plan.kind === 'exclude') return { reason: plan.reason }
-  return plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : undefined
+  const outcomes = deliveries.map((delivery) => {
+    const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
+    return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
+  })
+  return [...decisions, ...outcomes].map((entry) => ({ notificationId, ...entry }))
 }
 
 const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])

@@ -1,4 +1,4 @@
-import type { AdmissionUnit, CapRules, Counters, Decided } from '../admission.ts'
+import type { AdmissionState, AdmissionUnit, CapRules, Decided, PlannedNotification } from '../admission.ts'
 import type { EventRate } from '../event-type.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Profile } from './users.ts'
@@ -45,8 +45,8 @@ export interface Intake {
     rules: CapRules,
     now: number,
   ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
-  /** A user's cap counters as they stand, without a promise that they still do in a moment. */
-  counters(bucket: number, userId: string): Promise<Counters>
+  /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */
+  standing(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
   /**
    * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
    * are parked already; parks the rest. Says how many may go on and when the next may come.

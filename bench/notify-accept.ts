@@ -7,7 +7,8 @@
  * dedup key, on one channel, its text rendered, capped at 1,000 a day so that none is dropped. The bearer check is left
  * out: its race is `bearer`. Workers are off: what delivering costs is in the race `notify`.
  *
- * Also printed: the same at a tenth and at ten times the users, and processor time per request by process.
+ * Also printed: the same at a tenth and at ten times the users, processor time per request by process, and what Node's
+ * own HTTP server reaches here with the same generator when it only parses and answers (`bare_http`): the machine's bound.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,6 +16,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHttp, type Http, silentLog } from '@gatehouse/kit'
 import { startPostgres } from '@gatehouse/testing'
+import { bareHttp } from './notify/bare-http.ts'
 import { cpuOf } from './notify/cpu.ts'
 import { service } from './notify/service.ts'
 import type { RaceResult } from './race.ts'
@@ -24,6 +26,7 @@ const connections = 128
 const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_wal_size=4GB']
 
 export async function race(): Promise<RaceResult> {
+  const bare = await bareLoad()
   const results: Load[] = []
   for (const users of [1_000, 10_000, 100_000]) {
     const postgres = await startPostgres({ settings: durable })
@@ -59,7 +62,24 @@ export async function race(): Promise<RaceResult> {
     p99_ms: main?.p99Ms ?? 0,
     tenth: Math.round(tenth?.perSecond ?? 0),
     tenfold: Math.round(tenfold?.perSecond ?? 0),
+    bare_http: Math.round(bare.perSecond),
   }
+}
+
+async function bareLoad(): Promise<Load> {
+  const server = await bareHttp()
+  const { port } = server.address() as AddressInfo
+  await load(port, 1, 1)
+  const before = process.cpuUsage()
+  const result = await load(port, 1, 3)
+  const { user, system } = process.cpuUsage(before)
+  console.log(
+    `bare HTTP server: ${Math.round(result.perSecond)}/s, p50 ${result.p50Ms} ms, p99 ${result.p99Ms} ms; ` +
+      `${Math.round((user + system) / result.count)} µs each`,
+  )
+  server.close()
+  server.closeAllConnections()
+  return result
 }
 
 interface Load {

@@ -1,6 +1,7 @@
 /** One message of the topic `notifications`, leased to us until it is answered. */
 export interface TopicMessage {
-  readonly text: string
+  /** Undefined when it is not UTF-8. */
+  readonly text: string | undefined
   /** `stream:sequence`: the same however often the message is delivered. */
   readonly key: string
   /** Its place in the stream: who was published later has a greater one. */

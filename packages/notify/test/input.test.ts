@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Topic, TopicMessage } from '../src/topic.ts'
+import { handTopic } from './hand-topic.ts'
 import { type Answer, furnish, type Setup, setup } from './setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
@@ -57,28 +57,11 @@ test('an event whose data is nested too deep is refused with 400, alone and amon
 })
 
 test('a message of the topic whose data is nested too deep becomes a dead letter and is not delivered again', async (t) => {
-  let handle: ((message: TopicMessage) => Promise<void>) | undefined
-  const topic: Topic = {
-    async consume(given) {
-      handle = given
-      return { stop: async () => {} }
-    },
-    publish: async () => {},
-    ping: async () => {},
-    close: async () => {},
-  }
+  const { topic, deliver } = handTopic()
   const s = await furnished({ topic })
   t.after(s.close)
-  const answers: string[] = []
-  await handle?.({
-    text: `{"event":"order.shipped","user_id":"alice","data":${nested(5_000)}}`,
-    key: 'NOTIFICATIONS:1',
-    place: 1,
-    ack: () => answers.push('ack'),
-    later: () => answers.push('later'),
-    terminate: (reason) => answers.push(reason),
-  })
-  assert.match(answers.join(), /nested deeper than 64 levels/)
+  const answer = await deliver(1, `{"event":"order.shipped","user_id":"alice","data":${nested(5_000)}}`)
+  assert.equal(answer, 'terminate')
   const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
   assert.match(letters.body.dead_letters[0].detail, /nested deeper than 64 levels/)
 })

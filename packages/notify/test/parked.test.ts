@@ -5,7 +5,7 @@ import { postgresDatabase, type Server, startNats, startPostgres, testWith } fro
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../src/nats/index.ts'
-import type { Topic, TopicMessage } from '../src/topic.ts'
+import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const span = 60_000
@@ -16,33 +16,6 @@ const viewed = (place: number, more: object = {}) => ({
   channels: ['in-app'],
   ...more,
 })
-
-/** A topic in the test's own hand: it delivers a message as often as it likes, and tells how each was answered. */
-function handTopic() {
-  let handle: ((message: TopicMessage) => Promise<void>) | undefined
-  const topic: Topic = {
-    async consume(given) {
-      handle = given
-      return { stop: async () => {} }
-    },
-    publish: async () => {},
-    ping: async () => {},
-    close: async () => {},
-  }
-  const deliver = async (place: number, request: object = viewed(place)): Promise<string> => {
-    const answered = Promise.withResolvers<string>()
-    await handle?.({
-      text: JSON.stringify(request),
-      key: `NOTIFICATIONS:${place}`,
-      place,
-      ack: () => answered.resolve('ack'),
-      later: () => answered.resolve('later'),
-      terminate: () => answered.resolve('terminate'),
-    })
-    return answered.promise
-  }
-  return { topic, deliver }
-}
 
 /** A service whose type photo.viewed may come twice a minute. */
 async function limited(options: Parameters<typeof setup>[0]): Promise<Setup> {
@@ -68,7 +41,7 @@ test('metrics tell how many events of a type were parked, and how many of them h
   const metrics = createMetrics()
   const s = await limited({ topic, metrics })
   t.after(s.close)
-  for (let place = 1; place <= 5; place++) await deliver(place)
+  for (let place = 1; place <= 5; place++) await deliver(place, viewed(place))
   const count = async (name: string) => {
     const { values = [] } = (await metrics.getSingleMetric(name)?.get()) ?? {}
     return values.map(({ labels, value }) => [labels.event, value])
@@ -87,10 +60,10 @@ test('events of the topic over their rate are parked and acked, and follow in or
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 5; place++) assert.equal(await deliver(place), 'ack')
+  for (let place = 1; place <= 5; place++) assert.equal(await deliver(place, viewed(place)), 'ack')
   assert.deepEqual(await notified(s), [1, 2])
   s.clock.advance(span)
-  assert.equal(await deliver(6), 'ack')
+  assert.equal(await deliver(6, viewed(6)), 'ack')
   await eventually(
     () => notified(s),
     (places) => places.length === 4,
@@ -112,14 +85,14 @@ test('an event of the topic that is delivered again while it is parked, or after
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
-  for (const place of [1, 2, 3, 3, 4, 3, 4]) assert.equal(await deliver(place), 'ack')
+  for (const place of [1, 2, 3, 3, 4, 3, 4]) assert.equal(await deliver(place, viewed(place)), 'ack')
   assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 2)
   s.clock.advance(span)
   await eventually(
     () => notified(s),
     (places) => places.length === 4,
   )
-  for (const place of [3, 4]) assert.equal(await deliver(place), 'ack')
+  for (const place of [3, 4]) assert.equal(await deliver(place, viewed(place)), 'ack')
   s.clock.advance(span)
   await eventually(
     () => s.database.query('SELECT FROM notify.parked UNION ALL SELECT FROM notify.scheduled'),
@@ -132,7 +105,7 @@ test('parked events follow at once when their type loses its rate, and are dead 
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 4; place++) await deliver(place)
+  for (let place = 1; place <= 4; place++) await deliver(place, viewed(place))
   await s.call('PUT', '/v1/event-types/photo.viewed', { channels: ['in-app'] })
   await eventually(
     () => notified(s),
@@ -142,7 +115,7 @@ test('parked events follow at once when their type loses its rate, and are dead 
     channels: ['in-app'],
     rate_limit: { limit: 1, per_seconds: 3_600 },
   })
-  for (let place = 5; place <= 7; place++) await deliver(place)
+  for (let place = 5; place <= 7; place++) await deliver(place, viewed(place))
   const before = (await notified(s)).length
   await s.call('DELETE', '/v1/event-types/photo.viewed')
   const letters = await eventually(
@@ -156,7 +129,7 @@ test('what is parked of a user is told to them, and goes when they are erased', 
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 3; place++) await deliver(place)
+  for (let place = 1; place <= 3; place++) await deliver(place, viewed(place))
   const { body } = await s.call('GET', '/v1/users/alice/data')
   assert.equal(JSON.stringify(body).includes('NOTIFICATIONS:3'), true)
   await s.call('DELETE', '/v1/users/alice/data')

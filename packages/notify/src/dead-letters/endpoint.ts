@@ -17,6 +17,7 @@ const LetterRecord = Type.Object({
   cause: Type.String(),
   detail: Type.String(),
   died_at: Type.String({ format: 'date-time' }),
+  text: Type.Optional(Type.String({ description: 'What an invalid message of the topic said' })),
   timeline: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
 })
 

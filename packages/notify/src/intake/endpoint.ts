@@ -1,17 +1,15 @@
 import type { Http } from '@gatehouse/kit'
 import type { Guards } from '../caller.ts'
 import type { NotifyRequest } from '../notification.ts'
-import { AcceptanceBody, NotifyBody } from '../notify-body.ts'
+import { AcceptanceBody, largestEventBytes, NotifyBody } from '../notify-body.ts'
 import type { Accept } from './accept.ts'
-
-const bodyLimitBytes = 64 * 1024
 
 /** POST /v1/notify: 202 once the event is committed, whatever became of its channels. */
 export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void {
   http.post(
     '/v1/notify',
     {
-      bodyLimit: bodyLimitBytes,
+      bodyLimit: largestEventBytes,
       onRequest: guards.write,
       schema: {
         tags: ['notifications'],

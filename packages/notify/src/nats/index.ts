@@ -1,4 +1,4 @@
-import { type Log, StartError } from '@gatehouse/kit'
+import { decodeUtf8, type Log, StartError } from '@gatehouse/kit'
 import {
   AckPolicy,
   type ConsumerMessages,
@@ -138,7 +138,7 @@ async function hand(
 
 function topicMessage(message: JsMsg): TopicMessage {
   return {
-    text: message.string(),
+    text: decodeUtf8(Buffer.from(message.data)),
     place: message.info.streamSequence,
     key: `${message.info.stream}:${message.info.streamSequence}`,
     ack: () => message.ack(),

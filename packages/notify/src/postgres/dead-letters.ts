@@ -15,6 +15,12 @@ interface LetterRow {
   readonly cause: string
   readonly detail: string
   readonly died_at: number
+  readonly text?: string | null
+}
+
+/** Text without what PostgreSQL can't store. */
+function storable(text: string): string {
+  return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }
 
 const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at'
@@ -41,7 +47,7 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   return {
     async find(id) {
       const { rows } = await database.query<LetterRow>(
-        `SELECT ${fields} FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
+        `SELECT ${fields}, CASE WHEN cause = 'invalid_message' THEN message->>'text' END AS text FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
         [bucketOfId(id), id],
       )
       return rows[0] && letterOf(rows[0])
@@ -63,19 +69,21 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
     },
     replay: (filter, limit, at) => inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at)),
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
-    async keepInvalid(id, message, detail, now) {
+    async keepInvalid({ text, reason, userId, event, request }, now) {
+      const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+      const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
       await database.query(
-        `INSERT INTO notify.dead_letter (bucket, id, cause, detail, died_at, message) VALUES (0, $1, 'invalid_message', $2, $3, $4)
-         ON CONFLICT (bucket, id) DO NOTHING`,
-        [id, detail, timestamp(now), JSON.stringify({ text: message })],
+        `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
+        [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
       )
     },
   }
 }
 
 function letterOf(row: LetterRow): DeadLetter {
-  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event } = row
-  const rest = present({ notificationId: notification_id, userId: user_id, channel, event })
+  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, text = null } = row
+  const rest = present({ notificationId: notification_id, userId: user_id, channel, event, text })
   return { id, cause, detail, diedAt, ...rest }
 }
 
@@ -111,8 +119,8 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 
 /**
  * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
- * scheduled one is scheduled again. An invalid message of the topic can't be replayed and stays, and so does one that was
- * never written and whose notification is purged.
+ * scheduled one is scheduled again, and so is a message of the topic that named what there was not. One that is no notify
+ * request can't be replayed and stays, and so does one that was never written and whose notification is purged.
  */
 async function replay(
   tx: Transaction,
@@ -123,8 +131,8 @@ async function replay(
 ): Promise<number> {
   const all = await take(tx, bucket, filter, limit)
   const stored = await storedOf(tx, bucket, all)
-  const isLost = ({ user_id, message, notification_id }: TakenRow) =>
-    user_id === null || (message === null && !stored.has(notification_id))
+  const isLost = ({ cause, message, notification_id }: TakenRow) =>
+    message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
   await keep(tx, bucket, all.filter(isLost))
   const taken = all.filter((letter) => !isLost(letter))
   const scheduled = taken.filter(({ message }) => message?.request !== undefined)
@@ -178,15 +186,16 @@ async function replay(
     ],
   )
   await tx.query(
-    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload)
-     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb
-       FROM unnest($2::uuid[], $3::text[], $5::text[]) AS s (id, user_id, payload)`,
+    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source)
+     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source
+       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[]) AS s (id, user_id, payload, source)`,
     [
       bucket,
       scheduled.map(id),
       scheduled.map(user),
       timestamp(at),
       scheduled.map((l) => JSON.stringify(l.message?.request)),
+      scheduled.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
     ],
   )
   await tell(tx, bucket, deliveries, at)

@@ -1,4 +1,5 @@
 import type { Channel } from '../channel.ts'
+import type { NotifyRequest } from '../notification.ts'
 
 export interface DeadLetter {
   readonly id: string
@@ -9,6 +10,19 @@ export interface DeadLetter {
   readonly cause: string
   readonly detail: string
   readonly diedAt: number
+  /** What an invalid message of the topic said. */
+  readonly text?: string
+}
+
+/** A message of the topic that can't be taken. */
+export interface InvalidMessage {
+  readonly text: string
+  readonly reason: string
+  /** Whom and what it is about, as far as it tells. */
+  readonly userId?: string
+  readonly event?: string
+  /** What it asks for, where that may be taken once what it names is there. */
+  readonly request?: NotifyRequest
 }
 
 export interface DeadLetterFilter {
@@ -28,6 +42,5 @@ export interface DeadLetters {
   replay(filter: DeadLetterFilter, limit: number, at: number): Promise<number>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
-  /** Keeps an invalid message of the topic. */
-  keepInvalid(id: string, message: string, detail: string, now: number): Promise<void>
+  keepInvalid(message: InvalidMessage, now: number): Promise<void>
 }

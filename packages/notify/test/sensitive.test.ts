@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions, type Provider } from '../src/index.ts'
+import { handTopic } from './hand-topic.ts'
 import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
 
 const reset = {
@@ -17,18 +18,16 @@ async function sensitive(options: Parameters<typeof setup>[0] = {}, settings: ob
   return s
 }
 
+/** Where a message is kept for whom it is for. */
+const shown = ['inbox', 'mailbox']
+
 async function keptData({ database }: Setup): Promise<string> {
   const kept = []
-  for (const table of [
-    'notification',
-    'work',
-    'deferral',
-    'pending_item',
-    'dead_letter',
-    'delivery_event',
-    'scheduled',
-  ])
-    kept.push(...(await database.query(`SELECT * FROM notify.${table}`)).rows)
+  const tables = await database.query<{ table_name: string }>(
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'notify'",
+  )
+  for (const { table_name: table } of tables.rows)
+    if (!shown.includes(table)) kept.push(...(await database.query(`SELECT * FROM notify.${table}`)).rows)
   return JSON.stringify(kept)
 }
 
@@ -137,5 +136,50 @@ test('sensitive events that were gathered into one notification leave no data be
     () => s.database.query("SELECT FROM notify.delivery_event WHERE what = 'sent'"),
     ({ rowCount }) => rowCount === 1,
   )
+  assert.doesNotMatch(await keptData(s), /hush/)
+})
+
+test('a sensitive event that was scheduled, or waited its turn, leaves no data behind once it is sent', async (t) => {
+  const { topic, deliver, published } = handTopic()
+  const s = await sensitive({ topic, tables: { streaming: true } }, { rate_limit: { limit: 1, per_seconds: 60 } })
+  t.after(s.close)
+  const later = new Date(s.clock.now() + 60_000).toISOString()
+  await s.call('POST', '/v1/scheduled', { fire_at: later, payload: reset })
+  for (const place of [1, 2]) assert.equal(await deliver(place, reset), 'ack')
+  assert.match(await keptData(s), /hush/)
+  s.clock.advance(60_000)
+  await eventually(
+    () => s.database.query("SELECT FROM notify.delivery WHERE state = 'sent'"),
+    ({ rowCount }) => rowCount === 3,
+  )
+  assert.doesNotMatch(await keptData(s), /hush/)
+  await eventually(
+    async () => published,
+    (events) => events.length === 3,
+  )
+  assert.doesNotMatch(JSON.stringify(published), /hush/)
+})
+
+test('a sensitive event whose push dies is mailed instead, and leaves no data behind once its dead letter is gone', async (t) => {
+  const refusing: Provider = {
+    name: 'refusing',
+    channel: 'push',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'permanent', code: '400', reason: 'bad' })),
+  }
+  const carrying: Provider = {
+    name: 'carrying',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'accepted' })),
+  }
+  const s = await sensitive({ providers: { push: [refusing], email: [carrying] } })
+  t.after(s.close)
+  const { body } = await s.call('POST', '/v1/notify', { ...reset, channels: ['push'] })
+  await eventually(
+    () => s.call('GET', `/v1/notifications/${body.id}`),
+    (answer) => answer.body.deliveries[1]?.state === 'sent',
+  )
+  await s.call('DELETE', `/v1/dead-letters/${body.deliveries[0].id}`)
   assert.doesNotMatch(await keptData(s), /hush/)
 })

@@ -13,7 +13,7 @@ async function furnished(options: Parameters<typeof setup>[0] = {}): Promise<Set
 }
 
 /** A body as it is written. */
-async function send({ http }: Setup, path: string, type: string, body: string): Promise<Answer> {
+async function send({ http }: Setup, path: string, type: string, body: string | Buffer): Promise<Answer> {
   const authorization = 'Bearer write:notifications admin:notifications'
   const headers = { authorization, 'content-type': type }
   const answer = await http.inject({ method: 'POST', url: path, headers, payload: body })
@@ -50,7 +50,7 @@ test('an event whose data is nested too deep is refused with 400, alone and amon
   const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nested(levels)}}`
   assert.equal((await send(s, '/v1/notify', 'application/json', deep(5_000))).status, 400)
   const fine = JSON.stringify(shipped)
-  const lines = await send(s, '/v1/notify/bulk', 'application/x-ndjson', [fine, deep(30_000), fine].join('\n'))
+  const lines = await send(s, '/v1/notify/bulk', 'application/x-ndjson', [fine, deep(5_000), fine].join('\n'))
   assert.deepEqual(statusesOf(lines), [202, 400, 202])
   const list = await send(s, '/v1/notify/bulk', 'application/json', `[${[fine, deep(30_000), fine].join(',')}]`)
   assert.deepEqual(statusesOf(list), [202, 400, 202])
@@ -81,6 +81,60 @@ test('in a bulk request text that is not valid, or no channel, is the fault of i
   assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines)), expected)
   const list = JSON.stringify(events)
   assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/json', list)), expected)
+})
+
+test('a line that is no event is told what is wrong with it, and one that is too large is refused in either form', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  const fine = JSON.stringify(shipped)
+  const large = JSON.stringify({ ...shipped, data: { note: 'x'.repeat(65_536) } })
+  const lines = Buffer.concat([
+    Buffer.from(`${fine}\r\n{"event"\n\n   \n"text"\n${large}\n`),
+    Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]),
+    Buffer.from(`\n${fine}`),
+  ])
+  const answer = await send(s, '/v1/notify/bulk', 'application/x-ndjson; charset=utf-8', lines)
+  assert.deepEqual(statusesOf(answer), [202, 400, 400, 413, 400, 202])
+  const told = String(answer.body)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).detail)
+  assert.match(told[1], /^The line is not JSON: /)
+  assert.match(told[2], /must be object/)
+  assert.equal(told[3], 'The event is larger than the 65536 bytes allowed here.')
+  assert.equal(told[4], 'The line is not UTF-8.')
+  const list = await send(s, '/v1/notify/bulk', 'application/json', `[${fine},${large},${fine}]`)
+  assert.deepEqual(statusesOf(list), [202, 413, 202])
+  assert.equal((await send(s, '/v1/notify', 'application/json', large)).status, 413)
+  const later = `{"fire_at":"2030-01-01T00:00:00Z","payload":${large}}`
+  assert.equal((await send(s, '/v1/scheduled', 'application/json', later)).status, 413)
+})
+
+test('of 10,000 lines each is answered in its place, the bad ones among the good', async (t) => {
+  const s = await setup({ work: false, options: { caps: { total: 1_000_000, channels: {}, priorities: {} } } })
+  t.after(s.close)
+  await furnish(s)
+  const bad = (n: number) => n % 1_000 === 7
+  const lines = Array.from({ length: 10_000 }, (_, n) =>
+    bad(n)
+      ? '{"event":'
+      : JSON.stringify({ ...shipped, dedup_key: `k${n}`, user_id: `user${n % 50}`, channels: ['in-app'] }),
+  )
+  const answer = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines.join('\n'))
+  assert.equal(answer.status, 200)
+  assert.match(String(answer.headers['content-type']), /^application\/x-ndjson/)
+  assert.deepEqual(
+    statusesOf(answer),
+    lines.map((_, n) => (bad(n) ? 400 : 202)),
+  )
+  assert.equal((await s.database.query('SELECT FROM notify.work')).rowCount, 9_990)
+  const again = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines.slice(5, 9).join('\n'))
+  const ids = ({ body }: Answer) =>
+    String(body)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id)
+  assert.deepEqual(ids(again), ids(answer).slice(5, 9), 'each line was answered with its own ids')
 })
 
 test('a bulk request carries 10,000 events and no more', async (t) => {

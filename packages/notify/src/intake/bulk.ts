@@ -1,11 +1,13 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
+import { largestEventBytes } from '../notify-body.ts'
 import { readRequest, tellFaults } from '../read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
 const bodyLimitBytes = 32 * 1024 * 1024
 const mostEvents = 10_000
+const linesType = 'application/x-ndjson'
 /** Events of one bulk request under way at once, so that single requests find room beside it. */
 const mostUnderWay = 1_000
 
@@ -14,10 +16,8 @@ const mostUnderWay = 1_000
  * order, one line of JSON each: `status` 202 with the acceptance, or another status with the problem. Extension.
  */
 export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): Promise<void> {
-  http.addContentTypeParser(
-    'application/x-ndjson',
-    { parseAs: 'string', bodyLimit: bodyLimitBytes },
-    (_request, text, done) => done(null, linesOf(String(text))),
+  http.addContentTypeParser(linesType, { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
+    done(null, linesOf(Buffer.from(body))),
   )
   http.post(
     '/v1/notify/bulk',
@@ -29,37 +29,76 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
         tags: ['notifications'],
         summary: 'Tell of up to 10,000 events at once; one line of the answer for each',
         security: [{ bearer: [guards.scopes.write] }],
-        consumes: ['application/json', 'application/x-ndjson'],
+        consumes: ['application/json', linesType],
         body: Type.Array(Type.Unknown(), { minItems: 1, maxItems: mostEvents }),
       },
     },
     async (request, reply) => {
       const answers: string[] = []
+      // lines were measured when they were read
+      const isList = !request.headers['content-type']?.startsWith(linesType)
+      const mostBytes = isList ? largestEventBytes : bodyLimitBytes
       for (let at = 0; at < request.body.length; at += mostUnderWay) {
         const part = request.body.slice(at, at + mostUnderWay)
-        answers.push(...(await Promise.all(part.map((value) => answerOne(value, accept)))))
+        answers.push(...(await Promise.all(part.map((value) => answerOne(value, mostBytes, accept)))))
       }
-      return reply.type('application/x-ndjson').send(`${answers.join('\n')}\n`)
+      return reply.type(linesType).send(`${answers.join('\n')}\n`)
     },
   )
 }
 
-/** The lines of an NDJSON body; one that is no JSON stands as itself and is refused in its own answer. */
-function linesOf(text: string): unknown[] {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return lines.map((line) => {
-    try {
-      return JSON.parse(line)
-    } catch {
-      return line
-    }
-  })
+/** A line that holds no event, with the answer to it. */
+class Unreadable {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    this.problem = problem
+  }
 }
 
-async function answerOne(value: unknown, accept: Accept): Promise<string> {
+/** The lines of an NDJSON body that are not blank, each read by itself. */
+function linesOf(body: Buffer): unknown[] {
+  const text = decodeUtf8(body)
+  if (text !== undefined) return text.split('\n').filter(isFilled).map(readLine)
+  return splitLines(body)
+    .map(decodeUtf8)
+    .filter((line) => line === undefined || isFilled(line))
+    .map((line) => (line === undefined ? new Unreadable(new Problem(400, 'The line is not UTF-8.')) : readLine(line)))
+}
+
+const isFilled = (line: string) => line.trim() !== ''
+
+function splitLines(body: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  let begin = 0
+  for (let end = body.indexOf(10); end >= 0; end = body.indexOf(10, begin)) {
+    lines.push(body.subarray(begin, end))
+    begin = end + 1
+  }
+  return [...lines, body.subarray(begin)]
+}
+
+function readLine(line: string): unknown {
+  if (line.length * 3 > largestEventBytes && Buffer.byteLength(line) > largestEventBytes)
+    return new Unreadable(tooLarge())
+  try {
+    return JSON.parse(line)
+  } catch (error) {
+    return new Unreadable(new Problem(400, `The line is not JSON: ${(error as Error).message}`))
+  }
+}
+
+function tooLarge(): Problem {
+  return new Problem(413, `The event is larger than the ${largestEventBytes} bytes allowed here.`)
+}
+
+async function answerOne(value: unknown, mostBytes: number, accept: Accept): Promise<string> {
+  if (value instanceof Unreadable) return problemLine(value.problem)
   const request = readRequest(value)
   if (!('event' in request))
     return problemLine(new Problem(400, `The event is not valid: ${tellFaults(request)}.`, { errors: request }))
+  if (mostBytes < bodyLimitBytes && Buffer.byteLength(JSON.stringify(request)) > mostBytes)
+    return problemLine(tooLarge())
   const result = await accept.one({ request, source: 'bulk' }).catch((error: unknown) => failed(error))
   if ('accepted' in result) return JSON.stringify({ status: 202, ...result.accepted })
   return problemLine('refused' in result ? result.refused : new Problem(409, 'The event was taken by another.'))

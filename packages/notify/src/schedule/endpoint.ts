@@ -4,7 +4,7 @@ import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { idPattern } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
-import { NotifyBody } from '../notify-body.ts'
+import { largestEventBytes, NotifyBody } from '../notify-body.ts'
 import { problemOf } from '../request-problem.ts'
 import type { Schedule, Scheduled } from '../store.ts'
 
@@ -33,6 +33,7 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
     '/v1/scheduled',
     {
       onRequest: guards.write,
+      bodyLimit: largestEventBytes,
       schema: {
         ...about('Schedules a notification'),
         body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),

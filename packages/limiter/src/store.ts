@@ -44,6 +44,8 @@ export interface CounterStore {
     now: number,
     then?: number,
   ): Taken | Promise<Taken>
+  /** As `add` to the windows of this moment, telling a waiter at any time unless it throws. */
+  addFor?(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void
   /** An operator's gift: `amount` is taken back from the current count of every rule, and no `raise` undoes it. */
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken>
   /**
@@ -58,4 +60,26 @@ export interface CounterStore {
   time?(now: number): number
   /** Grows when the store may have lost counters. */
   readonly generation?: number | undefined
+}
+
+/** Adds by whichever way the store has, telling a waiter. */
+export function addFor(
+  store: CounterStore,
+  waiter: Waiter,
+  policy: Policy,
+  identifier: Identifier,
+  amounts: readonly number[],
+  now: number,
+): void {
+  if (store.addFor !== undefined) {
+    store.addFor(waiter, policy, identifier, amounts, now)
+    return
+  }
+  const taken = store.add(policy, identifier, amounts, now)
+  if (taken instanceof Promise)
+    taken.then(
+      (value) => waiter.answered(value),
+      (error) => waiter.failed(error),
+    )
+  else waiter.answered(taken)
 }

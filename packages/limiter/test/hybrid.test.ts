@@ -16,13 +16,18 @@ const busy = definePolicy('busy', [{ name: 'busy', limit: 1_000, windowMs: 60_00
 function setup(instances = 2) {
   let memory = memoryStore()
   let asked = 0
+  /** How the counters were read of what was told. */
+  const read: string[] = []
   const shared: CounterStore = {
     take: async (...args) => {
       asked++
       return memory.take(...args)
     },
     peek: async (...args) => memory.peek(...args),
-    add: async (...args) => memory.add(...args),
+    add: async (policy, ...args) => {
+      read.push(...policy.rules.map(({ algorithm }) => algorithm))
+      return memory.add(policy, ...args)
+    },
     give: async (...args) => memory.give(...args),
     raise: async (...args) => memory.raise(...args),
     reset: async (...args) => memory.reset(...args),
@@ -34,6 +39,7 @@ function setup(instances = 2) {
     one,
     two,
     asked: () => asked,
+    read,
     counted: (now = start) => memory.peek(busy, who, now).counters,
     loseMemory() {
       memory = memoryStore()
@@ -76,6 +82,48 @@ test('processes that have not reconciled for long admit all of a limit, and litt
   let admitted = 0
   for (let i = 0; i < 1_500; i++) if ((await (i % 3 ? one : two).take(busy, who, 1, start)).allowed) admitted++
   assert(admitted >= 1_000 && admitted <= 1_030, `${admitted} of 1,000`)
+})
+
+test('while many are asked about, the others are answered here within a small share of a hundredth of the limit, and told', async () => {
+  const { one, counted } = setup()
+  const large = definePolicy('busy', [{ name: 'busy', limit: 4_000, windowMs: 60_000 }], { advisory: true })
+  const asking = Array.from({ length: 16 }, (_, i) => one.take(large, { kind: 'user', id: `user-${i}` }, 1, start))
+  assert(asking.every((taken) => taken instanceof Promise))
+  let local = 0
+  while (!(one.take(large, who, 1, start) instanceof Promise)) local++
+  assert.equal(local, 4_000 / 100 / 2)
+  await Promise.all(asking)
+  await one.reconcile()
+  assert.deepEqual(counted(), [0, local + 1])
+})
+
+test('however many are asked about, a gift or a reset is asked for before anything is spent', async () => {
+  const { one } = setup()
+  await one.take(busy, who, 1, start)
+  for (let i = 0; i < 16; i++) void one.take(busy, { kind: 'user', id: `user-${i}` }, 1, start)
+  await one.reset(busy, who, start)
+  for (let i = 0; i < 16; i++) void one.take(busy, { kind: 'user', id: `other-${i}` }, 1, start)
+  const taken = one.take(busy, who, 1, start)
+  assert(taken instanceof Promise)
+  assert.deepEqual((await taken).counters, [0, 1])
+})
+
+test('the window before is read until all have told what they spent in it, and no more', async () => {
+  const { one, two, read } = setup()
+  for (const store of [one, two]) await store.take(busy, who, 1, start)
+  for (let i = 0; i < 10; i++) two.take(busy, who, 1, start)
+  const prev: (number | undefined)[] = []
+  for (const seconds of [60, 61, 62, 63, 64, 65, 66]) {
+    if (seconds === 62) {
+      await two.take(busy, { kind: 'user', id: 'bob' }, 1, start + 62_000)
+      await two.reconcile()
+    }
+    await one.take(busy, who, 1, start + seconds * 1_000)
+    await one.reconcile()
+    prev.push((await one.take(busy, who, 1, start + seconds * 1_000)).counters[0])
+  }
+  assert.deepEqual(prev, [2, 2, 12, 12, 12, 12, 12])
+  assert.deepEqual(read.slice(-4), ['sliding-window', 'fixed-window', 'fixed-window', 'fixed-window'])
 })
 
 test('a rejection is believed for a moment, without asking again', async () => {

@@ -1,6 +1,6 @@
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
 import { Heat } from './heat.ts'
 import { Portion } from './portion.ts'
 
@@ -93,6 +93,11 @@ class PortionStore implements HotKeyStore {
   ): Taken | Promise<Taken> {
     this.#portionOf(policy, identifier)?.forget()
     return this.#shared.add(policy, identifier, amounts, now, then)
+  }
+
+  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+    this.#portionOf(policy, identifier)?.forget()
+    addFor(this.#shared, waiter, policy, identifier, amounts, now)
   }
 
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {

@@ -28,9 +28,10 @@ const perSlot = 4
 /** More than any configuration has. */
 const mostPolicies = 1_024
 
-/** Bits of `tail.flags`: the slot has something to tell; the store has told something of it. */
+/** Bits of `tail.flags`: the slot has something to tell; the store has told something of it; what is known of it is wrong. */
 const dirtyFlag = 1
 const heardFlag = 2
+const wrongFlag = 4
 
 /** What one process has spent of shared limits: a table of 32-bit numbers, a slot for each identifier. */
 export class Ledger {
@@ -123,13 +124,13 @@ export class Ledger {
     const end = this.tail(slot)
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
-    this.cells[end + tail.flags] = (this.cells[end + tail.flags] ?? 0) | heardFlag
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | heardFlag) & ~wrongFlag
   }
 
-  /** Forgets that the store ever told anything of a slot. */
+  /** Forgets what the store told of a slot, which has to be asked before anything more is spent. */
   distrust(slot: number): void {
     const end = this.tail(slot)
-    this.cells[end + tail.flags] = (this.cells[end + tail.flags] ?? 0) & ~heardFlag
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) & ~heardFlag) | wrongFlag
     for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.told] = 0
   }
 
@@ -138,6 +139,11 @@ export class Ledger {
     const end = this.tail(slot)
     const age = (now - (this.cells[end + tail.syncedAt] ?? 0)) | 0
     return ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0 && age <= withinMs
+  }
+
+  /** Whether what is known of a slot is wrong, because this process changed it at the store. */
+  isWrong(slot: number): boolean {
+    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & wrongFlag) !== 0
   }
 
   isBlocked(slot: number, now: number): boolean {

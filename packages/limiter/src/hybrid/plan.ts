@@ -9,12 +9,22 @@ import { cell, type Ledger } from './ledger.ts'
 export interface Plan {
   readonly policy: Policy
   readonly kind: string
+  /** The policy with windows that do not look at the one before: the same counters. */
+  readonly currentOnly: Policy
   /** Undefined when the policy is exact: not advisory, with a bucket, or too small to be shared out. */
   readonly ledger: Ledger | undefined
   /** Number of the policy in its ledger. */
   readonly number: number
   /** How long a share may be spent after the store was last heard. */
   readonly staleMs: number
+}
+
+/** A policy of windows, counted without looking at the window before. */
+export function currentOnly(policy: Policy): Policy {
+  const rules = policy.rules.map((rule) =>
+    rule.algorithm === 'sliding-window' ? { ...rule, algorithm: 'fixed-window' as const } : rule,
+  )
+  return { ...policy, rules }
 }
 
 /** The least a process's share of a limit must be, or asking the store every time costs no more. */
@@ -43,6 +53,26 @@ export function staleMs(policy: Policy): number {
  */
 export function allowance(rule: CountedRule, prev: number, cur: number, now: number, instances: number): number {
   return Math.floor(remaining(rule, prev, cur, now) / (2 * instances))
+}
+
+/** All instances together presume that a hundredth of what is left may be spent unheard. */
+const presumedPart = 100
+
+/**
+ * Leaves of the allowance of a slot that was not heard of lately what may be presumed: its share of a hundredth of what is
+ * left, by what is known here.
+ */
+export function presume(plan: Plan, ledger: Ledger, slot: number, now: number, instances: number): void {
+  const { rules } = plan.policy
+  const { cells } = ledger
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i]
+    if (rule === undefined) continue
+    const at = ledger.at(slot, i)
+    const left = remaining(rule, cells[at + cell.prev] ?? 0, cells[at + cell.cur] ?? 0, now)
+    const presumed = Math.floor(left / (presumedPart * instances))
+    if (presumed < (cells[at + cell.allowance] ?? 0)) cells[at + cell.allowance] = presumed
+  }
 }
 
 /** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */

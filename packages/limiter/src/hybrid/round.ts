@@ -1,49 +1,98 @@
 import { cell, type Ledger } from './ledger.ts'
 
-/** Keys told before the event loop gets its turn. */
+/** Keys told, and looked at, before the event loop gets its turn. */
 const chunk = 256
+const mostLookedAt = 8_192
+/** Keys told whose answer is awaited at most. */
+const mostUnheard = 1_024
 /** With more keys to tell than this, those that moved little wait for one round in ten. */
 const manyDirty = 4_096
 const quietRounds = 10
 /** No round lasts longer, even when the store never answers. */
 const longestRoundMs = 1_000
 
+/** Tells what a slot has spent, and calls `heard` when the store has answered or failed, or when there was nothing to tell. */
+export type Tell = (slot: number, heard: () => void) => void
+
 /**
- * Tells the store what the dirty slots of a ledger have spent, a chunk at a time, each when the one before has been heard:
- * a store that cannot keep up is told less often instead of faster and faster. `round` 0 leaves nothing out.
+ * Tells the store what the dirty slots of a ledger have spent, a chunk at a time and so many unheard at most: a store that
+ * cannot keep up is told less often instead of faster and faster. `number` 0 leaves nothing out.
  */
-export async function tellDirty(ledger: Ledger, round: number, tell: (slot: number) => Promise<void>): Promise<void> {
+export function tellDirty(ledger: Ledger, number: number, tell: Tell): Promise<void> {
   const slots = ledger.dirty
+  if (slots.length === 0) return Promise.resolve()
   ledger.dirty = []
-  const quietWait = round > 0 && slots.length > manyDirty
-  let timer: NodeJS.Timeout | undefined
-  let late = false
-  const tooLong = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      late = true
-      resolve()
-    }, longestRoundMs).unref()
-  })
-  let telling: Promise<void>[] = []
-  for (const slot of slots) {
-    if (late || (quietWait && slot % quietRounds !== round % quietRounds && isQuiet(ledger, slot))) {
-      ledger.dirty.push(slot)
-      continue
-    }
-    if (telling.push(tell(slot)) < chunk) continue
-    await Promise.race([Promise.all(telling), tooLong])
-    telling = []
+  return new Promise((resolve) => new Round(ledger, number, tell, slots, resolve).go())
+}
+
+class Round {
+  readonly #ledger: Ledger
+  readonly #number: number
+  readonly #sparesQuiet: boolean
+  readonly #tell: Tell
+  readonly #slots: readonly number[]
+  readonly #resolve: () => void
+  readonly #timer: NodeJS.Timeout
+  #next = 0
+  #unheard = 0
+  #scheduled = false
+  readonly #heard = (): void => {
+    this.#unheard--
+    if (this.#next === this.#slots.length) {
+      if (this.#unheard === 0) this.#end()
+    } else this.#schedule()
   }
-  await Promise.race([Promise.all(telling), tooLong])
-  clearTimeout(timer)
+
+  constructor(ledger: Ledger, number: number, tell: Tell, slots: readonly number[], resolve: () => void) {
+    this.#ledger = ledger
+    this.#number = number
+    this.#sparesQuiet = number > 0 && slots.length > manyDirty
+    this.#tell = tell
+    this.#slots = slots
+    this.#resolve = resolve
+    this.#timer = setTimeout(() => this.#end(), longestRoundMs).unref()
+  }
+
+  /** Tells a chunk; answers call for the next. */
+  go(): void {
+    this.#scheduled = false
+    let told = 0
+    const end = Math.min(this.#slots.length, this.#next + mostLookedAt)
+    // One more than those told, so that a store that answers at once doesn't end the round from within.
+    this.#unheard++
+    while (this.#next < end && told < chunk && this.#unheard <= mostUnheard) {
+      const slot = this.#slots[this.#next++] ?? 0
+      if (this.#sparesQuiet && slot % quietRounds !== this.#number % quietRounds && isQuiet(this.#ledger, slot)) {
+        this.#ledger.dirty.push(slot)
+        continue
+      }
+      told++
+      this.#unheard++
+      this.#tell(slot, this.#heard)
+    }
+    this.#heard()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#unheard >= mostUnheard) return
+    this.#scheduled = true
+    setImmediate(() => this.go())
+  }
+
+  /** What there was no time for waits for the next round. */
+  #end(): void {
+    clearTimeout(this.#timer)
+    while (this.#next < this.#slots.length) this.#ledger.dirty.push(this.#slots[this.#next++] ?? 0)
+    this.#resolve()
+  }
 }
 
 /** A slot that has spent but a small part of its share. */
 function isQuiet(ledger: Ledger, slot: number): boolean {
-  for (let i = 0; i < ledger.windows; i++) {
+  const { cells, windows } = ledger
+  for (let i = 0; i < windows; i++) {
     const at = ledger.at(slot, i)
-    const pending = ledger.cells[at + cell.pending] ?? 0
-    if (pending * 4 > (ledger.cells[at + cell.allowance] ?? 0)) return false
+    if ((cells[at + cell.pending] ?? 0) * 4 > (cells[at + cell.allowance] ?? 0)) return false
   }
   return true
 }

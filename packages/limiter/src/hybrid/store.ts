@@ -1,11 +1,11 @@
-import { windowIndex } from '../algorithms/window.ts'
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CounterStore, Taken } from '../store.ts'
-import { cell, Ledger, tail } from './ledger.ts'
-import { allowance, blockMs, canBeHybrid, type Plan, roll, staleMs } from './plan.ts'
+import { Ledger, tail } from './ledger.ts'
+import { canBeHybrid, currentOnly, type Plan, presume, staleMs } from './plan.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
+import { Teller } from './teller.ts'
 
 export interface HybridOptions {
   /**
@@ -35,9 +35,14 @@ export function hybridStore(shared: CounterStore, options: HybridOptions): Hybri
   return new LedgerStore(shared, options)
 }
 
+/** Keys that the store is asked about at a time before what others may spend is presumed. */
+const mostAsking = 16
+const unheeded = (): void => {}
+
 class LedgerStore implements HybridStore {
   readonly #shared: CounterStore
   readonly #instances: () => number
+  readonly #teller: Teller
   readonly #intervalMs: number
   readonly #maxKeys: number
   readonly #ledgers = new Map<string, Ledger>()
@@ -46,6 +51,8 @@ class LedgerStore implements HybridStore {
   #planned = 0
   #lastPlan: Plan | undefined
   #lastNow = 0
+  /** Checks that wait for the store. */
+  #asking = 0
   #timer: NodeJS.Timeout | undefined
   #round = 0
   #closed = false
@@ -53,6 +60,7 @@ class LedgerStore implements HybridStore {
   constructor(shared: CounterStore, { instances, intervalMs = 100, maxKeys = 500_000 }: HybridOptions) {
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
+    this.#teller = new Teller(shared, this.#instances)
     this.#intervalMs = intervalMs
     this.#maxKeys = maxKeys
   }
@@ -80,12 +88,13 @@ class LedgerStore implements HybridStore {
     // A block is one policy's: another tier of the same windows may still admit.
     const blocked = ledger.cells[place] === plan.number && ledger.isBlocked(slot, now)
     ledger.cells[place] = plan.number
-    this.#rollAll(plan, ledger, slot, identifier, now)
+    this.#teller.moveOn(plan, ledger, slot, identifier, now)
     if (blocked) {
       const standing = stand(plan, ledger, slot, cost, now)
       if (!standing.allowed) return standing
     }
-    const spent = ledger.isFresh(slot, now, plan.staleMs) ? spend(plan, ledger, slot, cost, now) : undefined
+    const knows = ledger.isFresh(slot, now, plan.staleMs) || this.#presumes(plan, ledger, slot, now)
+    const spent = knows ? spend(plan, ledger, slot, cost, now) : undefined
     if (spent === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
     ledger.soil(slot)
     if (this.#timer === undefined) this.#schedule()
@@ -127,14 +136,15 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#countInstances()
     for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, this.#round, (slot) => this.#tell(ledger, slot))
+      await tellDirty(ledger, this.#round, (slot, heard) => this.#tell(ledger, slot, heard))
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
-    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, (slot) => this.#tell(ledger, slot))
+    for (const ledger of this.#ledgers.values())
+      await tellDirty(ledger, 0, (slot, heard) => this.#tell(ledger, slot, heard))
   }
 
   #schedule(): void {
@@ -142,6 +152,16 @@ class LedgerStore implements HybridStore {
     // A little early or late, lest a fleet reconciles in step.
     const waitMs = this.#intervalMs * (0.9 + Math.random() / 5)
     this.#timer ??= setTimeout(() => void this.reconcile(), waitMs).unref()
+  }
+
+  /**
+   * Whether a slot not heard of lately may be spent from before the store is asked: while many are asked about already,
+   * and then but little.
+   */
+  #presumes(plan: Plan, ledger: Ledger, slot: number, now: number): boolean {
+    if (this.#asking < mostAsking || ledger.isWrong(slot)) return false
+    presume(plan, ledger, slot, now, this.#instances())
+    return true
   }
 
   /** Asks the store, after telling it what was spent here. */
@@ -153,81 +173,31 @@ class LedgerStore implements HybridStore {
     cost: number,
     now: number,
   ): Taken | Promise<Taken> {
-    void this.#tell(ledger, slot)
-    const heard = (taken: Taken): Taken => {
-      const took = plan.policy.rules.map(() => (taken.allowed ? cost : 0))
-      if (ledger.find(identifier.id) === slot) this.#hear(plan, ledger, slot, identifier, taken, took)
+    this.#tell(ledger, slot, unheeded)
+    const taken = this.#shared.take(plan.policy, identifier, cost, now)
+    const took = (value: Taken): number[] => plan.policy.rules.map(() => (value.allowed ? cost : 0))
+    if (!(taken instanceof Promise)) {
+      this.#teller.hear(plan, ledger, slot, identifier, taken, took(taken))
       return taken
     }
-    const taken = this.#shared.take(plan.policy, identifier, cost, now)
-    return taken instanceof Promise ? taken.then(heard) : heard(taken)
+    this.#asking++
+    return taken.then(
+      (value) => {
+        this.#asking--
+        this.#teller.hear(plan, ledger, slot, identifier, value, took(value))
+        return value
+      },
+      (error) => {
+        this.#asking--
+        throw error
+      },
+    )
   }
 
-  /** Tells the store what a slot has spent. What it does not hear is not told twice: it may have heard it after all. */
-  async #tell(ledger: Ledger, slot: number): Promise<void> {
+  #tell(ledger: Ledger, slot: number, heard: () => void): void {
     const policy = ledger.policyOf(slot)
-    if (policy === undefined) return
-    const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
-    const plan = this.#planOf(policy, ledger.kind)
-    const now = this.time(this.#lastNow)
-    this.#rollAll(plan, ledger, slot, identifier, now)
-    const amounts = policy.rules.map((_, i) => ledger.cells[ledger.at(slot, i) + cell.pending] ?? 0)
-    ledger.clean(slot)
-    if (amounts.every((amount) => amount === 0)) return
-    for (let i = 0; i < amounts.length; i++) ledger.cells[ledger.at(slot, i) + cell.pending] = 0
-    try {
-      const taken = await this.#shared.add(policy, identifier, amounts, now)
-      if (ledger.find(identifier.id) === slot) this.#hear(plan, ledger, slot, identifier, taken, amounts)
-    } catch {
-      // The next share is spent from what is remembered; whoever asks the store next finds out that it is away.
-    }
-  }
-
-  /** Takes over what the store told, having counted what we `took`: the sum of what all processes have spent. */
-  #hear(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, taken: Taken, took: readonly number[]): void {
-    const instances = this.#instances()
-    const { cells } = ledger
-    const least: number[] = []
-    let lost = false
-    this.#rollAll(plan, ledger, slot, identifier, taken.now)
-    plan.policy.rules.forEach((rule, i) => {
-      const at = ledger.at(slot, i)
-      const [prev = 0, cur = 0] = [taken.counters[2 * i], taken.counters[2 * i + 1]]
-      least.push(cells[at + cell.prev] ?? 0, (cells[at + cell.told] ?? 0) + (took[i] ?? 0))
-      if (cells[at + cell.index] !== windowIndex(taken.now, rule.windowMs)) return
-      lost ||= cur < (cells[at + cell.told] ?? 0)
-      if (lost) return
-      cells[at + cell.prev] = prev
-      cells[at + cell.cur] = cur + (cells[at + cell.pending] ?? 0)
-      cells[at + cell.told] = cur
-      cells[at + cell.allowance] = allowance(rule, prev, cells[at + cell.cur] ?? 0, taken.now, instances)
-    })
-    ledger.hear(slot, taken.now, taken.allowed ? taken.now : taken.now + blockMs(plan.policy, taken))
-    if (lost) void this.#heal(plan, ledger, slot, identifier, least, taken.now)
-  }
-
-  /**
-   * The store knows less than it once told: it has lost counts, and is raised to what is remembered here; or some were
-   * given back, and then what it answers is believed.
-   */
-  async #heal(
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    least: readonly number[],
-    now: number,
-  ): Promise<void> {
-    try {
-      const raised = await this.#shared.raise(plan.policy, identifier, least, now)
-      if (ledger.find(identifier.id) !== slot) return
-      plan.policy.rules.forEach((_, i) => {
-        ledger.cells[ledger.at(slot, i) + cell.told] = 0
-      })
-      this.#hear(plan, ledger, slot, identifier, raised, [])
-    } catch {
-      // Whoever asks the store next finds out that it is away.
-    }
+    if (policy === undefined) heard()
+    else this.#teller.tell(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), heard)
   }
 
   /** Asks the store at the next check. */
@@ -235,18 +205,6 @@ class LedgerStore implements HybridStore {
     const { ledger } = this.#planOf(policy, identifier.kind)
     const slot = ledger?.find(identifier.id)
     if (slot !== undefined) ledger?.distrust(slot)
-  }
-
-  #rollAll(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, now: number): void {
-    const { rules } = plan.policy
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i]
-      const untold = rule && roll(ledger, ledger.at(slot, i), rule, now, this.#instances())
-      if (untold === undefined || rule === undefined) continue
-      const amounts = rules.map((_, j) => (j === i ? untold.untold : 0))
-      const then = untold.index * rule.windowMs
-      Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, now, then)).catch(() => {})
-    }
   }
 
   #insert(ledger: Ledger, id: string, now: number): number | undefined {
@@ -281,11 +239,12 @@ class LedgerStore implements HybridStore {
   /** Policies of the same windows share a ledger, so that a change of tier resets nothing. */
   #newPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
-    if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined, number: 0, staleMs: 0 }
+    if (!canBeHybrid(policy, this.#instances()))
+      return { policy, kind, currentOnly: policy, ledger: undefined, number: 0, staleMs: 0 }
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
     const number = ledger.numberOf(policy, () => this.#planAnew())
-    return { policy, kind, ledger, number, staleMs: staleMs(policy) }
+    return { policy, kind, currentOnly: currentOnly(policy), ledger, number, staleMs: staleMs(policy) }
   }
 }

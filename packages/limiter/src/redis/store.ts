@@ -105,6 +105,11 @@ class RedisCounters implements RedisStore {
     return this.#call(this.#adds, policy, identifier, then, amounts.map(String))
   }
 
+  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+    const rest = amounts.map(String)
+    this.#adds.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter })
+  }
+
   /** The note stands before anything is given: what was noted in vain is only not healed. */
   async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
     const note = noteKey(this.#encoded(identifier), this.#tag)

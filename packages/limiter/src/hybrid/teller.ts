@@ -1,0 +1,189 @@
+import { elapsedMs, windowIndex } from '../algorithms/window.ts'
+import type { Identifier } from '../key.ts'
+import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
+import { cell, type Ledger } from './ledger.ts'
+import { allowance, blockMs, type Plan, roll } from './plan.ts'
+
+/** Whoever asks the store next finds out that it is away. */
+const ignore = (): void => {}
+
+/** Tells the shared store what slots have spent, and takes over what it answers. */
+export class Teller {
+  readonly #shared: CounterStore
+  readonly #instances: () => number
+
+  constructor(shared: CounterStore, instances: () => number) {
+    this.#shared = shared
+    this.#instances = instances
+  }
+
+  /** Moves a slot's windows to the time, and tells the store what of those that have ended it had not heard. */
+  moveOn(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, now: number): void {
+    const { rules } = plan.policy
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]
+      if (rule === undefined) continue
+      const untold = roll(ledger, ledger.at(slot, i), rule, now, this.#instances())
+      if (untold === undefined) continue
+      const amounts = rules.map((_, j) => (j === i ? untold.untold : 0))
+      const then = untold.index * rule.windowMs
+      Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, now, then)).catch(ignore)
+    }
+  }
+
+  /**
+   * Tells the store what a slot has spent; `heard` is called when it has answered or failed, or had nothing to hear. What
+   * it does not hear is not told twice: it may have heard it after all.
+   */
+  tell(plan: Plan, ledger: Ledger, slot: number, now: number, heard: () => void): void {
+    const { rules } = plan.policy
+    const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
+    this.moveOn(plan, ledger, slot, identifier, now)
+    ledger.clean(slot)
+    const amounts = new Array<number>(rules.length)
+    let most = 0
+    for (let i = 0; i < rules.length; i++) {
+      const at = ledger.at(slot, i) + cell.pending
+      const amount = ledger.cells[at] ?? 0
+      ledger.cells[at] = 0
+      amounts[i] = amount
+      if (amount > most) most = amount
+    }
+    if (most === 0) {
+      heard()
+      return
+    }
+    const policy = knowsPrevious(plan, ledger, slot, now) ? plan.currentOnly : plan.policy
+    const telling = new Telling(this, plan, ledger, slot, identifier, amounts, policy === plan.policy, heard)
+    addFor(this.#shared, telling, policy, identifier, amounts, now)
+  }
+
+  /**
+   * Takes over what the store told, having counted what we `took`: the sum of what all processes have spent. When it
+   * knows less than it once told, it has lost counts, and is raised to what is remembered here; or some were given
+   * back, and then what it answers is believed.
+   */
+  hear(
+    plan: Plan,
+    ledger: Ledger,
+    slot: number,
+    identifier: Identifier,
+    taken: Taken,
+    took: readonly number[],
+    withPrevious = true,
+  ): void {
+    // Its place may be another's by now.
+    if (ledger.idOf(slot) !== identifier.id) return
+    const { rules } = plan.policy
+    const { cells } = ledger
+    const instances = this.#instances()
+    this.moveOn(plan, ledger, slot, identifier, taken.now)
+    const lost = hasLost(plan, ledger, slot, taken)
+    if (lost) void this.#heal(plan, ledger, slot, identifier, took, taken.now)
+    for (let i = 0; i < rules.length && !lost; i++) {
+      const rule = rules[i]
+      const at = ledger.at(slot, i)
+      if (rule === undefined || cells[at + cell.index] !== windowIndex(taken.now, rule.windowMs)) continue
+      const prev = (withPrevious ? taken.counters[2 * i] : cells[at + cell.prev]) ?? 0
+      const told = taken.counters[2 * i + 1] ?? 0
+      const cur = told + (cells[at + cell.pending] ?? 0)
+      cells[at + cell.prev] = prev
+      cells[at + cell.cur] = cur
+      cells[at + cell.told] = told
+      cells[at + cell.allowance] = allowance(rule, prev, cur, taken.now, instances)
+    }
+    ledger.hear(slot, taken.now, taken.allowed ? taken.now : taken.now + blockMs(plan.policy, taken))
+  }
+
+  async #heal(
+    plan: Plan,
+    ledger: Ledger,
+    slot: number,
+    identifier: Identifier,
+    took: readonly number[],
+    now: number,
+  ): Promise<void> {
+    const least = plan.policy.rules.flatMap((_, i) => {
+      const at = ledger.at(slot, i)
+      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.told] ?? 0) + (took[i] ?? 0)]
+    })
+    try {
+      const raised = await this.#shared.raise(plan.policy, identifier, least, now)
+      if (ledger.idOf(slot) !== identifier.id) return
+      plan.policy.rules.forEach((_, i) => {
+        ledger.cells[ledger.at(slot, i) + cell.told] = 0
+      })
+      this.hear(plan, ledger, slot, identifier, raised, [])
+    } catch {
+      ignore()
+    }
+  }
+}
+
+/** So long after a window's end all processes have told what they spent in it. */
+const settledMs = 3_000
+
+/**
+ * Whether the store was heard of a slot when the counts of the windows before no longer changed; that they did after all,
+ * by a reset, is found out by whoever asks the store before rejecting.
+ */
+function knowsPrevious({ policy: { rules } }: Plan, ledger: Ledger, slot: number, now: number): boolean {
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i]
+    if (rule !== undefined && !ledger.isFresh(slot, now, elapsedMs(now, rule.windowMs) - settledMs)) return false
+  }
+  return true
+}
+
+/** Whether the store knows less of a window than it once told. */
+function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { counters, now }: Taken): boolean {
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i]
+    const at = ledger.at(slot, i)
+    if (rule === undefined || ledger.cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
+    if ((counters[2 * i + 1] ?? 0) < (ledger.cells[at + cell.told] ?? 0)) return true
+  }
+  return false
+}
+
+/** Waits for what the store says to what a slot has told. */
+class Telling implements Waiter {
+  readonly #teller: Teller
+  readonly #plan: Plan
+  readonly #ledger: Ledger
+  readonly #slot: number
+  readonly #identifier: Identifier
+  readonly #amounts: readonly number[]
+  readonly #withPrevious: boolean
+  readonly #heard: () => void
+
+  constructor(
+    teller: Teller,
+    plan: Plan,
+    ledger: Ledger,
+    slot: number,
+    identifier: Identifier,
+    amounts: readonly number[],
+    withPrevious: boolean,
+    heard: () => void,
+  ) {
+    this.#teller = teller
+    this.#plan = plan
+    this.#ledger = ledger
+    this.#slot = slot
+    this.#identifier = identifier
+    this.#amounts = amounts
+    this.#withPrevious = withPrevious
+    this.#heard = heard
+  }
+
+  answered(taken: Taken): void {
+    this.#teller.hear(this.#plan, this.#ledger, this.#slot, this.#identifier, taken, this.#amounts, this.#withPrevious)
+    this.#heard()
+  }
+
+  /** The next share is spent from what is remembered; whoever asks the store next finds out that it is away. */
+  failed(): void {
+    this.#heard()
+  }
+}

@@ -8,6 +8,7 @@ type Declared = NonNullable<Parts['config']['file']['notify']>
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
   const { caps, retention, inboxStreams } = defaultOptions
   return given({
+    ...workerOptions(declared),
     caps: {
       total: declared.cap ?? caps.total,
       channels: declared.channel_caps ?? {},
@@ -15,9 +16,10 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     },
     attempts: declared.attempts,
     pushAttempts: declared.push_attempts,
-    pushPatienceMs: declared.push_patience_seconds === undefined ? undefined : declared.push_patience_seconds * 1000,
-    aggregationDelayMs: declared.aggregation_seconds === undefined ? undefined : declared.aggregation_seconds * 1000,
+    pushPatienceMs: milliseconds(declared.push_patience_seconds),
+    aggregationDelayMs: milliseconds(declared.aggregation_seconds),
     aggregationThreshold: declared.aggregation_threshold,
+    morningSpreadMs: milliseconds(declared.morning_spread_seconds),
     zone: declared.zone,
     locale: declared.locale,
     suppressionDays: given({
@@ -38,4 +40,37 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
     },
   })
+}
+
+/** What the file says of the workers of the channels. */
+function workerOptions({
+  concurrency,
+  backoff,
+  breaker,
+}: Declared): Pick<NotifyOptions, 'concurrency' | 'backoff' | 'breaker'> {
+  return {
+    concurrency: { ...defaultOptions.concurrency, ...concurrency },
+    backoff: {
+      ...defaultOptions.backoff,
+      ...given({
+        baseMs: milliseconds(backoff?.first_seconds),
+        factor: backoff?.factor,
+        longestMs: milliseconds(backoff?.longest_seconds),
+      }),
+    },
+    breaker: {
+      ...defaultOptions.breaker,
+      ...given({
+        windowMs: milliseconds(breaker?.window_seconds),
+        leastCalls: breaker?.least_calls,
+        failureRate: breaker?.failure_rate,
+        openMs: milliseconds(breaker?.open_seconds),
+        longestOpenMs: milliseconds(breaker?.longest_open_seconds),
+      }),
+    },
+  }
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 1000)
 }

@@ -95,7 +95,7 @@ function checkPlaces({ notify, recipients = [] }: File, fault: Fault): void {
 function isZone(zone: string): boolean {
   try {
     Temporal.Now.zonedDateTimeISO(zone)
-    return true
+    return !/^[+-]/.test(zone)
   } catch {
     return false
   }

@@ -17,9 +17,72 @@ const {
   pushPatienceMs,
   aggregationDelayMs,
   aggregationThreshold,
+  morningSpreadMs,
+  concurrency,
+  backoff,
+  breaker,
   retention,
   inboxStreams,
 } = defaultOptions
+
+const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
+  Type.Optional(Type.Number({ minimum: least, maximum: most, description, default: fallbackMs / 1000 }))
+
+/** What the workers of the channels do. */
+const workers = {
+  concurrency: Type.Optional(
+    Type.Object(
+      {
+        push: whole(1, 10_000, 'Of push.', concurrency.push),
+        email: whole(1, 10_000, 'Of email.', concurrency.email),
+        sms: whole(1, 10_000, 'Of SMS.', concurrency.sms),
+        'in-app': whole(1, 10_000, 'Of in-app.', concurrency['in-app']),
+      },
+      { ...strict, description: 'Calls of providers under way at once, by channel and process.' },
+    ),
+  ),
+  backoff: Type.Optional(
+    Type.Object(
+      {
+        first_seconds: seconds(0.01, 3_600, 'The longest pause after the first failure.', backoff.baseMs),
+        factor: Type.Optional(
+          Type.Number({
+            minimum: 1,
+            maximum: 100,
+            description: 'By what it grows with each further failure.',
+            default: backoff.factor,
+          }),
+        ),
+        longest_seconds: seconds(
+          0.01,
+          86_400,
+          'No pause is longer, but for what a provider asks for.',
+          backoff.longestMs,
+        ),
+      },
+      { ...strict, description: 'Pauses before a delivery is tried again: anything up to these (full jitter).' },
+    ),
+  ),
+  breaker: Type.Optional(
+    Type.Object(
+      {
+        window_seconds: seconds(1, 3_600, 'The span over which calls are counted.', breaker.windowMs),
+        least_calls: whole(1, 1_000_000, 'Fewest calls in it before failures say anything.', breaker.leastCalls),
+        failure_rate: Type.Optional(
+          Type.Number({
+            minimum: 0.01,
+            maximum: 1,
+            description: 'The share of failures at which it opens.',
+            default: breaker.failureRate,
+          }),
+        ),
+        open_seconds: seconds(1, 86_400, 'For how long, doubled with each probe that fails.', breaker.openMs),
+        longest_open_seconds: seconds(1, 86_400, 'And no longer.', breaker.longestOpenMs),
+      },
+      { ...strict, description: 'When a provider is left alone for a while, by all processes.' },
+    ),
+  ),
+} as const
 
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
@@ -55,6 +118,13 @@ export const NotifySection = Type.Object(
     ),
     aggregation_seconds: whole(1, 86_400, 'From the first of a burst to its flush.', aggregationDelayMs / 1000),
     aggregation_threshold: whole(0, 1_000, 'Distinct actors above which one message is sent.', aggregationThreshold),
+    morning_spread_seconds: whole(
+      0,
+      3_600,
+      'Over how long the messages are spread that waited for the end of quiet hours.',
+      morningSpreadMs / 1000,
+    ),
+    ...workers,
     zone: Type.Optional(
       Type.String({ description: 'Time zone of users whose own is not known.', examples: ['Europe/Berlin'] }),
     ),

@@ -6,19 +6,21 @@ import { type SuppressionRow, suppressionsOf } from './profiles.ts'
 import { queryAfresh, timestamp } from './words.ts'
 
 /**
- * The one claim. The loose scan finds which lanes and event types have work; each then gives its due rows in order, so
- * that a flood of one type takes no more than its share while others wait, and critical ones come first.
+ * The one claim. The loose scan finds which lanes and event types have work, and since when; each that has some due then
+ * gives it in order, so that a flood of one type takes no more than its share while others wait, and critical ones come
+ * first.
  */
 const claimSql = `
 WITH RECURSIVE present AS (
-  (SELECT lane, event FROM notify.work WHERE bucket = $1 AND channel = $2 ORDER BY lane, event LIMIT 1)
+  (SELECT lane, event, due_at FROM notify.work WHERE bucket = $1 AND channel = $2 ORDER BY lane, event, due_at LIMIT 1)
   UNION ALL
-  SELECT next.lane, next.event FROM present p CROSS JOIN LATERAL (
-    SELECT w.lane, w.event FROM notify.work w
+  SELECT next.lane, next.event, next.due_at FROM present p CROSS JOIN LATERAL (
+    SELECT w.lane, w.event, w.due_at FROM notify.work w
      WHERE w.bucket = $1 AND w.channel = $2 AND (w.lane, w.event) > (p.lane, p.event)
-     ORDER BY w.lane, w.event LIMIT 1) AS next
+     ORDER BY w.lane, w.event, w.due_at LIMIT 1) AS next
 ), shares AS MATERIALIZED (
   SELECT lane, event, ceil($3::numeric / count(*) OVER (PARTITION BY lane))::integer AS share FROM present
+   WHERE due_at <= $5
 ), picked AS MATERIALIZED (
   SELECT due.delivery_id FROM shares s CROSS JOIN LATERAL (
     SELECT w.delivery_id FROM notify.work w

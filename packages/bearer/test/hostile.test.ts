@@ -33,13 +33,42 @@ async function setupRaw() {
   return { bearer, publicKey, jwk, header, claims, signed, reasonOf }
 }
 
-test('CVE-2023-48223, CVE-2026-34950, CVE-2026-11800: a public key never serves as the secret of an HMAC', async () => {
-  const { publicKey, jwk, header, claims, reasonOf } = await setupRaw()
-  const input = `${encode({ ...header, alg: 'HS256' })}.${encode(claims)}`
-  const pem = String(publicKey.export({ format: 'pem', type: 'spki' }))
-  for (const secret of [pem, ` ${pem}`, pem.trim(), JSON.stringify(jwk), String(jwk.n)]) {
-    assert.equal(reasonOf(`${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`), 'algorithm')
+/** What an attacker who knows the public key might take for the secret of an HMAC. */
+const secrets: Record<string, (pem: string, jwk: object & { n?: string }) => string[]> = {
+  'CVE-2023-48223: a public key': (pem) => [pem, pem.trim()],
+  'CVE-2026-34950: a public key behind blanks': (pem) => [` ${pem}`, `\n${pem}`, `\uFEFF${pem}`],
+  'GHSA-ww5h-9m49-7xx4: a public key behind other characters': (pem) =>
+    ['# a comment\n', '.', 'HTTP/1.1 200 OK\r\n\r\n', '\0', '\x1b', '\u200b'].map((prefix) => prefix + pem),
+  'GHSA-g3jj-5cmm-3hxx: a key or key set in JSON': (_, jwk) => [JSON.stringify(jwk), JSON.stringify({ keys: [jwk] })],
+  'CVE-2026-11800: the modulus of a key': (_, jwk) => [String(jwk.n)],
+  'CVE-2026-44351: nothing at all': () => [''],
+}
+
+for (const [what, made] of Object.entries(secrets))
+  test(`${what} never serves as the secret of an HMAC`, async () => {
+    const { publicKey, jwk, header, claims, reasonOf } = await setupRaw()
+    for (const secret of made(String(publicKey.export({ format: 'pem', type: 'spki' })), jwk))
+      for (const [alg, digest] of [
+        ['HS256', 'sha256'],
+        ['HS512', 'sha512'],
+        ['RS256', 'sha256'],
+      ] as const) {
+        const input = `${encode({ ...header, alg })}.${encode(claims)}`
+        const reason = reasonOf(`${input}.${createHmac(digest, secret).update(input).digest('base64url')}`)
+        assert.equal(reason, alg === 'RS256' ? 'signature' : 'algorithm', `${alg} ${JSON.stringify(secret)}`)
+      }
+  })
+
+test('GHSA-8wpc-h4q6-8fxv: without a key nothing is verified, and no token passes unsigned', async () => {
+  const { header, claims, signed } = await setupRaw()
+  const keyless = createBearer({ issuer, audience, keys: [], clock: manualClock() })
+  for (const alg of ['HS256', 'HS512', 'RS256', 'PS256', 'ES256', 'EdDSA', 'none']) {
+    const input = `${encode({ ...header, alg })}.${encode(claims)}`
+    const empty = createHmac('sha256', '').update(input).digest('base64url')
+    for (const token of [`${input}.`, `${input}.${empty}`])
+      await assert.rejects(async () => keyless.authenticate(`Bearer ${token}`), BearerError, alg)
   }
+  await assert.rejects(async () => keyless.authenticate(`Bearer ${signed(header, claims)}`), BearerError)
 })
 
 test('a token without signature is refused, however it spells none', async () => {

@@ -48,7 +48,7 @@ async function check({ limiter }: ReturnType<typeof setup>, policy: typeof wide,
   return admitted
 }
 
-test('a key asked for often becomes hot by itself, and the store is asked once for many of its checks', async () => {
+test('GHSA-76rv-2r9v-c5m6: a key asked for often becomes hot by itself, and the store is asked once for many of its checks', async () => {
   const bench = setup()
   await check(bench, wide, 100)
   assert.equal(bench.asked.times, 100)

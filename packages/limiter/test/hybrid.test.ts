@@ -40,6 +40,8 @@ function setup(instances = 2) {
     two,
     asked: () => asked,
     read,
+    shared,
+    memory: () => memory,
     counted: (now = start) => memory.peek(busy, who, now).counters,
     loseMemory() {
       memory = memoryStore()
@@ -146,6 +148,27 @@ test('limits that are small, exact, or fail closed are counted exactly', async (
   const login = definePolicy('login', [{ name: 'login', limit: 1_000, windowMs: 60_000 }], { failureMode: 'closed' })
   for (const policy of [small, exact, login]) for (let i = 0; i < 3; i++) await one.take(policy, who, 1, start)
   assert.equal(asked(), 9)
+})
+
+test('no more identifiers are counted here than there is room for; further ones are counted exactly, and none is forgotten', async () => {
+  const { shared, asked, memory } = setup()
+  const store = hybridStore(shared, { instances: 2, intervalMs: 0, maxKeys: 4 })
+  const spend = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      await store.take(busy, { kind: 'user', id: `user-${i}` }, 1, start)
+      await store.take(busy, { kind: 'user', id: `user-${i}` }, 1, start)
+    }
+  }
+  await spend(0, 4)
+  assert.equal(asked(), 4)
+  await spend(4, 40)
+  assert.equal(asked(), 4 + 2 * 36, 'what has not been told keeps its place')
+  await store.reconcile()
+  await spend(40, 44)
+  assert.equal(asked(), 4 + 2 * 36 + 4, 'what has been told makes room')
+  await store.reconcile()
+  for (let i = 0; i < 44; i++)
+    assert.deepEqual(memory().peek(busy, { kind: 'user', id: `user-${i}` }, start).counters, [0, 2], `user-${i}`)
 })
 
 test('what was spent in a window that has ended is still told, to that window', async () => {

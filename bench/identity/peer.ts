@@ -50,6 +50,7 @@ const provider = new Provider('http://localhost', {
   },
 })
 
+provider.on('grant.error', (_context, error) => console.error('the peer refused:', error.error_detail ?? error.message))
 const refreshTokens: string[] = []
 for (let n = 0; n < families; n++) {
   const registered = await provider.Client.find(web.id)

@@ -67,6 +67,7 @@ testWith(
       await publishing
       await drained(url, nats.url)
       judge(told, provider.calls, kills)
+      await judgeAlerts(url, told, provider.calls)
       await judgeRecords(url, provider.calls)
     } finally {
       for (const worker of workers) worker.kill('SIGKILL')
@@ -206,9 +207,6 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
     const expected = quietUsers.has(user) ? 0 : Math.min(cap, mine.length)
     assert.equal(mine.filter(({ data }) => sent(data.key, 'push')).length, expected, `notes of ${user}`)
   }
-  for (const { event, data, user_id } of unique) {
-    if (event === 'alert') assert.ok(sent(data.key, 'email'), `the alert ${data.key} of ${user_id} is lost`)
-  }
   const likes = unique.filter(({ event }) => event === 'like')
   const told = likes.filter(({ data }) => sent(data.key, 'push')).length
   console.log(
@@ -225,6 +223,27 @@ function isInterrupted(call: ProviderCall, again: ProviderCall, kills: readonly 
     const from = pid === undefined ? call.sentAt - fallMs : call.sentAt
     return (pid === undefined || pid === call.pid) && at >= from && at < Math.min(again.sentAt, call.sentAt + leaseMs)
   })
+}
+
+/** Every alert has reached the provider. Of one that has not, it is told what became of it as far as is known. */
+async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly ProviderCall[]): Promise<void> {
+  const reached = new Set(calls.flatMap(({ channel, body }) => body.split(',').map((key) => `${key} ${channel}`)))
+  const lost = unique.filter(({ event, data }) => event === 'alert' && !reached.has(`${data.key} email`))
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const { rows } = await database.query(
+    `SELECT n.id, n.data->>'key' AS key, l.cause, l.detail,
+            (SELECT json_agg(d) FROM notify.delivery d WHERE d.user_id = n.user_id) AS deliveries,
+            (SELECT json_agg(e ORDER BY e.id) FROM notify.delivery_event e WHERE e.notification_id = n.id) AS timeline
+       FROM notify.notification n LEFT JOIN notify.dead_letter l ON l.notification_id = n.id
+      WHERE n.data->>'key' = ANY ($1::text[])`,
+    [lost.map(({ data }) => data.key)],
+  )
+  await database.close()
+  assert.deepEqual(
+    lost.map(({ data, user_id }) => `${data.key} of ${user_id}`),
+    [],
+    `lost; known of them: ${JSON.stringify(rows)}`,
+  )
 }
 
 /** What was stored as taken was never called again: not once between a kill and the end. */

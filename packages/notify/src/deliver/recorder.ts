@@ -19,8 +19,8 @@ export interface RecorderOptions {
 /** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
 export interface Recorder {
   keep(record: TryRecord): void
-  /** Gives deliveries of one bucket back untried, due at `dueAt` (Unix milliseconds). */
-  giveBack(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): void
+  /** Gives a delivery back untried, due no sooner than `dueAt` (Unix milliseconds). Default: as soon as it was. */
+  giveBack(claimed: ClaimedDelivery, dueAt?: number): void
   /** Resolves when storing does not lag behind. */
   room(): Promise<void>
   /** Resolves when all of it is stored. */
@@ -33,15 +33,17 @@ const gatherMs = 25
 const mostClaims = 2
 const persistPauseMs = 250
 
+interface Untried {
+  readonly claimed: ClaimedDelivery
+  readonly dueAt: number
+}
+
 export function createRecorder(settings: RecorderOptions): Recorder {
   const { channel, deliveries, options, log } = settings
   const backlog = createBacklog(options.claimSize * mostClaims)
-  const gatherer = createGatherer<TryRecord, true>((records) => recordAll(settings, records), {
-    most: options.claimSize,
-    lanes: 2,
-    gatherMs,
-    mostWaiting: Number.POSITIVE_INFINITY,
-  })
+  const together = { most: options.claimSize, lanes: 2, gatherMs, mostWaiting: Number.POSITIVE_INFINITY }
+  const ended = createGatherer<TryRecord, true>((records) => recordAll(settings, records), together)
+  const untried = createGatherer<Untried, true>((list) => releaseAll(deliveries, list), together)
   const aside = (work: Promise<unknown>) =>
     backlog.add(
       work.catch((error) =>
@@ -49,8 +51,8 @@ export function createRecorder(settings: RecorderOptions): Recorder {
       ),
     )
   return {
-    keep: (record) => aside(gatherer.do(record)),
-    giveBack: (bucket, claimed, dueAt) => aside(deliveries.release(bucket, claimed, dueAt)),
+    keep: (record) => aside(ended.do(record)),
+    giveBack: (claimed, dueAt = 0) => aside(untried.do({ claimed, dueAt })),
     room: () => backlog.room(),
     empty: () => backlog.empty(),
   }
@@ -66,6 +68,17 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
   for (const [result, mine] of Map.groupBy(records, ({ what }) => what))
     settings.metrics.attempts.inc({ channel: settings.channel, result }, mine.length)
   return records.map(() => true)
+}
+
+async function releaseAll(deliveries: Deliveries, untried: readonly Untried[]): Promise<true[]> {
+  for (const [bucket, mine] of Map.groupBy(untried, ({ claimed }) => claimed.bucket))
+    for (const [dueAt, same] of Map.groupBy(mine, (each) => each.dueAt))
+      await deliveries.release(
+        bucket,
+        same.map(({ claimed }) => claimed),
+        dueAt,
+      )
+  return untried.map(() => true)
 }
 
 /** What a provider has taken must be stored: while the database is away it is tried again, as long as the lease lasts. */

@@ -11,25 +11,42 @@ export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'option
   readonly mailLinks?: MailLinks
 }
 
-/** Makes calls of one provider together, in the time that their lease leaves; its end is by `performance.now()`. */
-export type Sender = (provider: Provider, calls: readonly Call[], leaseEndsAt: number) => Promise<void>
+/** Calls providers, and hands each try on as soon as all of its targets are answered. */
+export interface Sender {
+  /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
+  beginBy(provider: Provider, leaseEndsAt: number): number
+  /** Makes calls of one provider together. */
+  send(provider: Provider, calls: readonly Call[]): Promise<void>
+  /** For calls that are not made. */
+  leave(provider: Provider, calls: readonly Call[]): void
+}
 
 /** The share of a lease that is kept for storing what came of the call. */
 const recordingShare = 0.25
 
-/** A sender that hands each try on as soon as all of its targets are answered, and has the answers counted. */
+/** A sender that has what providers answer counted. */
 export function createSender(settings: SenderOptions, carriers: Carriers, finish: (ended: Try) => void): Sender {
   const { options, metrics } = settings
-  return async (provider, calls, leaseEndsAt) => {
-    const inTime = performance.now() + provider.timeoutMs + options.leaseMs * recordingShare < leaseEndsAt
-    const messages = inTime ? await complete(settings, calls) : undefined
-    const begun = performance.now()
-    const answers: readonly SendResult[] = messages ? await callProvider(provider, messages) : []
-    if (messages) metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
-    const unanswered = inTime && !messages ? withoutLinks : undefined
-    for (const [index, call] of calls.entries())
-      for (const ended of call.of.answered(call.target, provider.name, answers[index] ?? unanswered)) finish(ended)
-    if (messages) await count(settings, carriers, provider, answers)
+  const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
+    for (const ended of of.answered(target, provider.name, result)) finish(ended)
+  }
+  return {
+    beginBy: ({ timeoutMs }, leaseEndsAt) => leaseEndsAt - timeoutMs - options.leaseMs * recordingShare,
+    async send(provider, calls) {
+      const messages = await complete(settings, calls)
+      if (!messages) {
+        for (const call of calls) answer(provider, call, withoutLinks)
+        return
+      }
+      const begun = performance.now()
+      const results = await callProvider(provider, messages)
+      metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
+      for (const [index, call] of calls.entries()) answer(provider, call, results[index])
+      await count(settings, carriers, provider, results)
+    },
+    leave(provider, calls) {
+      for (const call of calls) answer(provider, call, undefined)
+    },
   }
 }
 

@@ -1,29 +1,62 @@
+/** Work that comes to one of two ends: it is begun, or left. */
+export interface SlotWork {
+  begin(): Promise<unknown>
+  leave(): void
+}
+
 /** Work that runs beside its giver, so much at a time; what finds no slot waits its turn. */
 export interface Slots {
-  run(work: () => Promise<unknown>): void
+  /** What has found no slot by `beginBy` (by `performance.now()`) is left then. */
+  run(work: SlotWork, beginBy: number): void
   /** Resolves when nothing waits for a slot any more. */
   someFree(): Promise<void>
-  /** Resolves when nothing waits and nothing runs. */
-  allFree(): Promise<void>
+  /** Leaves what waits and what is still given; resolves when nothing runs. */
+  close(): Promise<void>
 }
 
 export function createSlots(most: number, onError: (error: unknown) => void): Slots {
-  const waiting: Array<() => Promise<unknown>> = []
   const listeners: Array<{ readonly isMet: () => boolean; readonly resolve: () => void }> = []
+  let waiting: Array<SlotWork & { readonly beginBy: number }> = []
   let running = 0
+  let alarm: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
 
   const next = () => {
     while (running < most) {
       const work = waiting.shift()
       if (!work) break
-      running++
-      work()
-        .catch(onError)
-        .finally(() => {
-          running--
-          next()
-        })
+      if (work.beginBy <= performance.now()) work.leave()
+      else begin(work)
     }
+    tell()
+  }
+  const begin = (work: SlotWork) => {
+    running++
+    work
+      .begin()
+      .catch(onError)
+      .finally(() => {
+        running--
+        next()
+      })
+  }
+  const leaveUntil = (time: number) => {
+    const late = waiting.filter(({ beginBy }) => beginBy <= time)
+    waiting = waiting.filter(({ beginBy }) => beginBy > time)
+    for (const work of late) work.leave()
+    tell()
+  }
+  const watch = () => {
+    clearTimeout(alarm?.timer)
+    alarm = undefined
+    if (waiting.length === 0) return
+    const at = Math.min(...waiting.map(({ beginBy }) => beginBy))
+    const ring = () => {
+      leaveUntil(at)
+      watch()
+    }
+    alarm = { at, timer: setTimeout(ring, Math.max(0, at - performance.now())) }
+  }
+  const tell = () => {
     if (listeners.length === 0) return
     for (const listener of listeners.filter(({ isMet }) => isMet())) {
       listeners.splice(listeners.indexOf(listener), 1)
@@ -32,13 +65,24 @@ export function createSlots(most: number, onError: (error: unknown) => void): Sl
   }
   const until = (isMet: () => boolean) =>
     isMet() ? Promise.resolve() : new Promise<void>((resolve) => listeners.push({ isMet, resolve }))
+  let isClosed = false
 
   return {
-    run(work) {
-      waiting.push(work)
+    run({ begin, leave }, beginBy) {
+      if (isClosed) {
+        leave()
+        return
+      }
+      waiting.push({ begin, leave, beginBy })
       next()
+      if (waiting.length > 0 && beginBy < (alarm?.at ?? Number.POSITIVE_INFINITY)) watch()
     },
     someFree: () => until(() => waiting.length === 0),
-    allFree: () => until(() => waiting.length === 0 && running === 0),
+    close() {
+      isClosed = true
+      leaveUntil(Number.POSITIVE_INFINITY)
+      clearTimeout(alarm?.timer)
+      return until(() => running === 0)
+    },
   }
 }

@@ -23,7 +23,8 @@ const trialPauseMs = 100
 /**
  * The worker of one channel: claims due deliveries, calls a provider for each target, stores what came of it. Calls are
  * spread over the channel's slots and recorded together as they end, so that a slow one holds up no other. A slot is free
- * for the next call before its last is stored, unless storing falls behind.
+ * for the next call before its last is stored, unless storing falls behind. What finds no slot in the time that its lease
+ * leaves, or until the worker stops, is given back untried: a lease ends by itself only where a process died.
  */
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, deliveries, options, clock, log } = settings
@@ -38,33 +39,37 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     trial.ended(claimed)
     const isTried = untried.length < claimed.message.targets.length
     if (isTried) recorder.keep(judge(claimed, results, policy, clock.now(), Math.random()))
-    else recorder.giveBack(claimed.bucket, [claimed], clock.now())
+    else recorder.giveBack(claimed)
   }
-  const send = createSender(settings, carriers, finish)
+  const sender = createSender(settings, carriers, finish)
 
   const start = async (claimed: readonly ClaimedDelivery[], leaseEndsAt: number) => {
     for (const [provider, calls] of await addressed(claimed, carriers, clock, finish))
       for (const batch of batches(calls, provider.batchSize ?? 1))
-        slots.run(async () => {
-          await send(provider, batch, leaseEndsAt)
-          await recorder.room()
-        })
+        slots.run(
+          {
+            begin: () => sender.send(provider, batch).then(recorder.room),
+            leave: () => sender.leave(provider, batch),
+          },
+          sender.beginBy(provider, leaseEndsAt),
+        )
   }
 
-  const pass = async (): Promise<boolean> => {
+  const pass = async (signal: AbortSignal): Promise<boolean> => {
     if ((await carriers.refresh()) > clock.now()) return false
     let found = false
     for (const bucket of settings.buckets) {
       await slots.someFree()
       await recorder.room()
+      if (signal.aborted) break
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
       const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(claimed, healthOf)
       for (const each of poisonous) recorder.keep(quarantine(each, clock.now()))
       const { tried, waiting } = trial.admit(suspected, leaseEndsAt)
-      if (waiting.length > 0) recorder.giveBack(bucket, waiting, clock.now() + trialPauseMs)
-      await start([...healthy, ...tried], leaseEndsAt)
+      for (const each of waiting) recorder.giveBack(each, clock.now() + trialPauseMs)
+      await start([...tried, ...healthy], leaseEndsAt)
     }
     return found
   }
@@ -73,8 +78,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   return {
     ...worker,
     async stop() {
-      await worker.stop()
-      await slots.allFree()
+      await Promise.all([worker.stop(), slots.close()])
       await recorder.empty()
     },
   }

@@ -59,7 +59,7 @@ export interface Deliveries {
   ): Promise<readonly ClaimedDelivery[]>
   /** Stores what became of claimed deliveries; answers how many records came too late. */
   record(bucket: number, records: readonly TryRecord[]): Promise<number>
-  /** Gives claimed deliveries back untried. */
+  /** Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. */
   release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */
   report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Provider } from '../src/index.ts'
+import { provider as carrier, shipped, stateOf } from './carrier.ts'
+import { eventually, furnish, type Setup, setup } from './setup.ts'
+
+/** One call at a time. Of a lease of 20 s, half a second is left for it to begin in. */
+const oneSlot = { leaseMs: 20_000, concurrency: { push: 1, email: 1, sms: 1, 'in-app': 1 } }
+
+/** A provider whose first call lasts until the test ends it. */
+function slow() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const orders: string[] = []
+  const provider: Provider = {
+    ...carrier,
+    timeoutMs: 14_500,
+    async send(messages, signal) {
+      orders.push(...messages.map(({ content }) => content.subject ?? ''))
+      if (orders.length === 1) await promise
+      return carrier.send(messages, signal)
+    },
+  }
+  return { provider, orders, end: () => resolve() }
+}
+
+/** Two mails, accepted while nobody works. */
+async function twoMails(t: TestContext): Promise<{ readonly before: Setup; readonly ids: readonly string[] }> {
+  const before = await setup({ work: false })
+  t.after(before.close)
+  await furnish(before)
+  const ids: string[] = []
+  for (const order_id of ['first', 'second'])
+    ids.push((await before.call('POST', '/v1/notify', { ...shipped, data: { order_id } })).body.id)
+  return { before, ids }
+}
+
+interface Held {
+  readonly subject: string
+  readonly attempt: number
+  readonly crashes: number
+  readonly leased: boolean
+}
+
+async function held({ database }: Setup): Promise<Record<string, Held>> {
+  const { rows } = await database.query<Held>(
+    "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.work",
+  )
+  return Object.fromEntries(rows.map((row) => [row.subject, row]))
+}
+
+test('what finds no slot while its lease leaves time is given back, counts for no crash, and is sent when there is one', async (t) => {
+  const { before, ids } = await twoMails(t)
+  const { provider, orders, end } = slow()
+  const { database, clock } = before
+  const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
+  t.after(() => s.notify.stop())
+  const again = await eventually(
+    () => held(s),
+    ({ 'Order second': second }) => (second?.attempt ?? 0) >= 3,
+  )
+  assert.equal(again['Order second']?.crashes, 0)
+  assert.equal(again['Order first']?.attempt, 1, 'the one that is being called is held on to')
+  end()
+  for (const id of ids)
+    await eventually(
+      () => stateOf(s, id),
+      (state) => state === 'sent',
+    )
+  assert.deepEqual(orders, ['Order first', 'Order second'])
+})
+
+test('a worker that stops gives back what waits for a slot at once, and waits for the calls it has made', async (t) => {
+  const { before, ids } = await twoMails(t)
+  const { provider, orders, end } = slow()
+  const { database, clock } = before
+  const options = { ...oneSlot, leaseMs: 600_000 }
+  const s = await setup({ database, clock, providers: { email: [provider] }, options })
+  await eventually(
+    () => held(s),
+    ({ 'Order second': second }) => second?.leased === true && orders.length === 1,
+  )
+  const stopped = s.notify.stop()
+  const left = await eventually(
+    () => held(s),
+    ({ 'Order second': second }) => second?.leased === false,
+  )
+  assert.deepEqual([left['Order first']?.leased, left['Order second']?.crashes], [true, 0])
+  end()
+  await stopped
+  assert.deepEqual(orders, ['Order first'])
+  assert.equal(await stateOf(before, ids[0] ?? ''), 'sent')
+})
+
+test('a delivery whose workers died is tried before those that were claimed with it', async (t) => {
+  const { before } = await twoMails(t)
+  const { provider, orders, end } = slow()
+  end()
+  const { database, clock } = before
+  await database.query("UPDATE notify.work SET crashes = 3 WHERE message->>'subject' = 'Order second'")
+  const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
+  t.after(() => s.notify.stop())
+  await eventually(
+    async () => orders,
+    ({ length }) => length === 2,
+  )
+  assert.deepEqual(orders, ['Order second', 'Order first'])
+})

@@ -1,61 +1,19 @@
-import { constants, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
-import { type Database, embeddedOver, openPostgres, Secret, silentLog } from '@gatehouse/kit'
+import { type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import pg from 'pg'
 import { type Server, temporaryFolder } from './server.ts'
-
-const templateVersion = '0.5.16'
+import { type Prepare, templateFolder } from './template.ts'
 
 /**
- * An embedded database in memory, empty. Making a first one takes seconds, so the fresh state is kept in a file that
- * the next ones start from.
+ * A data folder for the program whose embedded database is made, and as `prepare` makes it: its first start saves those
+ * seconds. `name` stands for what `prepare` does.
  */
-export async function memoryDatabase(): Promise<Database> {
-  const template = await freshTemplate()
-  return embeddedOver(await PGlite.create({ loadDataDir: new Blob([template]) }))
-}
-
-/** A data folder for the program whose embedded database is made but empty: its first start saves those seconds. */
-export async function preparedDataDir(): Promise<string> {
+export async function preparedDataDir(name: string, prepare: Prepare): Promise<string> {
   const folder = temporaryFolder('gatehouse')
-  cpSync(await freshFolder(), join(folder, 'postgres'), { recursive: true, mode: constants.COPYFILE_FICLONE })
+  const template = await templateFolder(name, prepare)
+  cpSync(template, join(folder, 'postgres'), { recursive: true, mode: constants.COPYFILE_FICLONE })
   return folder
-}
-
-const templates = join(tmpdir(), `gatehouse-pglite-${templateVersion}-${process.getuid?.() ?? 0}`)
-
-/** The fresh state as a folder, made once on a machine; of two processes that make it at once, one's stays. */
-async function freshFolder(): Promise<string> {
-  const folder = join(templates, 'template')
-  if (existsSync(folder)) return folder
-  const mine = `${folder}.${process.pid}`
-  const engine = await PGlite.create({ dataDir: mine, loadDataDir: new Blob([await freshTemplate()]) })
-  await engine.close()
-  try {
-    renameSync(mine, folder)
-  } catch (error) {
-    if (!existsSync(folder)) throw error
-    rmSync(mine, { recursive: true })
-  }
-  return folder
-}
-
-async function freshTemplate(): Promise<Uint8Array<ArrayBuffer>> {
-  const file = join(templates, 'template.tar')
-  try {
-    return new Uint8Array(readFileSync(file))
-  } catch {
-    mkdirSync(templates, { recursive: true, mode: 0o700 })
-    const engine = await PGlite.create()
-    const dump = new Uint8Array(await (await engine.dumpDataDir('none')).arrayBuffer())
-    await engine.close()
-    const mine = `${file}.${process.pid}`
-    writeFileSync(mine, dump)
-    renameSync(mine, file)
-    return dump
-  }
 }
 
 let databases = 0

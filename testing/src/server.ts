@@ -104,9 +104,16 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** A fresh temporary folder. */
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+})
+
+/** A fresh temporary folder, gone when this process ends. */
 export function temporaryFolder(prefix: string): string {
-  return mkdtempSync(join(tmpdir(), `${prefix}-`))
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}-`))
+  folders.push(folder)
+  return folder
 }
 
 export interface StartOptions {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { briefly, preparedDataDir } from '@gatehouse/testing'
+import { briefly } from '@gatehouse/testing'
+import { migratedDataDir } from './data-dir.ts'
 import { root, started } from './program.ts'
 
 function gatehouse(dataDir: string, ...args: string[]) {
@@ -11,7 +12,7 @@ function gatehouse(dataDir: string, ...args: string[]) {
     [...briefly, join(root, 'apps/gatehouse/src/cli.ts'), ...args],
     {
       cwd: root,
-      env: { PATH: process.env.PATH, DATA_DIR: dataDir },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, DATA_DIR: dataDir },
       encoding: 'utf8',
       timeout: 60_000,
     },
@@ -20,7 +21,7 @@ function gatehouse(dataDir: string, ...args: string[]) {
 }
 
 test('what the command line makes, the program knows: a client gets a token with the secret that was shown once', async () => {
-  const dataDir = await preparedDataDir()
+  const dataDir = await migratedDataDir()
   const added = gatehouse(dataDir, 'client', 'add', 'shop', '--scopes', 'write:notifications', '--plan', 'pro')
   assert.equal(added.status, 0, added.stderr)
   const { client_id, client_secret } = JSON.parse(added.stdout)
@@ -38,7 +39,7 @@ test('what the command line makes, the program knows: a client gets a token with
 })
 
 test('a command that is not one, or lacks its argument, ends with what was expected', async () => {
-  const dataDir = await preparedDataDir()
+  const dataDir = await migratedDataDir()
   const unknown = gatehouse(dataDir, 'client', 'dance')
   assert.equal(unknown.status, 1)
   assert.match(unknown.stderr, /there is no command "client dance"; `gatehouse --help` lists them/)

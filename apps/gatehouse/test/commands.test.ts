@@ -9,8 +9,7 @@ import { runCommand } from '../src/command/run.ts'
 let database: Database
 let management: Management
 before(async () => {
-  database = await memoryDatabase()
-  await migrateIdentity(database)
+  database = await memoryDatabase(migrateIdentity)
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer: 'http://localhost:8080',

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { after } from 'node:test'
-import { briefly, freePort, preparedDataDir } from '@gatehouse/testing'
+import { briefly, freePort } from '@gatehouse/testing'
+import { migratedDataDir } from './data-dir.ts'
 
 export const root = resolve(import.meta.dirname, '../../..')
 const main = join(root, 'apps/gatehouse/src/main.ts')
@@ -40,13 +41,14 @@ export interface ProgramOptions {
   readonly dataDir?: string
 }
 
-/** Starts the program without waiting for it, on a free port, with nothing in its database, unless told otherwise. */
+/** Starts the program without waiting for it, on a free port, with empty tables, unless told otherwise. */
 export async function launch(options: ProgramOptions = {}): Promise<Program> {
   const port = options.port ?? (await freePort())
-  const dataDir = options.dataDir ?? (await preparedDataDir())
+  const dataDir = options.dataDir ?? (await migratedDataDir())
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     PORT: String(port),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'warn',

@@ -119,8 +119,7 @@ test('a page that asks says which field is wrong, and leads back to signing in',
 })
 
 test('registering takes as long with an address that has an account as with one that has none', async () => {
-  const database = await memoryDatabase()
-  await migrateIdentity(database)
+  const database = await memoryDatabase(migrateIdentity)
   const store = postgresIdentityStore(database)
   const asked: string[] = []
   const users = Object.assign(Object.create(store.users), {

@@ -37,8 +37,7 @@ describe('on a schedule', () => {
   let clock: ManualClock
   let keys: SigningKeys
   before(async () => {
-    database = await memoryDatabase()
-    await migrateIdentity(database)
+    database = await memoryDatabase(migrateIdentity)
     clock = manualClock()
     keys = keysOf(database, clock)
     await keys.refresh()
@@ -104,8 +103,7 @@ describe('on a schedule', () => {
 
 for (const minutes of [0, 5, 9.99]) {
   test(`a key made by command ${minutes} minutes after the next one was published lets no token die early`, async () => {
-    const database = await memoryDatabase()
-    await migrateIdentity(database)
+    const database = await memoryDatabase(migrateIdentity)
     const clock = manualClock()
     const keys = keysOf(database, clock)
     await keys.refresh()

@@ -13,8 +13,7 @@ export interface Live {
 export async function live(declared: IdentityDeclarations, features: Partial<Features> = {}): Promise<Live> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`
-  const database = await memoryDatabase()
-  await migrateIdentity(database)
+  const database = await memoryDatabase(migrateIdentity)
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer,

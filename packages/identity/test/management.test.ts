@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { memoryDatabase } from '@gatehouse/testing'
 import { adminScopes, type GoneRecipient, type Recipient } from '../src/index.ts'
+import { migrateIdentity } from '../src/postgres/index.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from './journey.ts'
 import { answerOf, type Running, service, setup } from './setup.ts'
 
@@ -212,7 +213,7 @@ test('the audit trail and API keys take any point in time of RFC 3339, and name 
 
 test('a process that only manages leaves what is to be told to those that serve', async () => {
   const told: string[] = []
-  const database = await memoryDatabase()
+  const database = await memoryDatabase(migrateIdentity)
   const managing = await setup({ background: false, onRecipient: undefined }, database)
   const { management } = managing.identity
   assert.deepEqual(managing.identity.workers, [])

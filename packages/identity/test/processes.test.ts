@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Database, type ManualClock, manualClock } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { decodeProtectedHeader } from 'jose'
+import { migrateIdentity } from '../src/postgres/index.ts'
 import { clients, getTokens, users, webSecret } from './journey.ts'
 import { type Running, service, setup } from './setup.ts'
 
@@ -15,7 +16,7 @@ let clock: ManualClock
 let here: Running
 let there: Running
 before(async () => {
-  database = await memoryDatabase()
+  database = await memoryDatabase(migrateIdentity)
   clock = manualClock()
   const options = { declared: { clients: [...clients, service, watcher], users }, clock }
   here = await setup(options, database)

@@ -6,7 +6,7 @@ import { manualClock } from '@gatehouse/kit'
 import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { decodeJwt } from 'jose'
 import type { IdentityOptions } from '../src/index.ts'
-import { postgresIdentityStore } from '../src/postgres/index.ts'
+import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
 import { answerParameters, authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret } from './journey.ts'
 import { type Running, setup } from './setup.ts'
 
@@ -159,7 +159,7 @@ test('a session that is used goes on, but no longer than 90 days after its login
 })
 
 test('a password changed in the configuration ends what was begun with the old one; another change there does not', async () => {
-  const database = await memoryDatabase()
+  const database = await memoryDatabase(migrateIdentity)
   const clock = manualClock()
   const start = (alice: object) =>
     setup({ declared: { clients, users: [{ id: 'alice', password: 'correct horse', ...alice }] }, clock }, database)

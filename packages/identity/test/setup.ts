@@ -47,7 +47,7 @@ export const service = {
 /** Identity on a database of its own, served without a port. */
 export async function setup(options: Partial<IdentityOptions> = {}, database?: Database): Promise<Running> {
   const clock = manualClock()
-  const db = database ?? (await memoryDatabase())
+  const db = database ?? (await memoryDatabase(migrateIdentity))
   await migrateIdentity(db)
   const close = () => (database === undefined ? db.close() : Promise.resolve())
   const held: { identity?: Identity } = {}

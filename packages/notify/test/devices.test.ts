@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startApns, startWebPush } from '@gatehouse/fakes'
 import type { Database } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import type { NotifyStore } from '../src/store.ts'
+import { notifyDatabase } from './database.ts'
 import { build } from './providers/setup.ts'
 import { type Setup, setup } from './setup.ts'
 
@@ -105,7 +106,7 @@ test('a token that none of the providers of its service could carry to is refuse
 
 test('devices that the configuration declares are looked at as those that are registered', async (t) => {
   const fake = await startApns()
-  const database = await memoryDatabase()
+  const database = await notifyDatabase()
   const { key, keyId: key_id, teamId: team_id, topic, url } = fake
   const apns = build({ provider: 'apns', key, key_id, team_id, topic, url })
   t.after(async () => {

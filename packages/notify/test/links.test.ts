@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '@gatehouse/kit'
-import { memoryDatabase } from '@gatehouse/testing'
 import fc from 'fast-check'
 import type { OutgoingMessage, Provider } from '../src/index.ts'
 import { createLinks } from '../src/links.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
+import { notifyDatabase } from './database.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const baseUrl = 'https://notify.example'
@@ -153,7 +153,7 @@ test('whoever follows a link that was cut off is told so on a page', async (t) =
 })
 
 test('while the settings that links depend on can not be read, mails wait a little and burn no try', async (t) => {
-  const database = await memoryDatabase()
+  const database = await notifyDatabase()
   await migrateNotify(database)
   const store = postgresNotifyStore(database)
   let away = false

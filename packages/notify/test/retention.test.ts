@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Log, manualClock, silentLog } from '@gatehouse/kit'
-import { memoryDatabase } from '@gatehouse/testing'
 import { defaultOptions } from '../src/options.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import { startRetentionWorker } from '../src/privacy/retention.ts'
+import { notifyDatabase } from './database.ts'
 import { eventually } from './setup.ts'
 
 const day = 86_400_000
 const kept = 2_500
 
 test('the worker of retention goes on batch by batch until nothing old is left in any bucket, then rests until it is woken', async (t) => {
-  const database = await memoryDatabase()
+  const database = await notifyDatabase()
   t.after(() => database.close())
   await migrateNotify(database, { buckets: 2 })
   const clock = manualClock(Date.parse('2026-06-01T12:00:00Z'))

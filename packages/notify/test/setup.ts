@@ -8,7 +8,6 @@ import {
   Problem,
   silentLog,
 } from '@gatehouse/kit'
-import { memoryDatabase } from '@gatehouse/testing'
 import {
   type Caller,
   type Channel,
@@ -22,6 +21,7 @@ import {
   type Provider,
 } from '../src/index.ts'
 import { migrateNotify, type PostgresNotifyOptions, postgresNotifyStore } from '../src/postgres/index.ts'
+import { notifyDatabase } from './database.ts'
 
 export interface Setup {
   readonly notify: Notify
@@ -55,7 +55,7 @@ const everyScope = 'write:notifications read:notifications admin:notifications'
 
 /** The service on a fresh embedded database, with a clock of its own and the mailbox for every channel. */
 export async function setup(given: SetupOptions = {}): Promise<Setup> {
-  const { database = await memoryDatabase(), tables = {}, ...options } = given
+  const { database = await notifyDatabase(), tables = {}, ...options } = given
   await migrateNotify(database, tables)
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
   const store = postgresNotifyStore(database, tables)

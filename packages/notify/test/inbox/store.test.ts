@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { deliveryIdOf, newId } from '../../src/ids.ts'
 import { inboxChanges } from '../../src/inbox-change.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { Inbox, InboxCounts, NotifyStore } from '../../src/store.ts'
+import { notifyDatabase } from '../database.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const newItemId = () => deliveryIdOf(newId(0), 'in-app')
@@ -51,7 +52,7 @@ async function fresh(open: () => Promise<Database>): Promise<{ database: Databas
 }
 
 test('whatever is done to an inbox, in whatever order, its kept counts are what counting would give', async () => {
-  const { database, inbox, store } = await fresh(memoryDatabase)
+  const { database, inbox, store } = await fresh(notifyDatabase)
   const known = ids(8)
   const some = fc.subarray(known, { minLength: 1 })
   const step = fc.oneof(
@@ -78,7 +79,7 @@ test('whatever is done to an inbox, in whatever order, its kept counts are what 
 })
 
 test('an item that is put again stays as it is and is counted once', async () => {
-  const { database, inbox } = await fresh(memoryDatabase)
+  const { database, inbox } = await fresh(notifyDatabase)
   const [one = ''] = ids(1)
   await inbox.put([item(one), item(one)])
   await inbox.change('alice', 'read', { ids: [one] }, at)
@@ -93,7 +94,7 @@ test('an item that is put again stays as it is and is counted once', async () =>
 })
 
 test('an item that was deferred stands in the feed where it arrived, not where it was accepted', async () => {
-  const { database, inbox } = await fresh(memoryDatabase)
+  const { database, inbox } = await fresh(notifyDatabase)
   const [early = '', late = ''] = ids(2)
   await inbox.put([item(late)])
   await inbox.put([item(early)])
@@ -104,7 +105,7 @@ test('an item that was deferred stands in the feed where it arrived, not where i
 })
 
 test('marking all as read leaves what arrived after the number it names', async () => {
-  const { database, inbox } = await fresh(memoryDatabase)
+  const { database, inbox } = await fresh(notifyDatabase)
   await inbox.put(ids(3).map((id) => item(id)))
   const { sequence } = await countsOf(inbox)
   await inbox.put(ids(1).map((id) => item(id)))
@@ -115,7 +116,7 @@ test('marking all as read leaves what arrived after the number it names', async 
 })
 
 test('what a user has changed is read from any number on, each item once and as it is now', async () => {
-  const { database, inbox } = await fresh(memoryDatabase)
+  const { database, inbox } = await fresh(notifyDatabase)
   const three = ids(3)
   await inbox.put(three.map((id) => item(id)))
   await inbox.put([item(newItemId(), 'bob')])
@@ -136,7 +137,7 @@ test('what a user has changed is read from any number on, each item once and as 
 })
 
 test('a feed from before there were counts is counted when the tables are brought up to date', async () => {
-  const { database, inbox } = await fresh(memoryDatabase)
+  const { database, inbox } = await fresh(notifyDatabase)
   await database.query('DROP TABLE notify.inbox_count')
   await database.query(
     'ALTER TABLE notify.inbox DROP COLUMN seen_at, DROP COLUMN archived_at, DROP COLUMN position, DROP COLUMN changed',

@@ -1,6 +1,7 @@
 /**
  * Runs the tests: `node scripts/test.ts [--long] [folder or file …]`. Prints at the end how many tests wait for a server
- * that is not installed; under REQUIRE_SERVICES=1 those fail instead.
+ * that is not installed; under REQUIRE_SERVICES=1 those fail instead. A file that is asked for by name, and each long
+ * one, has a process of its own; the others share one by groups (test-groups.ts).
  */
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -8,31 +9,32 @@ import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
+import { grouped } from './test-groups.ts'
 
 const root = resolve(import.meta.dirname, '..')
+const cache = join(root, 'node_modules/.cache/tests')
 const long = process.argv.includes('--long')
 const asked = process.argv
   .slice(2)
   .filter((argument) => !argument.startsWith('--'))
   .map((path) => resolve(path))
-const files = (
-  asked.length > 0 ? asked : ['packages', 'apps', 'fakes', 'scripts', 'examples'].map((name) => join(root, name))
-)
-  .flatMap(testFiles)
-  .filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)
+// What takes longest comes first, so that no processor waits at the end.
+const everything = ['apps', 'packages/notify', 'packages/identity', 'packages', 'fakes', 'scripts', 'examples']
+const found = (asked.length > 0 ? asked : everything.map((name) => join(root, name))).flatMap(testFiles)
+const files = [...new Set(found)].filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)
 
 if (files.length === 0) {
   console.error(`no test file found in ${asked.join(', ') || root}`)
   process.exit(1)
 }
 
-// The files' processes load much the same modules: the first to load one saves the others its compilation.
-process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/tests')
+// The processes load much the same modules: the first to load one saves the others its compilation.
+process.env.NODE_COMPILE_CACHE ??= cache
 const waiting = new Map<string, number>()
 const tests = run({
-  files,
+  files: long ? files : grouped(files, { alone: asked, folder: join(cache, 'groups') }),
   concurrency: Math.max(2, availableParallelism()),
-  timeout: long ? 30 * 60_000 : 5 * 60_000,
+  timeout: long ? 30 * 60_000 : 10 * 60_000,
   execArgv: [...briefly],
 })
 tests.on('test:fail', () => {

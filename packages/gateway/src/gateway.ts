@@ -65,7 +65,7 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { limiter, bearer, routes: rules = [], realm = 'gatehouse', clock, log } = options
-  const metrics = createGatewayMetrics(options.metrics)
+  const metrics = createGatewayMetrics(options.metrics, Object.keys(options.upstreams ?? {}))
   const addresses = createAddresses(options.trustedProxies ?? [])
   const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
   const onFailure = (error: unknown) => {

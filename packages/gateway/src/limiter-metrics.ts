@@ -24,6 +24,7 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
     labelNames: ['way'] as const,
     registers,
   })
+  for (const way of ['quick', 'patient'] as const) breaker.set({ way }, breakerValue.closed)
   return {
     storeAnswered: (milliseconds) => latency.observe(milliseconds / 1000),
     storeTimedOut: () => timeouts.inc(),

@@ -16,8 +16,8 @@ export const breakerValue = { closed: 0, 'half-open': 1, open: 2 } as const
 
 const labelNames = ['route', 'tier'] as const
 
-/** Registers the gateway's counters. Labels are route templates and tier or policy names, never raw paths. */
-export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+/** Registers the gateway's counters and its upstreams' breakers, closed. Labels are route templates and tier or policy names, never raw paths. */
+export function createGatewayMetrics(registry: Registry, upstreams: Iterable<string> = []): GatewayMetrics {
   const registers = [registry]
   const allowed = new Counter({
     name: 'rate_limit_allowed_total',
@@ -48,6 +48,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     labelNames: ['upstream'] as const,
     registers,
   })
+  for (const upstream of upstreams) breakers.set({ upstream }, breakerValue.closed)
   return {
     breakerChanged: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
     decided(route, decision) {

@@ -1,7 +1,7 @@
 import type { Identifier } from './key.ts'
 import type { Policy } from './policy.ts'
 import { remaining, waitMs } from './reading.ts'
-import type { CounterStore, Taken } from './store.ts'
+import { addFor, type CounterStore, type Taken, tell, type Waiter } from './store.ts'
 
 /**
  * Splits the counters of policies with `shards` above 1: sub-counter i of m holds its share of every limit and lies under
@@ -61,6 +61,11 @@ class ShardedStore implements CounterStore {
         then,
       ),
     )
+  }
+
+  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+    if (policy.shards === 1) addFor(this.#store, waiter, policy, identifier, amounts, now)
+    else tell(waiter, this.add(policy, identifier, amounts, now))
   }
 
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {

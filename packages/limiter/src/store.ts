@@ -71,11 +71,12 @@ export function addFor(
   amounts: readonly number[],
   now: number,
 ): void {
-  if (store.addFor !== undefined) {
-    store.addFor(waiter, policy, identifier, amounts, now)
-    return
-  }
-  const taken = store.add(policy, identifier, amounts, now)
+  if (store.addFor === undefined) tell(waiter, store.add(policy, identifier, amounts, now))
+  else store.addFor(waiter, policy, identifier, amounts, now)
+}
+
+/** Tells a waiter an answer, at once or when it is there. */
+export function tell(waiter: Waiter, taken: Taken | Promise<Taken>): void {
   if (taken instanceof Promise)
     taken.then(
       (value) => waiter.answered(value),

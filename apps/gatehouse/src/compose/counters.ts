@@ -11,6 +11,8 @@ export interface Counters {
   readonly store: CounterStore
   /** Where policies with `quota: regional` are counted, when it is another one. */
   readonly regionalStore?: CounterStore
+  /** Told of each identifier that memory had to forget while it still mattered, here or in the limiter's local fallback. */
+  readonly onUnexpiredEviction: () => void
   /** The shared store's state; undefined where the counters are in memory. */
   readonly ping?: () => Promise<unknown>
   /** Resolves once the shared store is connected, or after a second without it. */
@@ -34,9 +36,9 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
     gateways,
     hot_key_rate: perSecond = 500,
   } = file.engines ?? {}
-  if (!settings.redisUrl) {
-    return { store: memoryStore({ onUnexpiredEviction: countEvictions(metrics) }), close: async () => {} }
-  }
+  const onUnexpiredEviction = countEvictions(metrics)
+  if (!settings.redisUrl)
+    return { store: memoryStore({ onUnexpiredEviction }), onUnexpiredEviction, close: async () => {} }
   const client = connect(settings.redisUrl.reveal(), cluster, log)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
   const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
@@ -49,6 +51,7 @@ export function openCounters({ settings, file }: Config, log: Log, metrics: Regi
   showHotKeys(metrics, () => hot.hotKeys)
   return {
     store: hybrid,
+    onUnexpiredEviction,
     ...(region ? { regionalStore: region.store } : {}),
     ping: () => client.ping(),
     async connected() {

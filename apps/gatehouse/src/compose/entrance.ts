@@ -115,8 +115,8 @@ function declaredLimits({ tiers, policies }: Parts['config']['file']) {
   return { ...(tiers ? { tiers } : {}), ...(policies ? { policies } : {}) }
 }
 
-function storesOf({ store, regionalStore }: Counters) {
-  return { store, ...(regionalStore ? { regionalStore } : {}) }
+function storesOf({ store, regionalStore, onUnexpiredEviction }: Counters) {
+  return { store, ...(regionalStore ? { regionalStore } : {}), fallback: { onUnexpiredEviction } }
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */

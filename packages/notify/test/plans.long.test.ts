@@ -126,6 +126,8 @@ async function walk(store: NotifyStore): Promise<void> {
     { notifications: [planned(userId, `b-${now}-${n}`, now, n % 2 ? 'defer' : 'aggregate')] },
   ])
   await store.intake.admit(0, units, rules, now)
+  const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
+  await store.intake.admit(0, replays, rules, now)
   const [deferrals, windows] = [
     await store.waiting.claimDeferrals(0, batch, 60_000, now + 1_000),
     await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),

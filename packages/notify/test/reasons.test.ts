@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
+import type { Provider, SendResult } from '../src/index.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const start = '2026-06-01T12:00:00.000Z'
@@ -104,6 +105,81 @@ test('what woke in the morning and is capped then tells by which cap', async (t)
     capped.map(({ detail }) => detail),
     [{ cap: 'total', most: 1, until: '2026-06-02T13:00:00.000Z' }],
   )
+})
+
+const whats = ({ body }: { body: { timeline: Entry[] } }) =>
+  body.timeline.map(({ what, channel }) => (channel ? `${channel} ${what}` : what))
+
+test('a timeline tells every decision: channels, quiet hours, aggregation, cap, duplicates, tries with their answers, states', async (t) => {
+  const answers: SendResult[] = [
+    { kind: 'transient', reason: 'the post answered 503' },
+    { kind: 'accepted', providerMessageId: 'p1' },
+  ]
+  const post: Provider = {
+    name: 'post',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => answers.shift() ?? { kind: 'accepted' }),
+  }
+  const caps = { total: 2, channels: {}, priorities: {} }
+  const s = await furnished({ providers: { email: [post] }, options: { caps } })
+  t.after(s.close)
+  await furnish(s, 'photo.liked', { aggregation: { actor: 'actor', threshold: 1 } })
+  await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['email'] })
+  await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
+  const event = { ...shipped, dedup_key: 'k' }
+  const { body: first } = await s.call('POST', '/v1/notify', event)
+  for (let n = 0; n < 3; n++) assert.equal((await s.call('POST', '/v1/notify', event)).body.id, first.id)
+  const { body: more } = await s.call('POST', '/v1/notify', { ...event, channels: ['email', 'in-app'] })
+  const likes: string[] = []
+  for (const actor of ['Ann', 'Bob']) {
+    const like = { event: 'photo.liked', user_id: 'alice', data: { actor }, channels: ['email'] }
+    likes.push((await s.call('POST', '/v1/notify', like)).body.id)
+  }
+  s.clock.advance(3_600_000)
+  const find = (id: string) => s.call('GET', `/v1/notifications/${id}`)
+  const seen = await eventually(
+    async () => {
+      s.clock.advance(1_000)
+      return find(first.id)
+    },
+    (answer) => whats(answer).includes('email sent'),
+  )
+  const delivered = [{ provider: 'post', eventId: 'e1', deliveryId: first.deliveries[0].id, at: s.clock.now() }]
+  for (const report of ['delivered', 'opened'] as const)
+    await s.store.deliveries.report(
+      delivered.map((each) => ({ ...each, eventId: report, report })),
+      s.clock.now(),
+    )
+  const told = await find(first.id)
+  assert.deepEqual(whats(told), [
+    'accepted',
+    'channels',
+    'quiet_hours',
+    'email deferred',
+    'duplicate',
+    'email queued',
+    'email attempt_failed',
+    'email sent',
+    'email delivered',
+    'email opened',
+  ])
+  const detailOf = (what: string) => (told.body.timeline as Entry[]).find((each) => each.what === what)?.detail
+  assert.equal(detailOf('channels')?.because, 'preference')
+  assert.equal(detailOf('quiet_hours')?.until, '2026-06-01T13:00:00.000Z')
+  assert.match(JSON.stringify(detailOf('attempt_failed')), /the post answered 503/)
+  assert.equal(detailOf('opened')?.state, 'opened')
+  assert.equal(seen.body.deliveries[0].state, 'sent')
+  assert.ok(whats(await find(more.id)).includes('email duplicate'))
+  const [like = ''] = likes
+  const combined = await eventually(
+    () => find(like),
+    (answer) => whats(answer).includes('combined'),
+  )
+  assert.deepEqual(whats(combined), ['accepted', 'channels', 'email aggregated', 'combined'])
+  const { detail } = (combined.body.timeline as Entry[]).at(-1) ?? {}
+  const flushed = await find(String(detail?.into))
+  assert.ok(whats(flushed).some((what) => ['email sent', 'email queued', 'email capped'].includes(what)))
 })
 
 test('explain tells of a replay, of a burst and of quiet hours, and changes nothing', async (t) => {

@@ -4,6 +4,7 @@ import { deliveryIdOf, newId } from '../ids.ts'
 import { storedDecisions } from './decisions.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
+import { tellReplays } from './tell-replays.ts'
 import { columns, documents, timestamp } from './words.ts'
 import { writeWoken } from './write-woken.ts'
 
@@ -33,6 +34,7 @@ export async function writeAdmitted(
     joinWindows(tx, bucket, decided, now),
     writeDeadLetters(tx, bucket, deliveries, now),
     writeWoken(tx, bucket, decided, now),
+    tellReplays(tx, bucket, decided, now),
   ])
   const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
   await eraseSensitive(

@@ -77,65 +77,28 @@ export interface Notify {
  * @throws RangeError naming what is declared and can't be
  */
 export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
-  const { store, clock, log } = given
+  const { store, clock, log, providers, topic, declared = {} } = given
   const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
-  const providers = Object.values(given.providers).flat()
-  const { declared = {} } = given
-  checkDeclarations(declared, providers)
+  const carriers = Object.values(providers).flat()
+  checkDeclarations(declared, carriers)
   await applyDeclarations(store, declared, options, clock)
   const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
   const workers: Worker[] = []
   const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  const accept = createAccept({
-    intake: store.intake,
-    catalog,
-    options,
-    clock,
-    metrics,
-    plan,
-    hints,
-  })
+  const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
   const common = { store, catalog, accept, options, clock, log, metrics }
   if (given.work ?? true)
     workers.push(
-      ...startWorkers({
-        ...common,
-        providers: given.providers,
-        hints,
-        ...(mailLinks ? { mailLinks } : {}),
-        ...(given.topic ? { topic: given.topic } : {}),
-      }),
+      ...startWorkers({ ...common, providers, hints, ...(mailLinks && { mailLinks }), ...(topic && { topic }) }),
     )
-  const handle = topicIntake({ accept, deadLetters: store.deadLetters, clock })
-  const consuming = await given.topic?.consume(handle)
-  const guards = createGuards(given.authenticate, given.scopes ?? defaultScopes)
-  const testSend = createTestSend(store.intake, { 'in-app': [inboxProvider(store.inbox, clock)], ...given.providers })
-  const devMailbox = given.devMailbox ?? false
-  const { deliveries } = store
-  const reports = createReports({ deliveries, suppressionDays: options.suppressionDays, clock, metrics })
-  const streams = new InboxStreams({ inbox: store.inbox, rules: options.inboxStreams, log, metrics })
-  const { intake, preferences, suppressions } = store
-  const { channelsOff } = options
-  const choices = createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock })
-  const { watch } = given
-  const pieces = {
-    guards,
-    watch,
-    choices,
-    links,
-    pages,
-    plan,
-    testSend,
-    streams,
-    devMailbox,
-    providers,
-    reports,
-    publicUrl,
-  }
+  const consuming = await topic?.consume(topicIntake({ accept, deadLetters: store.deadLetters, clock }))
+  const answering = answeringParts(given, common)
+  const { reports, streams } = answering
+  const onReplayed = hints.waiting
   return {
-    plugin: (http) => routes(http, { ...common, ...pieces, onReplayed: hints.waiting }),
+    plugin: (http) => routes(http, { ...common, ...answering, plan, links, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
@@ -143,16 +106,37 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await store.recipients.remove(userId)
     },
     async ready() {
-      await Promise.all([store.ping(), given.topic?.ping()])
+      await Promise.all([store.ping(), topic?.ping()])
     },
     async stop() {
       await streams.close()
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
-      await Promise.all(providers.map((provider) => provider.close?.()))
-      await given.topic?.close()
+      await Promise.all(carriers.map((provider) => provider.close?.()))
+      await topic?.close()
     },
+  }
+}
+
+type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> & { readonly store: NotifyStore }
+
+/** What only the endpoints need. */
+function answeringParts(
+  { authenticate, scopes = defaultScopes, devMailbox = false, providers, watch, log }: CreateNotifyOptions,
+  { store, catalog, options, clock, metrics }: Common,
+) {
+  const { deliveries, intake, preferences, suppressions, inbox } = store
+  const { channelsOff, suppressionDays, inboxStreams: rules } = options
+  return {
+    guards: createGuards(authenticate, scopes),
+    watch,
+    devMailbox,
+    providers: Object.values(providers).flat(),
+    testSend: createTestSend(intake, { 'in-app': [inboxProvider(inbox, clock)], ...providers }),
+    reports: createReports({ deliveries, suppressionDays, clock, metrics }),
+    streams: new InboxStreams({ inbox, rules, log, metrics }),
+    choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }
 }
 

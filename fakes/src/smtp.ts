@@ -37,19 +37,60 @@ export interface SmtpFake extends Fake<SmtpMail> {
  */
 export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFake> {
   const { user, password, bounceSecret = '', port = 0 } = settings
-  const requests: SmtpMail[] = []
-  const refusals: string[] = []
-  const script = createScript()
-  const senders: string[] = []
+  const talk: Talk = { requests: [], refusals: [], script: createScript(), senders: [], connections: 0 }
+  const server = serverOf(settings, talk)
+  server.on('error', () => {})
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve())
+  })
+  const account = user === undefined ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@`
+  const handOver = async (to: string, raw: string) => {
+    const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${bounceSecret}` }
+    const answer = await fetch(to, { method: 'POST', headers, body: raw })
+    await answer.body?.cancel()
+    return answer.status
+  }
+  return {
+    kind: 'smtp',
+    url: `smtp://${account}127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    requests: talk.requests,
+    refusals: talk.refusals,
+    answerNext: (behaviour, times) => talk.script.tell(behaviour, times),
+    connections: () => talk.connections,
+    refuseSender: (reply) => talk.senders.push(reply),
+    handOver,
+    async sendWebhook(to, reports) {
+      let status = 0
+      for (const report of reports) status = await handOver(to, noticeOf(report, talk.requests))
+      return status
+    },
+    stop() {
+      for (const { _socket } of server.connections) _socket.destroy()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+/** What the server has seen, and what it is to do next. */
+interface Talk {
+  readonly requests: SmtpMail[]
+  readonly refusals: string[]
+  readonly script: ReturnType<typeof createScript>
+  /** Replies to the next senders. */
+  readonly senders: string[]
+  connections: number
+}
+
+function serverOf({ user, password }: SmtpFakeSettings, talk: Talk): SMTPServer {
   const behaviours = new Map<string, Behaviour>()
   const refuse = (reply: string) => {
-    refusals.push(reply)
+    talk.refusals.push(reply)
     return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
   }
-  let connections = 0
   const server = new SMTPServer({
     onConnect(_session, done) {
-      connections += 1
+      talk.connections += 1
       done()
     },
     authOptional: user === undefined,
@@ -63,11 +104,11 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
       else done(refuse('535 5.7.8 Error: authentication failed'))
     },
     onMailFrom(_address, _session, done) {
-      const reply = senders.shift()
+      const reply = talk.senders.shift()
       done(reply === undefined ? null : refuse(reply))
     },
     onRcptTo(_address, session, done) {
-      const behaviour = script.next()
+      const behaviour = talk.script.next()
       behaviours.delete(session.id)
       if (behaviour === 'gone') return done(refuse('550 5.1.1 User unknown'))
       if (typeof behaviour === 'object')
@@ -84,46 +125,17 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
         if (fault) return done(refuse(fault))
         const behaviour = behaviours.get(session.id)
         if (behaviour === 'hang') return
-        requests.push(mailOf(session, raw))
-        if (behaviour === 'drop') cut(session)
+        talk.requests.push(mailOf(session, raw))
+        if (behaviour === 'drop') cut(server, session)
         else done()
       })
     },
   })
-  const cut = (session: SMTPServerSession) => {
-    for (const connection of server.connections) if (connection.id === session.id) connection._socket.destroy()
-  }
-  server.on('error', () => {})
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => resolve())
-  })
-  const account = user === undefined ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@`
-  const handOver = async (to: string, raw: string) => {
-    const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${bounceSecret}` }
-    const answer = await fetch(to, { method: 'POST', headers, body: raw })
-    await answer.body?.cancel()
-    return answer.status
-  }
-  return {
-    kind: 'smtp',
-    url: `smtp://${account}127.0.0.1:${(server.server.address() as AddressInfo).port}`,
-    requests,
-    refusals,
-    answerNext: (behaviour, times) => script.tell(behaviour, times),
-    connections: () => connections,
-    refuseSender: (reply) => senders.push(reply),
-    handOver,
-    async sendWebhook(to, reports) {
-      let status = 0
-      for (const report of reports) status = await handOver(to, noticeOf(report, requests))
-      return status
-    },
-    stop() {
-      for (const { _socket } of server.connections) _socket.destroy()
-      return new Promise((resolve) => server.close(() => resolve()))
-    },
-  }
+  return server
+}
+
+function cut(server: SMTPServer, { id }: SMTPServerSession): void {
+  for (const connection of server.connections) if (connection.id === id) connection._socket.destroy()
 }
 
 const mostBytes = 1024 * 1024

@@ -1,73 +1,12 @@
-/** What the OpenID Foundation's plans ask of a provider: config, basic, form-post, RP-initiated and back-channel logout. */
+/** What the OpenID Foundation's plans ask of a provider: config, basic and form-post. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify, UnsecuredJWT } from 'jose'
-import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser, users } from './journey.ts'
-import { type Answer, issuer, served } from './setup.ts'
+import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser } from './journey.ts'
+import { basicHeader, ConsentingBrowser, everyClaim, openidParties, plain, post, type Request } from './openid-parties.ts'
+import { issuer } from './setup.ts'
 
-/** Two relying parties as the suite registers them: they know no PKCE, and authenticate each in its own way. */
-const party = {
-  redirect_uris: [callback],
-  post_logout_redirect_uris: ['https://app.example/bye'],
-  require_pkce: false,
-  token_endpoint_auth_method: 'client_secret_basic' as const,
-}
-const basic = { ...party, client_id: 'basic', client_secret: 'basic-secret-0123456789', skip_consent: true }
-const post = { ...basic, client_id: 'post', token_endpoint_auth_method: 'client_secret_post' as const }
-
-const everyClaim = {
-  name: 'Eve Evans',
-  family_name: 'Evans',
-  given_name: 'Eve',
-  middle_name: 'E',
-  nickname: 'evie',
-  preferred_username: 'eve',
-  profile: 'https://eve.example/',
-  picture: 'https://eve.example/me.png',
-  website: 'https://eve.example/',
-  gender: 'female',
-  birthdate: '1990-01-01',
-  zoneinfo: 'Europe/London',
-  locale: 'en-GB',
-  phone_number: '+441234567890',
-  phone_number_verified: true,
-  address: { formatted: '1 High Street\nLondon', country: 'GB' },
-}
-const eve = { id: 'eve', password: 'long enough', email: 'eve@example.com', email_verified: true, claims: everyClaim }
-
-const running = served({ declared: { clients: [basic, post], users: [...users, eve] } })
-
-const plain = { client_id: 'basic', response_type: 'code', redirect_uri: callback, scope: 'openid', state: 's' }
-type Request = Record<string, string>
-
-/** A browser whose user says yes. */
-class ConsentingBrowser extends TestBrowser {
-  override async signIn(page: Answer, username?: string, password?: string): Promise<Answer> {
-    const next = await super.signIn(page, username, password)
-    return next.text.includes('action="/consent"') ? this.submit(next, { decision: 'allow' }) : next
-  }
-}
-
-/** Asks for a code as eve, who signs in when she is asked. */
-async function ask(request: Request = {}, browser: TestBrowser = new TestBrowser(running)): Promise<Answer> {
-  const page = await browser.get(authorizeUrl({ ...plain, ...request }))
-  return page.text.includes('action="/login"') ? browser.signIn(page, 'eve', 'long enough') : page
-}
-
-const basicHeader = { authorization: `Basic ${Buffer.from('basic:basic-secret-0123456789').toString('base64')}` }
-
-function exchange(code = '', redirect_uri: string = callback): Promise<Answer> {
-  return running.post('/token', { grant_type: 'authorization_code', code, redirect_uri }, basicHeader)
-}
-
-async function tokens(request: Request = {}, browser?: TestBrowser): Promise<Record<string, string>> {
-  const answer = await exchange(answerParameters(await ask(request, browser)).code)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Record<string, string>
-}
-
-const userinfo = (authorization: string, method: 'GET' | 'POST' = 'GET') =>
-  running.http.inject({ method, url: '/userinfo', headers: { authorization } })
+const { ask, exchange, running, tokens, userinfo } = openidParties()
 
 describe('config', () => {
   test('the metadata names its issuer, endpoints and algorithms, and the keys are public, told apart and for signing', async () => {
@@ -268,55 +207,5 @@ describe('form-post', () => {
     )
     const { error, state, iss } = hiddenFields(refused)
     assert.deepEqual([error, state, iss], ['login_required', 's', issuer])
-  })
-})
-
-describe('RP-initiated logout', () => {
-  const bye = 'https://app.example/bye'
-  const logout = (browser: TestBrowser, more: Request) => browser.get(`/end_session?${new URLSearchParams(more)}`)
-  const signedOut = async (browser: TestBrowser) =>
-    answerParameters(await ask({ prompt: 'none' }, browser)).error === 'login_required'
-  const started = async () => {
-    const browser = new TestBrowser(running)
-    return { browser, id_token_hint: (await tokens({}, browser)).id_token ?? '' }
-  }
-
-  test('with hint, address and state the browser is signed out and sent there with the state', async () => {
-    const { browser, id_token_hint } = await started()
-    const answer = await logout(browser, {
-      id_token_hint,
-      post_logout_redirect_uri: bye,
-      state: 'back',
-      ui_locales: 'de',
-    })
-    assert.equal(answer.headers.location, `${bye}?state=back`)
-    assert.ok(await signedOut(browser))
-  })
-
-  test('without state none is added; without address a page says it; without anything the user is asked', async () => {
-    const first = await started()
-    const { browser, id_token_hint } = first
-    assert.equal((await logout(browser, { id_token_hint, post_logout_redirect_uri: bye })).headers.location, bye)
-    const second = await started()
-    assert.match((await logout(second.browser, { id_token_hint: second.id_token_hint })).text, /Signed out/)
-    assert.ok(await signedOut(second.browser))
-    const third = await started()
-    const page = await logout(third.browser, {})
-    assert.ok(!(await signedOut(third.browser)))
-    assert.match((await third.browser.submit(page, { decision: 'leave' })).text, /Signed out/)
-    assert.ok(await signedOut(third.browser))
-  })
-
-  test('a wrong address, one with a query added and a touched hint end nothing and lead nowhere', async () => {
-    const { browser, id_token_hint } = await started()
-    for (const more of [
-      { id_token_hint, post_logout_redirect_uri: 'https://app.example/other' },
-      { id_token_hint, post_logout_redirect_uri: `${bye}?foo=bar` },
-      { id_token_hint: `${id_token_hint.slice(0, -5)}AAAAA`, post_logout_redirect_uri: bye },
-    ]) {
-      const answer = await logout(browser, more)
-      assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
-      assert.ok(!(await signedOut(browser)))
-    }
   })
 })

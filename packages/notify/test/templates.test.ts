@@ -1,56 +1,99 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { Liquid } from 'liquidjs'
+import { lookUpLocale } from '../src/locale.ts'
 import { smsSegments, textOfHtml } from '../src/message-text.ts'
-import { compileTemplate, TemplateError } from '../src/template.ts'
+import { listNames } from '../src/names.ts'
+import { plainTemplate } from '../src/plain-template.ts'
+import { compileTemplate } from '../src/template.ts'
 
 const text = (of: object) => ({ templateId: 't', channel: 'email', locale: 'en', version: 1, body: '', ...of }) as const
 
-/** Holds the thread without work, as a machine does that has too much of it. */
-function stall(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
-}
-
-test('a text is rendered on a machine that stalls meanwhile, and a text that takes too much work is not', () => {
-  let reads = 0
-  const slow = {
-    get name() {
-      if (++reads === 1) stall(150)
-      return 'Ann'
-    },
-  }
-  const compiled = compileTemplate(text({ body: '{% if name %}Hello {{ name }}{% endif %}' }))
-  assert.equal(compiled.render(slow).content.body, 'Hello Ann')
-  assert.ok(reads > 2, 'it was rendered again')
-  const busy = compileTemplate(text({ body: '{% for i in (1..900000) %}{% assign x = i %}{% endfor %}' }))
-  assert.throws(() => busy.render({}), TemplateError)
-})
-
-test('a text of HTML that asks for a value as it is does not parse; other texts may', () => {
-  assert.throws(() => compileTemplate(text({ html: '{{ name | raw }}' })), /undefined filter: raw/)
-  assert.equal(compileTemplate(text({ body: '{{ name | raw }}' })).render({ name: '<b>' }).content.body, '<b>')
-})
-
-test('an SMS is counted as it is cut: what takes two places is never cut in two', () => {
-  const cases = [
-    ['', 'GSM-7', 1],
-    ['a'.repeat(160), 'GSM-7', 1],
-    ['a'.repeat(161), 'GSM-7', 2],
-    ['a'.repeat(306), 'GSM-7', 2],
-    ['a'.repeat(307), 'GSM-7', 3],
-    ['€'.repeat(80), 'GSM-7', 1],
-    [`${'a'.repeat(152)}€${'a'.repeat(152)}`, 'GSM-7', 3],
-    ['ł'.repeat(70), 'UCS-2', 1],
-    ['ł'.repeat(71), 'UCS-2', 2],
-    ['ł'.repeat(134), 'UCS-2', 2],
-    [`${'ł'.repeat(66)}🚲${'ł'.repeat(66)}`, 'UCS-2', 3],
-  ] as const
-  for (const [body, encoding, segments] of cases)
-    assert.deepEqual(smsSegments(body), { encoding, segments }, `${body.slice(0, 3)}… of ${body.length}`)
-})
-
-test('the text beside an HTML mail writes out what its characters stand for', () => {
-  assert.equal(
-    textOfHtml('<p>9 &#8364; &#x2014; &lt;b&gt; &amp;lt; &#39;&#34; &#0; &#xD800; &unknown;</p>'),
-    '9 € — <b> &lt; \'" &#0; &#xD800; &unknown;',
+test('simple texts render to the same characters as with the whole engine', () => {
+  const liquid = new Liquid({ ownPropertyOnly: true, outputEscape: 'escape' })
+  const part = fc.oneof(fc.constantFrom('{{ a }}', '{{b.c}}', '{{ b.d }}', '{{ missing }}', '{{  a  }}'), fc.string())
+  const data = fc.record({
+    a: fc.oneof(fc.string(), fc.integer(), fc.boolean()),
+    b: fc.record({ c: fc.string(), d: fc.double() }),
+  })
+  fc.assert(
+    fc.property(fc.array(part), data, (parts, values) => {
+      const source = parts.join('')
+      const plain = plainTemplate(source, true)?.(values)
+      if (plain !== undefined) assert.equal(plain, liquid.parseAndRenderSync(source, values))
+    }),
   )
+})
+
+test('values are escaped in HTML, ends of lines leave the subject, links lead to the web or to mail', () => {
+  const compiled = compileTemplate(
+    text({
+      subject: 'Hello {{ name }}',
+      html: '<p>{{ name }}</p><a href="{{ url }}">x</a><a href="https://a.example">y</a>',
+    }),
+  )
+  const { content } = compiled.render({ name: '<b>\r\nBcc: all@example.com\u202e', url: 'java\nscript:alert(1)' })
+  assert.equal(content.subject, 'Hello <b> Bcc: all@example.com')
+  assert.match(content.html ?? '', /<p>&lt;b&gt;/)
+  assert.match(content.html ?? '', /<a href="#">x<\/a><a href="https:\/\/a.example">y<\/a>/)
+})
+
+const hostile: ReadonlyArray<readonly [string, string]> = [
+  ['an include', '{% include "/etc/passwd" %}'],
+  ['a render', '{% render "/etc/passwd" %}'],
+  ['a layout', '{% layout "/etc/passwd" %}'],
+  ['a block', '{% block a %}{% endblock %}'],
+  ['a prototype', '{{ name.constructor.constructor }}{{ name.__proto__ }}'],
+  ['a range of a billion', '{% for i in (1..1000000000) %}{{ i }}{% endfor %}'],
+  [
+    'loops in loops',
+    '{% for a in l %}{% for b in l %}{% for c in l %}{% for d in l %}{% for e in l %}x{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}',
+  ],
+  [
+    'a text that doubles',
+    '{% assign s = "xxxxxxxxxxxxxxxx" %}{% for i in (1..40) %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
+  ],
+  [
+    'a replacement that explodes',
+    '{% assign s = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" %}{% for i in (1..9) %}{% assign s = s | replace: "a", s %}{% endfor %}{{ s }}',
+  ],
+  ['a long pad', '{{ "x" | date: "%999999999d" }}'],
+]
+for (const [what, body] of hostile)
+  test(`${what} is refused or comes to nothing, soon`, () => {
+    const l = Array.from({ length: 100 }, (_, n) => n)
+    let output: string | undefined
+    try {
+      output = compileTemplate(text({ body })).render({ name: 'x', l }).content.body
+    } catch (error) {
+      assert.equal((error as Error).name, 'TemplateError')
+    }
+    if (output !== undefined) assert.doesNotMatch(output, /root:|function|native code/)
+  })
+
+test('a locale is looked up from the most to the least precise, and never an unrelated one', () => {
+  const there = new Set(['zh-Hant', 'en', 'pt-BR'])
+  assert.equal(lookUpLocale(['zh-Hant-TW', 'en'], there), 'zh-Hant')
+  assert.equal(lookUpLocale(['de', 'en_US'], there), 'en')
+  assert.equal(lookUpLocale(['pt'], there), undefined)
+  assert.equal(lookUpLocale(['not a tag', 'fr'], there), undefined)
+})
+
+test('names are listed as the locale lists and counts them', () => {
+  const names = ['Ann', 'Bob', 'Chidi', 'Dana', 'Emre']
+  assert.equal(listNames(names, 2, 'en'), 'Ann, Bob and 3 others')
+  assert.equal(listNames(names.slice(0, 3), 2, 'en'), 'Ann, Bob and 1 other')
+  assert.equal(listNames(names, 2, 'de'), 'Ann, Bob und 3 weitere')
+  assert.equal(listNames(['Ann'], 2, 'en'), 'Ann')
+})
+
+test('an HTML mail has a text beside it, and an SMS tells its segments', () => {
+  assert.equal(
+    textOfHtml('<h1>On its way</h1><p>See <a href="https://a.example">here</a> &amp; now</p>'),
+    'On its way\nSee here (https://a.example) & now',
+  )
+  assert.deepEqual(smsSegments('a'.repeat(161)), { encoding: 'GSM-7', segments: 2 })
+  assert.deepEqual(smsSegments('ü€'.repeat(54)), { encoding: 'GSM-7', segments: 2 })
+  assert.deepEqual(smsSegments('🚲'.repeat(36)), { encoding: 'UCS-2', segments: 2 })
 })

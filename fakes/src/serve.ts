@@ -20,6 +20,9 @@ if (!/^\d{1,5}$/.test(values.port) || port > 65_000) throw new RangeError('--por
 
 const rehearsal = await startRehearsal(port)
 const control = await startControl(rehearsal, { port, gatehouseUrl: values.gatehouse.replace(/\/+$/, '') })
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void Promise.all([control.stop(), rehearsal.stop()]))
+
 if (values.write === undefined)
   console.log(`# Put this into gatehouse.yaml; its credentials are good until the fakes stop.\n${rehearsal.providers}`)
 else {
@@ -28,9 +31,6 @@ else {
 }
 for (const { kind, url } of rehearsal.fakes.values()) console.log(`${kind.padEnd(10)} ${url}`)
 console.log(`${'control'.padEnd(10)} ${control.url}`)
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void Promise.all([control.stop(), rehearsal.stop()]))
 
 /** A copy of a configuration without providers of its own, with those of the fakes. */
 function write(path: string, base: string): void {

@@ -4,20 +4,11 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
-import { Producer } from '../src/demo/producer.ts'
 import { root, started } from './program.ts'
+import { declaredShop, eventually, openShop } from './shop.ts'
 
-const secret = 'the-secret-of-a-shop-that-rehearses'
-const base = `
-clients:
-  - client_id: shop
-    client_secret: ${secret}
-    grant_types: [client_credentials]
-    scopes: [write:notifications, read:notifications, admin:notifications]
-    plan: unlimited
-event_types:
+const base = `${declaredShop}event_types:
   - event: order.shipped
     channels: [push, email, sms]
 recipients:
@@ -55,18 +46,6 @@ async function control(address: string, path: string, body?: object) {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const answer = await ask()
-    if (wanted(answer)) return answer
-    if (tries > 600) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
-    await pause(50)
-  }
-}
-
-interface Told {
-  readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly state: string }>
-}
 interface Taken {
   readonly requests: ReadonlyArray<Record<string, unknown>>
   readonly refusals: readonly string[]
@@ -79,13 +58,7 @@ test('with the configuration that the fakes write, the program delivers to them,
   const { printed } = await startFakes(['--gatehouse', `http://localhost:${port}`, '--base', ownFile, '--write', file])
   const [, address = ''] = /^control +(\S+)/m.exec(printed) ?? []
   const program = await started({ port, env: { GATEHOUSE_CONFIG: file } })
-  const shop = new Producer({ url: program.url, clientId: 'shop', clientSecret: secret })
-  await shop.signIn()
-  for (const channel of ['push', 'email', 'sms'])
-    await shop.call('PUT', `/v1/templates/order.shipped/${channel}/en`, {
-      subject: 'Shipped',
-      body: 'Order {{ id }} left.',
-    })
+  const { shop, stateOf } = await openShop(program.url, ['push', 'email', 'sms'])
   const { token } = await control(address, '/web-push/subscribe', {})
   const devices = [
     ['phone', 'fcm', 'a-token-of-fcm'],
@@ -96,10 +69,6 @@ test('with the configuration that the fakes write, the program delivers to them,
   for (const [id, service, each] of devices)
     await shop.call('PUT', `/v1/users/alice/devices/${id}`, { service, token: each })
   const taken = (kind: string) => control(address, `/${kind}/requests`) as Promise<Taken>
-  const stateOf = async (id: string, channel: string) => {
-    const { deliveries } = (await shop.call('GET', `/v1/notifications/${id}`)) as Told
-    return deliveries.find((each) => each.channel === channel)?.state
-  }
 
   const { id } = await shop.notify({ event: 'order.shipped', user_id: 'alice', data: { id: 'A-1' } })
   for (const kind of ['smtp', 'fcm', 'apns', 'web-push', 'http', 'twilio']) {

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { startTwilio } from '@gatehouse/fakes'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
-import { Producer } from '../src/demo/producer.ts'
 import { started } from './program.ts'
+import { declaredShop, eventually, openShop } from './shop.ts'
 
 const dayMs = 86_400_000
-const secret = 'the-secret-of-a-shop-with-texts'
 const account = { accountSid: `AC${'1'.repeat(32)}`, authToken: 'the-token-of-the-account' }
 const services = {
   SERVICE_CLIENT_ID: 'services',
@@ -17,14 +15,7 @@ const services = {
   ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
 }
 
-const file = (twilioUrl: string) => `
-clients:
-  - client_id: shop
-    client_secret: ${secret}
-    grant_types: [client_credentials]
-    scopes: [write:notifications, read:notifications, admin:notifications]
-    plan: unlimited
-event_types:
+const file = (twilioUrl: string) => `${declaredShop}event_types:
   - { event: order.shipped, channels: [sms] }
 recipients:
   - { user_id: alice, phone_number: "+447700900123" }
@@ -37,15 +28,6 @@ policies:
   webhooks: { rpm: 6 }
 `
 
-async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const answer = await ask()
-    if (wanted(answer)) return answer
-    if (tries > 600) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
-    await pause(50)
-  }
-}
-
 test('reports come in through the gateway with bytes and address as they were signed, under a limit by address; a bounce keeps its number for the declared days', async () => {
   const fake = await startTwilio(account)
   const [backPort, gatewayPort] = [await freePort(), await freePort()]
@@ -57,17 +39,10 @@ test('reports come in through the gateway with bytes and address as they were si
   const own = await started({ port: backPort, env: { ...env, SERVICES: 'identity,notify' } })
   const apart = { SERVICES: 'gateway', IDENTITY_URL: back, NOTIFY_URL: back }
   const gateway = await started({ port: gatewayPort, env: { ...env, ...apart } })
-  const shop = new Producer({ url: front, clientId: 'shop', clientSecret: secret })
-  await shop.signIn()
-  await shop.call('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Order {{ id }} left.' })
+  const { shop, stateOf } = await openShop(front, ['sms'])
   const { id } = await shop.notify({ event: 'order.shipped', user_id: 'alice', data: { id: 'A-1' } })
-  const stateOf = async () => {
-    const { deliveries } = (await shop.call('GET', `/v1/notifications/${id}`)) as {
-      readonly deliveries: ReadonlyArray<{ readonly state: string }>
-    }
-    return deliveries[0]?.state
-  }
-  await eventually(stateOf, (state) => state === 'sent')
+  const state = () => stateOf(id, 'sms')
+  await eventually(state, (found) => found === 'sent')
   const { sid, statusCallback = '' } = fake.requests[0] ?? assert.fail('nothing was sent')
   assert.ok(statusCallback.startsWith(`${front}/v1/webhooks/twilio?delivery=`))
 
@@ -78,10 +53,10 @@ test('reports come in through the gateway with bytes and address as they were si
       body: new URLSearchParams({ MessageSid: sid, MessageStatus: 'undelivered', ErrorCode: '30005' }),
     })
   for (let times = 0; times < 3; times++) assert.equal((await forge()).status, 403)
-  assert.equal(await stateOf(), 'sent')
+  assert.equal(await state(), 'sent')
   const now = Date.now()
   assert.equal(await fake.sendWebhook?.(`${front}/v1/webhooks/twilio`, [{ message: sid, what: 'bounced' }]), 204)
-  assert.equal(await stateOf(), 'bounced')
+  assert.equal(await state(), 'bounced')
   const { suppressions } = (await shop.call('GET', '/v1/suppressions')) as {
     readonly suppressions: ReadonlyArray<{ readonly address: string; readonly expires_at: string }>
   }

@@ -8,7 +8,6 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { briefly } from '../testing/src/briefly.ts'
 import { grouped } from './test-groups.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -35,7 +34,6 @@ const tests = run({
   files: long ? files : grouped(files, { alone: asked, folder: join(cache, 'groups') }),
   concurrency: Math.max(2, availableParallelism()),
   timeout: long ? 30 * 60_000 : 10 * 60_000,
-  execArgv: [...briefly],
 })
 tests.on('test:fail', () => {
   process.exitCode = 1

@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process'
 
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
 /**
  * Servers refuse to run as root, or should not: the first of these users that there is, when this process is root.
  * Debian's packages bring users of their own, and `nobody` is everywhere.
  */
-export function unprivileged(users: readonly string[]): { uid: number; gid: number } | undefined {
+export function unprivileged(users: readonly string[]): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const user of users) {
     try {

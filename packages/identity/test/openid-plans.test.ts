@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify, UnsecuredJWT } from 'jose'
 import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser } from './journey.ts'
-import { basicHeader, ConsentingBrowser, everyClaim, openidParties, plain, post, type Request } from './openid-parties.ts'
+import {
+  basicHeader,
+  ConsentingBrowser,
+  everyClaim,
+  openidParties,
+  plain,
+  post,
+  type Request,
+} from './openid-parties.ts'
 import { issuer } from './setup.ts'
 
 const { ask, exchange, running, tokens, userinfo } = openidParties()

@@ -67,7 +67,7 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
     log: silentLog,
     metrics: createMetrics(),
     ...options,
-    options: { idleMs: 20, morningSpreadMs: 0, ...options.options },
+    options: { idleMs: 50, morningSpreadMs: 0, ...options.options },
     clock,
   })
   const http = createHttp({ log: silentLog })

@@ -149,7 +149,7 @@ const forgottenMs = 45_000
 async function drained(url: string, natsUrl: string): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const connection = await connect({ servers: natsUrl.replace('nats://', '') })
-  const manager = await jetstreamManager(connection)
+  const manager = await jetstreamManager(connection, { timeout: 60_000 })
   let quiet = { word: '', since: Date.now() }
   for (let tries = 0; ; tries++) {
     // The queue first: what is taken from it lies in the database by then.

@@ -75,15 +75,19 @@ export const EventTypeSettings = Type.Object(
   { additionalProperties: false },
 )
 
+/** What an event type may be called: it goes into paths and header fields, and `*` stands for all of them in preferences. */
+export const EventTypeName = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^(?!\\*$)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+  description: 'Name of the event type: one line of text, but not *',
+  examples: ['order.shipped'],
+})
+
 /** An entry of `event_types:` in the configuration file. */
 export const EventTypeDeclaration = Type.Object(
   {
-    event: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Name of the event type',
-      examples: ['order.shipped'],
-    }),
+    event: EventTypeName,
     ...EventTypeSettings.properties,
   },
   { additionalProperties: false, description: 'An event type that producers may tell' },

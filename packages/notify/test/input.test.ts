@@ -110,6 +110,55 @@ test('a line that is no event is told what is wrong with it, and one that is too
   assert.equal((await send(s, '/v1/scheduled', 'application/json', later)).status, 413)
 })
 
+test('whichever way an event comes, the same faults are named in the same words', async (t) => {
+  const { topic, deliver } = handTopic()
+  const s = await furnished({ topic })
+  t.after(s.close)
+  const wrong = { event: 3, data: [], channels: ['fax'], colour: 'red', size: 1 }
+  const faultsOf = ({ errors }: { errors: Array<{ pointer: string; detail: string }> }) =>
+    errors.map(({ pointer, detail }) => `${pointer} ${detail}`).toSorted()
+  const single = faultsOf((await s.call('POST', '/v1/notify', wrong)).body)
+  assert.deepEqual(single, [
+    '/channels/0 must be one of push, email, sms, in-app',
+    '/colour is not a known member',
+    '/data must be object',
+    '/event must be string',
+    '/size is not a known member',
+    '/user_id is required',
+  ])
+  assert.deepEqual(faultsOf((await s.call('POST', '/v1/notify/bulk', [wrong])).body), single)
+  await deliver(1, wrong)
+  const { body } = await s.call('GET', '/v1/dead-letters')
+  for (const fault of single) assert.ok(body.dead_letters[0].detail.includes(fault), fault)
+})
+
+test('a line of an event type over its rate says when to send it again', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 60 } })
+  const viewed = { ...shipped, event: 'photo.viewed' }
+  const answer = await send(s, '/v1/notify/bulk', 'application/json', JSON.stringify([viewed, viewed, shipped]))
+  assert.deepEqual(statusesOf(answer), [202, 429, 202])
+  assert.equal(JSON.parse(String(answer.body).split('\n')[1] ?? '').retry_after, 60)
+})
+
+test('an event type has a name of one line, and is not called as all of them are', async (t) => {
+  const s = await furnished()
+  t.after(s.close)
+  for (const [name, status] of [
+    ['*', 400],
+    ['a\r\nb', 400],
+    ['a\u2028b', 400],
+    ['*.shipped', 200],
+    ['Bestellung verschickt/ü', 200],
+  ] as const)
+    assert.equal(
+      (await s.call('PUT', `/v1/event-types/${encodeURIComponent(name)}`, { channels: [] })).status,
+      status,
+      name,
+    )
+})
+
 test('of 10,000 lines each is answered in its place, the bad ones among the good', async (t) => {
   const s = await setup({ work: false, options: { caps: { total: 1_000_000, channels: {}, priorities: {} } } })
   t.after(s.close)

@@ -114,6 +114,8 @@ function failed(error: unknown): AcceptResult {
   }
 }
 
+/** A line has no header fields of its own: the wait stands among its members. */
 function problemLine(problem: Problem): string {
-  return JSON.stringify(problem.body())
+  const after = problem.headers['retry-after']
+  return JSON.stringify({ ...problem.body(), ...(after === undefined ? {} : { retry_after: Number(after) }) })
 }

@@ -2,7 +2,7 @@ import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
-import { EventTypeDeclaration, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
+import { EventTypeDeclaration, EventTypeName, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { EventTypes } from '../store.ts'
 
@@ -50,7 +50,7 @@ export function eventTypeEndpoints(http: Http, { guards, store, catalog, options
       onRequest: guards.admin,
       schema: {
         ...about('Sets an event type'),
-        params: Params,
+        params: Type.Object({ event: EventTypeName }),
         body: EventTypeSettings,
         response: { 200: EventTypeDeclaration },
       },

@@ -22,6 +22,12 @@ export function postgresOutbox(database: Database): Outbox {
       })
       return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
     },
+    async release(bucket, ids) {
+      await database.query(`UPDATE notify.outbox SET lease_until = NULL WHERE bucket = $1 AND ${among('id', '$2')}`, [
+        bucket,
+        ids,
+      ])
+    },
     async remove(bucket, ids) {
       await database.query(`DELETE FROM notify.outbox WHERE bucket = $1 AND ${among('id', '$2')}`, [bucket, ids])
     },

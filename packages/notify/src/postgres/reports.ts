@@ -230,11 +230,29 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
 }
 
 async function stream(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+  if (changed.length === 0) return
+  const events = await eventsOf(tx, bucket, changed)
   await streamChanges(
     tx,
     bucket,
     changed.map(({ report, delivery, channel, state = delivery.state }) => {
-      return { deliveryId: delivery.id, userId: delivery.user_id, channel, state, at: report.at }
+      const event = events.get(notificationIdOf(delivery.id))
+      const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
+      return { ...about, state, at: report.at }
     }),
   )
+}
+
+/** The event types of the notifications that the reports are about, but of those that were purged. */
+async function eventsOf(
+  tx: Transaction,
+  bucket: number,
+  changed: readonly FreshReport[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await tx.query<{ id: string; event: string }>({
+    name: 'notify_events_of_reports',
+    text: `SELECT id, event FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
+    values: [bucket, [...new Set(changed.map(({ delivery }) => notificationIdOf(delivery.id)))]],
+  })
+  return new Map(rows.map(({ id, event }) => [id, event]))
 }

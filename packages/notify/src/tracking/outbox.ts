@@ -21,11 +21,14 @@ export function startOutboxWorker({ outbox, topic, buckets, options, log }: Outb
       const events = await outbox.claim(bucket, mostAtOnce, options.leaseMs)
       if (events.length === 0) continue
       found = true
-      await topic.publish(events)
-      await outbox.remove(
-        bucket,
-        events.map(({ id }) => id),
-      )
+      const ids = events.map(({ id }) => id)
+      try {
+        await topic.publish(events)
+      } catch (error) {
+        await outbox.release(bucket, ids)
+        throw error
+      }
+      await outbox.remove(bucket, ids)
     }
     return found
   }

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { type RouteRule, unlimited } from '@gatehouse/gateway'
 import type { Http } from '@gatehouse/kit'
+import { withComponents } from './api-components.ts'
 import { type ApiDocument, completed, type RouteFacts } from './api-document.ts'
 import { createJoining } from './api-siblings.ts'
 
@@ -37,7 +38,7 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
     hideUntagged: true,
     transformObject(gathered) {
       if (!('openapiObject' in gathered)) return gathered.swaggerObject
-      return completed(gathered.openapiObject as ApiDocument, factsOf) as typeof gathered.openapiObject
+      return withComponents(completed(gathered.openapiObject as ApiDocument, factsOf)) as typeof gathered.openapiObject
     },
   })
   return () => registerReaders(http, options.siblings)

@@ -85,9 +85,27 @@ describe('the OpenAPI document of a running program', () => {
     const vague = management.filter(([, , { responses }]) => {
       if (responses && '204' in responses) return false
       const told = JSON.stringify(responses?.['200'] ?? responses?.['201'])
-      return !told.includes('"properties"') && !told.includes('application/x-ndjson')
+      return (
+        !told.includes('"properties"') &&
+        !told.includes('"$ref":"#/components/schemas/') &&
+        !told.includes('application/x-ndjson')
+      )
     })
     assert.deepEqual(vague, [])
+  })
+
+  test('names what requests and answers are made of, once, and refers to it', () => {
+    const schemas: Record<string, { readonly title?: string }> = { ...document.components?.schemas }
+    for (const name of ['NotifyRequest', 'Acceptance', 'Preference', 'Scheduled', 'User', 'Client', 'LimitStanding'])
+      assert.ok(name in schemas, name)
+    const text = JSON.stringify(document)
+    const { post } = document.paths?.['/v1/notify'] ?? {}
+    assert.match(JSON.stringify(post?.requestBody), /"\$ref":"#\/components\/schemas\/NotifyRequest"/)
+    assert.match(JSON.stringify(document.paths?.['/admin/v1/users']?.get), /"\$ref":"#\/components\/schemas\/User"/)
+    for (const [, name = ''] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
+      assert.ok(name in schemas, name)
+    for (const [name, { title }] of Object.entries(schemas))
+      if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
   })
 
   /** Sends one request to every documented operation; answers those whose status is not documented. */

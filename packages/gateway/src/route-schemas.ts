@@ -20,23 +20,29 @@ const standing = {
 }
 
 /** How a limit stands, as X-RateLimit-* would tell it, and each of its rules. */
-export const decisionAnswer = Type.Object({
-  ...standing,
-  source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
-  rules: Type.Array(Type.Object({ name: text, shadow: flag, ...standing })),
-})
+export const decisionAnswer = Type.Object(
+  {
+    ...standing,
+    source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
+    rules: Type.Array(Type.Object({ name: text, shadow: flag, ...standing })),
+  },
+  { title: 'LimitStanding' },
+)
 
 /** Where a limit is counted and what its counts mean, for an operator who is asked why. */
-export const explanationAnswer = Type.Object({
-  identifier: Type.Object({ kind: text, id: text }),
-  policy: text,
-  tier: text,
-  allowed: flag,
-  source: text,
-  failure_mode: text,
-  breaker: text,
-  rules: Type.Array(Type.Object({ name: text, algorithm: text, keys: Type.Array(text), text })),
-})
+export const explanationAnswer = Type.Object(
+  {
+    identifier: Type.Object({ kind: text, id: text }),
+    policy: text,
+    tier: text,
+    allowed: flag,
+    source: text,
+    failure_mode: text,
+    breaker: text,
+    rules: Type.Array(Type.Object({ name: text, algorithm: text, keys: Type.Array(text), text })),
+  },
+  { title: 'LimitExplanation' },
+)
 
 const declared = Type.Array(
   Type.Object({
@@ -51,8 +57,11 @@ const declared = Type.Array(
 )
 
 /** Every limit of the gateway. */
-export const limitsAnswer = Type.Object({
-  lowest: Type.String({ description: 'The tier of whoever has none.' }),
-  tiers: declared,
-  policies: declared,
-})
+export const limitsAnswer = Type.Object(
+  {
+    lowest: Type.String({ description: 'The tier of whoever has none.' }),
+    tiers: declared,
+    policies: declared,
+  },
+  { title: 'Limits' },
+)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 
 const text = Type.String()
 const anything = Type.Record(text, Type.Unknown())
-const oauthError = Type.Object({ error: text, error_description: Type.Optional(text) })
+const oauthError = Type.Object({ error: text, error_description: Type.Optional(text) }, { title: 'OAuthError' })
 
 /** The error answers of RFC 6749 §5.2. */
 const errors = { 400: oauthError, 401: oauthError, 429: oauthError }
@@ -16,14 +16,17 @@ function form(...names: readonly string[]): object {
 
 const credentials = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
 
-const tokenAnswer = Type.Object({
-  access_token: text,
-  token_type: text,
-  expires_in: Type.Integer(),
-  scope: text,
-  refresh_token: Type.Optional(text),
-  id_token: Type.Optional(text),
-})
+const tokenAnswer = Type.Object(
+  {
+    access_token: text,
+    token_type: text,
+    expires_in: Type.Integer(),
+    scope: text,
+    refresh_token: Type.Optional(text),
+    id_token: Type.Optional(text),
+  },
+  { title: 'Tokens' },
+)
 
 export const token = {
   tags: ['token'],

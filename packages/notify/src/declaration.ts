@@ -72,7 +72,7 @@ export const EventTypeSettings = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'EventTypeSettings', additionalProperties: false },
 )
 
 /** What an event type may be called: it goes into paths and header fields, and `*` stands for all of them in preferences. */
@@ -90,7 +90,7 @@ export const EventTypeDeclaration = Type.Object(
     event: EventTypeName,
     ...EventTypeSettings.properties,
   },
-  { additionalProperties: false, description: 'An event type that producers may tell' },
+  { title: 'EventType', additionalProperties: false, description: 'An event type that producers may tell' },
 )
 
 export type EventTypeDeclaration = Static<typeof EventTypeDeclaration>
@@ -154,7 +154,7 @@ export const RecipientSettings = Type.Object(
     locale: optionalText(100, 'Language of texts, BCP 47', 'en'),
     zoneinfo: optionalText(100, 'Time zone, IANA name', 'Europe/Berlin'),
   },
-  { additionalProperties: false },
+  { title: 'RecipientSettings', additionalProperties: false },
 )
 
 /** An entry of `recipients:` in the configuration file. */
@@ -211,7 +211,10 @@ export function recipientRecord(recipient: Recipient): Static<typeof RecipientRe
   }
 }
 
-export const RecipientRecord = Type.Object({ user_id: Type.String(), ...RecipientSettings.properties })
+export const RecipientRecord = Type.Object(
+  { user_id: Type.String(), ...RecipientSettings.properties },
+  { title: 'Recipient' },
+)
 
 /** The channels of a preference or a request. */
 export const ChannelList = Channels

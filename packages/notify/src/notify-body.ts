@@ -27,15 +27,18 @@ export const NotifyBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'NotifyRequest', additionalProperties: false },
 )
 
 const outcomes = ['queued', 'duplicate', 'capped', 'deferred', 'aggregated', 'no_recipient', 'undeliverable', 'failed']
 
 /** The answer to an accepted event. */
-export const AcceptanceBody = Type.Object({
-  id: Type.String(),
-  deliveries: Type.Array(
-    Type.Object({ id: Type.Optional(Type.String()), channel: Type.String(), outcome: Type.Enum(outcomes) }),
-  ),
-})
+export const AcceptanceBody = Type.Object(
+  {
+    id: Type.String(),
+    deliveries: Type.Array(
+      Type.Object({ id: Type.Optional(Type.String()), channel: Type.String(), outcome: Type.Enum(outcomes) }),
+    ),
+  },
+  { title: 'Acceptance' },
+)

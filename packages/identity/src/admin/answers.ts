@@ -29,15 +29,15 @@ const client = {
   created_at: instant,
   updated_at: instant,
 }
-export const clientAnswer = Type.Object(client, { description: 'A client.' })
+export const clientAnswer = Type.Object(client, { title: 'Client', description: 'A client.' })
 
 const secret = Type.String({ description: 'Shown this once.' })
 export const newClientAnswer = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
-  { description: 'The client; with its secret, when it has one.' },
+  { title: 'NewClient', description: 'The client; with its secret, when it has one.' },
 )
-export const secretAnswer = Type.Object({ client_id: text, client_secret: secret })
-export const planAnswer = Type.Object({ id: text, plan: text })
+export const secretAnswer = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+export const planAnswer = Type.Object({ id: text, plan: text }, { title: 'Plan' })
 
 const { username, email, plan } = UserPatch.properties
 const user = {
@@ -52,20 +52,26 @@ const user = {
   created_at: instant,
   updated_at: instant,
 }
-export const userAnswer = Type.Object(user, { description: 'A user.' })
+export const userAnswer = Type.Object(user, { title: 'User', description: 'A user.' })
 export const newUserAnswer = Type.Object(
   { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
-  { description: 'The user; with the password, when none was given.' },
+  { title: 'NewUser', description: 'The user; with the password, when none was given.' },
 )
 
-export const consentAnswer = Type.Object({ client_id: text, scopes: texts, resources: texts, granted_at: instant })
-export const sessionAnswer = Type.Object({
-  id: text,
-  user_agent: text,
-  address: text,
-  created_at: instant,
-  seen_at: instant,
-})
+export const consentAnswer = Type.Object(
+  { client_id: text, scopes: texts, resources: texts, granted_at: instant },
+  { title: 'Consent' },
+)
+export const sessionAnswer = Type.Object(
+  {
+    id: text,
+    user_agent: text,
+    address: text,
+    created_at: instant,
+    seen_at: instant,
+  },
+  { title: 'Session' },
+)
 
 const apiKey = {
   id: text,
@@ -76,33 +82,42 @@ const apiKey = {
   created_at: instant,
   expires_at: Type.Optional(instant),
 }
-export const apiKeyAnswer = Type.Object(apiKey)
-export const newApiKeyAnswer = Type.Object({ ...apiKey, key: Type.Optional(secret) })
-export const resolvedKeyAnswer = Type.Object({
-  id: text,
-  owner: text,
-  kind: Type.String({ description: 'user or client.' }),
-  scopes: texts,
-  plan: text,
-})
+export const apiKeyAnswer = Type.Object(apiKey, { title: 'ApiKey' })
+export const newApiKeyAnswer = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+export const resolvedKeyAnswer = Type.Object(
+  {
+    id: text,
+    owner: text,
+    kind: Type.String({ description: 'user or client.' }),
+    scopes: texts,
+    plan: text,
+  },
+  { title: 'ApiKeyOwner' },
+)
 
-export const signingKeyAnswer = Type.Object({
-  kid: text,
-  alg: text,
-  created_at: instant,
-  activates_at: instant,
-  expires_at: Type.Optional(instant),
-})
-export const newSigningKeyAnswer = Type.Object({ kid: text, alg: text })
+export const signingKeyAnswer = Type.Object(
+  {
+    kid: text,
+    alg: text,
+    created_at: instant,
+    activates_at: instant,
+    expires_at: Type.Optional(instant),
+  },
+  { title: 'SigningKey' },
+)
+export const newSigningKeyAnswer = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
 
-export const auditEventAnswer = Type.Object({
-  id: text,
-  at: instant,
-  type: text,
-  actor: Type.Optional(text),
-  subject: Type.Optional(text),
-  client_id: Type.Optional(text),
-  address: Type.Optional(text),
-  request_id: Type.Optional(text),
-  details: anything,
-})
+export const auditEventAnswer = Type.Object(
+  {
+    id: text,
+    at: instant,
+    type: text,
+    actor: Type.Optional(text),
+    subject: Type.Optional(text),
+    client_id: Type.Optional(text),
+    address: Type.Optional(text),
+    request_id: Type.Optional(text),
+    details: anything,
+  },
+  { title: 'AuditEvent' },
+)

@@ -20,21 +20,24 @@ export interface ExplainRoutes {
   readonly plan: Plan
 }
 
-const Explanation = Type.Object({
-  channels: Type.Array(
-    Type.Object({
-      channel: Type.String(),
-      outcome: Type.String(),
-      reason: Type.Optional(Type.String()),
-      until: Type.Optional(Type.String({ format: 'date-time' })),
-      subject: Type.Optional(Type.String()),
-      body: Type.Optional(Type.String()),
-      locale: Type.Optional(Type.String()),
-    }),
-  ),
-  decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
-  cap: Type.Object({}, { additionalProperties: true }),
-})
+const Explanation = Type.Object(
+  {
+    channels: Type.Array(
+      Type.Object({
+        channel: Type.String(),
+        outcome: Type.String(),
+        reason: Type.Optional(Type.String()),
+        until: Type.Optional(Type.String({ format: 'date-time' })),
+        subject: Type.Optional(Type.String()),
+        body: Type.Optional(Type.String()),
+        locale: Type.Optional(Type.String()),
+      }),
+    ),
+    decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
+    cap: Type.Object({}, { additionalProperties: true }),
+  },
+  { title: 'NotificationExplanation' },
+)
 
 /** POST /v1/explain: what would this user get for this event, and why. Nothing is stored, nothing is sent. */
 export function explainEndpoint(http: Http, routes: ExplainRoutes): void {

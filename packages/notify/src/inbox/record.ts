@@ -3,23 +3,29 @@ import type { InboxCounts, InboxItem } from '../store.ts'
 
 const Time = Type.String({ format: 'date-time' })
 
-export const ItemRecord = Type.Object({
-  id: Type.String(),
-  event: Type.String(),
-  subject: Type.Optional(Type.String()),
-  body: Type.String(),
-  created_at: Time,
-  seen_at: Type.Optional(Time),
-  read_at: Type.Optional(Time),
-  archived_at: Type.Optional(Time),
-})
+export const ItemRecord = Type.Object(
+  {
+    id: Type.String(),
+    event: Type.String(),
+    subject: Type.Optional(Type.String()),
+    body: Type.String(),
+    created_at: Time,
+    seen_at: Type.Optional(Time),
+    read_at: Type.Optional(Time),
+    archived_at: Type.Optional(Time),
+  },
+  { title: 'InboxItem' },
+)
 
-export const CountsRecord = Type.Object({
-  sequence: Type.Integer({ description: 'Grows with every change; what Last-Event-ID and up_to name' }),
-  total: Type.Integer({ description: 'Items that are not archived' }),
-  unseen: Type.Integer(),
-  unread: Type.Integer(),
-})
+export const CountsRecord = Type.Object(
+  {
+    sequence: Type.Integer({ description: 'Grows with every change; what Last-Event-ID and up_to name' }),
+    total: Type.Integer({ description: 'Items that are not archived' }),
+    unseen: Type.Integer(),
+    unread: Type.Integer(),
+  },
+  { title: 'InboxCounts' },
+)
 
 /** An item as the API writes it. */
 export function itemRecord({ id, event, subject, body, ...at }: InboxItem): Record<string, string> {

@@ -14,11 +14,14 @@ const FireAt = Type.String({
   examples: ['2026-12-24T18:00:00Z'],
 })
 const Id = Type.Object({ id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }) })
-const ScheduledRecord = Type.Object({
-  id: Type.String(),
-  fire_at: FireAt,
-  payload: Type.Object({}, { additionalProperties: true }),
-})
+const ScheduledRecord = Type.Object(
+  {
+    id: Type.String(),
+    fire_at: FireAt,
+    payload: Type.Object({}, { additionalProperties: true }),
+  },
+  { title: 'Scheduled' },
+)
 
 /** /v1/scheduled: notifications for later, as records of id, fire_at and payload. */
 export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule, catalog: CatalogKeeper): void {

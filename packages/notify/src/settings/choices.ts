@@ -11,17 +11,20 @@ const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 
 const ChoiceOf = Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) })
 
-const ChoicesBody = Type.Object({
-  unsubscribed: Type.Boolean({ description: 'From everything that is not critical' }),
-  event_types: Type.Array(
-    Type.Object({
-      event: Type.String(),
-      title: Type.String(),
-      critical: Type.Boolean(),
-      channels: Type.Array(Type.Object({ channel: Type.String(), on: Type.Boolean() })),
-    }),
-  ),
-})
+const ChoicesBody = Type.Object(
+  {
+    unsubscribed: Type.Boolean({ description: 'From everything that is not critical' }),
+    event_types: Type.Array(
+      Type.Object({
+        event: Type.String(),
+        title: Type.String(),
+        critical: Type.Boolean(),
+        channels: Type.Array(Type.Object({ channel: Type.String(), on: Type.Boolean() })),
+      }),
+    ),
+  },
+  { title: 'Choices' },
+)
 
 export interface ChoiceRoutes {
   readonly guards: Guards

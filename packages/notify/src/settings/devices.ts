@@ -24,19 +24,22 @@ const DeviceSettings = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'DeviceSettings', additionalProperties: false },
 )
 
-const DeviceRecord = Type.Object({
-  user_id: Type.String(),
-  device_id: Type.String(),
-  service: Type.String(),
-  registered_at: Type.String({ format: 'date-time' }),
-  dead_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Since when its push service calls it gone' }),
-  ),
-  dead_reason: Type.Optional(Type.String()),
-})
+const DeviceRecord = Type.Object(
+  {
+    user_id: Type.String(),
+    device_id: Type.String(),
+    service: Type.String(),
+    registered_at: Type.String({ format: 'date-time' }),
+    dead_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Since when its push service calls it gone' }),
+    ),
+    dead_reason: Type.Optional(Type.String()),
+  },
+  { title: 'Device' },
+)
 
 export interface DeviceRoutes {
   readonly guards: Guards

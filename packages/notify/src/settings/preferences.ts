@@ -28,14 +28,17 @@ const PreferenceSettings = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false },
+  { title: 'PreferenceSettings', additionalProperties: false },
 )
 
-const PreferenceRecord = Type.Object({
-  user_id: Type.String(),
-  event_type: Type.String(),
-  ...PreferenceSettings.properties,
-})
+const PreferenceRecord = Type.Object(
+  {
+    user_id: Type.String(),
+    event_type: Type.String(),
+    ...PreferenceSettings.properties,
+  },
+  { title: 'Preference' },
+)
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })

@@ -13,17 +13,20 @@ const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event
 const ChannelName = Type.Enum([...channels])
 const Reason = Type.Enum([...suppressionReasons])
 
-const SuppressionBody = Type.Object({
-  id: Type.String(),
-  user_id: Type.String(),
-  channel: Type.String(),
-  address: Type.String(),
-  scope: Type.String(),
-  reason: Type.String(),
-  detail: Type.Optional(Type.String()),
-  since: Type.String({ format: 'date-time' }),
-  expires_at: Type.Optional(Type.String({ format: 'date-time' })),
-})
+const SuppressionBody = Type.Object(
+  {
+    id: Type.String(),
+    user_id: Type.String(),
+    channel: Type.String(),
+    address: Type.String(),
+    scope: Type.String(),
+    reason: Type.String(),
+    detail: Type.Optional(Type.String()),
+    since: Type.String({ format: 'date-time' }),
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { title: 'Suppression' },
+)
 
 const filters = {
   channel: Type.Optional(ChannelName),

@@ -19,20 +19,23 @@ const TextSettings = Type.Object(
     ),
     publish: Type.Optional(Type.Boolean({ default: true, description: 'Whether this version is used at once' })),
   },
-  { additionalProperties: false },
+  { title: 'TemplateTextSettings', additionalProperties: false },
 )
 
-const TextRecord = Type.Object({
-  template_id: Type.String(),
-  channel: Type.String(),
-  locale: Type.String(),
-  version: Type.Integer(),
-  subject: Type.Optional(Type.String()),
-  body: Type.String(),
-  html: Type.Optional(Type.String()),
-  published: Type.Boolean(),
-  variables: Type.Optional(Type.Array(Type.String())),
-})
+const TextRecord = Type.Object(
+  {
+    template_id: Type.String(),
+    channel: Type.String(),
+    locale: Type.String(),
+    version: Type.Integer(),
+    subject: Type.Optional(Type.String()),
+    body: Type.String(),
+    html: Type.Optional(Type.String()),
+    published: Type.Boolean(),
+    variables: Type.Optional(Type.Array(Type.String())),
+  },
+  { title: 'TemplateText' },
+)
 
 const Place = Type.Object({
   template_id: TemplateId,

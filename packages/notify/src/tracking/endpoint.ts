@@ -7,32 +7,35 @@ import type { Notifications } from '../store.ts'
 
 const Detail = Type.Object({}, { additionalProperties: true })
 
-const NotificationBody = Type.Object({
-  id: Type.String(),
-  user_id: Type.String(),
-  event: Type.String(),
-  priority: Type.String(),
-  dedup_key: Type.Optional(Type.String()),
-  accepted_at: Type.String({ format: 'date-time' }),
-  deliveries: Type.Array(
-    Type.Object({
-      id: Type.Optional(Type.String()),
-      channel: Type.String(),
-      outcome: Type.String(),
-      state: Type.Optional(Type.String()),
-      provider: Type.Optional(Type.String()),
-      ended: Type.Optional(Type.String()),
-    }),
-  ),
-  timeline: Type.Array(
-    Type.Object({
-      at: Type.String({ format: 'date-time' }),
-      what: Type.String(),
-      channel: Type.Optional(Type.String()),
-      detail: Type.Optional(Detail),
-    }),
-  ),
-})
+const NotificationBody = Type.Object(
+  {
+    id: Type.String(),
+    user_id: Type.String(),
+    event: Type.String(),
+    priority: Type.String(),
+    dedup_key: Type.Optional(Type.String()),
+    accepted_at: Type.String({ format: 'date-time' }),
+    deliveries: Type.Array(
+      Type.Object({
+        id: Type.Optional(Type.String()),
+        channel: Type.String(),
+        outcome: Type.String(),
+        state: Type.Optional(Type.String()),
+        provider: Type.Optional(Type.String()),
+        ended: Type.Optional(Type.String()),
+      }),
+    ),
+    timeline: Type.Array(
+      Type.Object({
+        at: Type.String({ format: 'date-time' }),
+        what: Type.String(),
+        channel: Type.Optional(Type.String()),
+        detail: Type.Optional(Detail),
+      }),
+    ),
+  },
+  { title: 'Notification' },
+)
 
 /** GET /v1/notifications/{id}: what became of a notification, and why. */
 export function notificationEndpoint(http: Http, guards: Guards, store: Notifications): void {

@@ -150,6 +150,23 @@ test('limits that are small, exact, or fail closed are counted exactly', async (
   assert.equal(asked(), 9)
 })
 
+test('of very many keys those that moved little are told within ten rounds, their days within a hundred', async () => {
+  const { one, memory } = setup()
+  const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
+  const users = Array.from({ length: 5_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
+  const now = start + 10_000
+  for (const user of users) for (let times = 0; times < 3; times++) await one.take(tier, user, 1, now)
+  const told = async (rounds: number) => {
+    for (let round = 0; round < rounds; round++) await one.reconcile()
+    const counts = users.map((user) => memory().peek(tier, user, now).counters)
+    return [1, 3].map((at) => counts.filter((counters) => counters[at] === 3).length)
+  }
+  const [minutes = 0, days = 0] = await told(10)
+  assert.equal(minutes, 5_000)
+  assert(days <= 500, `${days} days were told already`)
+  assert.deepEqual(await told(100), [5_000, 5_000])
+})
+
 test('no more identifiers are counted here than there is room for; further ones are counted exactly, and none is forgotten', async () => {
   const { shared, asked, memory } = setup()
   const store = hybridStore(shared, { instances: 2, intervalMs: 0, maxKeys: 4 })

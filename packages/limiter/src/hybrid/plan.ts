@@ -11,6 +11,8 @@ export interface Plan {
   readonly kind: string
   /** The policy with windows that do not look at the one before: the same counters. */
   readonly currentOnly: Policy
+  /** Of those the first ones, as far as they are short; undefined when all are alike. */
+  readonly shortOnly: Policy | undefined
   /** Undefined when the policy is exact: not advisory, with a bucket, or too small to be shared out. */
   readonly ledger: Ledger | undefined
   /** Number of the policy in its ledger. */
@@ -25,6 +27,15 @@ export function currentOnly(policy: Policy): Policy {
     rule.algorithm === 'sliding-window' ? { ...rule, algorithm: 'fixed-window' as const } : rule,
   )
   return { ...policy, rules }
+}
+
+/** Windows up to so long are short. */
+const longestShortMs = 600_000
+
+/** The short windows at the head of a policy, when long ones follow. */
+export function shortOnly(policy: Policy): Policy | undefined {
+  const long = policy.rules.findIndex(({ windowMs }) => windowMs > longestShortMs)
+  return long > 0 ? { ...policy, rules: policy.rules.slice(0, long) } : undefined
 }
 
 /** The least a process's share of a limit must be, or asking the store every time costs no more. */

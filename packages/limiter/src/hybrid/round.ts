@@ -5,14 +5,17 @@ const chunk = 256
 const mostLookedAt = 8_192
 /** Keys told whose answer is awaited at most. */
 const mostUnheard = 1_024
-/** With more keys to tell than this, those that moved little wait for one round in ten. */
+/** With more keys to tell than this, those that moved little wait for one round in ten, and their long windows for ten such. */
 const manyDirty = 4_096
 const quietRounds = 10
 /** No round lasts longer, even when the store never answers. */
 const longestRoundMs = 1_000
 
-/** Tells what a slot has spent, and calls `heard` when the store has answered or failed, or when there was nothing to tell. */
-export type Tell = (slot: number, heard: () => void) => void
+/**
+ * Tells what a slot has spent, `briefly` of its short windows alone, and calls `heard` when the store has answered or failed,
+ * or when there was nothing to tell.
+ */
+export type Tell = (slot: number, briefly: boolean, heard: () => void) => void
 
 /**
  * Tells the store what the dirty slots of a ledger have spent, a chunk at a time and so many unheard at most: a store that
@@ -62,13 +65,14 @@ class Round {
     this.#unheard++
     while (this.#next < end && told < chunk && this.#unheard <= mostUnheard) {
       const slot = this.#slots[this.#next++] ?? 0
-      if (this.#sparesQuiet && slot % quietRounds !== this.#number % quietRounds && isQuiet(this.#ledger, slot)) {
+      const quiet = this.#sparesQuiet && isQuiet(this.#ledger, slot)
+      if (quiet && !isTurn(slot, this.#number)) {
         this.#ledger.dirty.push(slot)
         continue
       }
       told++
       this.#unheard++
-      this.#tell(slot, this.#heard)
+      this.#tell(slot, quiet && !isTurn(slot, Math.floor(this.#number / quietRounds)), this.#heard)
     }
     this.#heard()
   }
@@ -85,6 +89,11 @@ class Round {
     while (this.#next < this.#slots.length) this.#ledger.dirty.push(this.#slots[this.#next++] ?? 0)
     this.#resolve()
   }
+}
+
+/** Whether it is a quiet slot's turn: of ten that follow one another, one. */
+function isTurn(slot: number, number: number): boolean {
+  return slot % quietRounds === number % quietRounds
 }
 
 /** A slot that has spent but a small part of its share. */

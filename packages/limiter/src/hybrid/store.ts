@@ -2,7 +2,7 @@ import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CounterStore, Taken } from '../store.ts'
 import { Ledger, tail } from './ledger.ts'
-import { canBeHybrid, currentOnly, type Plan, presume, staleMs } from './plan.ts'
+import { canBeHybrid, currentOnly, type Plan, presume, shortOnly, staleMs } from './plan.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
 import { Teller } from './teller.ts'
@@ -136,15 +136,14 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#countInstances()
     for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, this.#round, (slot, heard) => this.#tell(ledger, slot, heard))
+      await tellDirty(ledger, this.#round, (...told) => this.#tell(ledger, ...told))
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
-    for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, 0, (slot, heard) => this.#tell(ledger, slot, heard))
+    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, (...told) => this.#tell(ledger, ...told))
   }
 
   #schedule(): void {
@@ -173,7 +172,7 @@ class LedgerStore implements HybridStore {
     cost: number,
     now: number,
   ): Taken | Promise<Taken> {
-    this.#tell(ledger, slot, unheeded)
+    this.#tell(ledger, slot, false, unheeded)
     const taken = this.#shared.take(plan.policy, identifier, cost, now)
     const took = (value: Taken): number[] => plan.policy.rules.map(() => (value.allowed ? cost : 0))
     if (!(taken instanceof Promise)) {
@@ -194,10 +193,10 @@ class LedgerStore implements HybridStore {
     )
   }
 
-  #tell(ledger: Ledger, slot: number, heard: () => void): void {
+  #tell(ledger: Ledger, slot: number, briefly: boolean, heard: () => void): void {
     const policy = ledger.policyOf(slot)
     if (policy === undefined) heard()
-    else this.#teller.tell(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), heard)
+    else this.#teller.tell(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), briefly, heard)
   }
 
   /** Asks the store at the next check. */
@@ -240,11 +239,20 @@ class LedgerStore implements HybridStore {
   #newPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
     if (!canBeHybrid(policy, this.#instances()))
-      return { policy, kind, currentOnly: policy, ledger: undefined, number: 0, staleMs: 0 }
+      return { policy, kind, currentOnly: policy, shortOnly: undefined, ledger: undefined, number: 0, staleMs: 0 }
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
     const number = ledger.numberOf(policy, () => this.#planAnew())
-    return { policy, kind, currentOnly: currentOnly(policy), ledger, number, staleMs: staleMs(policy) }
+    const current = currentOnly(policy)
+    return {
+      policy,
+      kind,
+      currentOnly: current,
+      shortOnly: shortOnly(current),
+      ledger,
+      number,
+      staleMs: staleMs(policy),
+    }
   }
 }

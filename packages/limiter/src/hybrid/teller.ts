@@ -32,36 +32,29 @@ export class Teller {
   }
 
   /**
-   * Tells the store what a slot has spent; `heard` is called when it has answered or failed, or had nothing to hear. What
-   * it does not hear is not told twice: it may have heard it after all.
+   * Tells the store what a slot has spent, `briefly` of its short windows alone where that will do; `heard` is called when it
+   * has answered or failed, or had nothing to hear. What it does not hear is not told twice: it may have heard it after all.
    */
-  tell(plan: Plan, ledger: Ledger, slot: number, now: number, heard: () => void): void {
-    const { rules } = plan.policy
+  tell(plan: Plan, ledger: Ledger, slot: number, now: number, briefly: boolean, heard: () => void): void {
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
     this.moveOn(plan, ledger, slot, identifier, now)
+    const knows = knowsPrevious(plan, ledger, slot, now)
+    const policy = knows ? ((briefly ? plan.shortOnly : undefined) ?? plan.currentOnly) : plan.policy
+    const amounts = takePending(ledger, slot, policy.rules.length)
     ledger.clean(slot)
-    const amounts = new Array<number>(rules.length)
-    let most = 0
-    for (let i = 0; i < rules.length; i++) {
-      const at = ledger.at(slot, i) + cell.pending
-      const amount = ledger.cells[at] ?? 0
-      ledger.cells[at] = 0
-      amounts[i] = amount
-      if (amount > most) most = amount
-    }
-    if (most === 0) {
+    if (policy === plan.shortOnly) ledger.soil(slot)
+    if (amounts === undefined) {
       heard()
       return
     }
-    const policy = knowsPrevious(plan, ledger, slot, now) ? plan.currentOnly : plan.policy
-    const telling = new Telling(this, plan, ledger, slot, identifier, amounts, policy === plan.policy, heard)
+    const telling = new Telling(this, plan, ledger, slot, identifier, amounts, !knows, heard)
     addFor(this.#shared, telling, policy, identifier, amounts, now)
   }
 
   /**
    * Takes over what the store told, having counted what we `took`: the sum of what all processes have spent. When it
    * knows less than it once told, it has lost counts, and is raised to what is remembered here; or some were given
-   * back, and then what it answers is believed.
+   * back, and then what it answers is believed. It may speak of the first windows alone.
    */
   hear(
     plan: Plan,
@@ -84,8 +77,9 @@ export class Teller {
       const rule = rules[i]
       const at = ledger.at(slot, i)
       if (rule === undefined || cells[at + cell.index] !== windowIndex(taken.now, rule.windowMs)) continue
+      const told = taken.counters[2 * i + 1]
+      if (told === undefined) continue
       const prev = (withPrevious ? taken.counters[2 * i] : cells[at + cell.prev]) ?? 0
-      const told = taken.counters[2 * i + 1] ?? 0
       const cur = told + (cells[at + cell.pending] ?? 0)
       cells[at + cell.prev] = prev
       cells[at + cell.cur] = cur
@@ -120,6 +114,20 @@ export class Teller {
   }
 }
 
+/** What the first windows of a slot have to tell, which is told now; undefined when it is nothing. */
+function takePending(ledger: Ledger, slot: number, windows: number): number[] | undefined {
+  const amounts = new Array<number>(windows)
+  let most = 0
+  for (let i = 0; i < windows; i++) {
+    const at = ledger.at(slot, i) + cell.pending
+    const amount = ledger.cells[at] ?? 0
+    ledger.cells[at] = 0
+    amounts[i] = amount
+    if (amount > most) most = amount
+  }
+  return most === 0 ? undefined : amounts
+}
+
 /** So long after a window's end all processes have told what they spent in it. */
 const settledMs = 3_000
 
@@ -141,7 +149,7 @@ function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { co
     const rule = rules[i]
     const at = ledger.at(slot, i)
     if (rule === undefined || ledger.cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
-    if ((counters[2 * i + 1] ?? 0) < (ledger.cells[at + cell.told] ?? 0)) return true
+    if ((counters[2 * i + 1] ?? Number.POSITIVE_INFINITY) < (ledger.cells[at + cell.told] ?? 0)) return true
   }
   return false
 }

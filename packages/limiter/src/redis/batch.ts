@@ -21,6 +21,8 @@ interface BatchOptions {
   readonly script: Script
   /** The script reads the identifier's note too. */
   readonly noted?: boolean
+  /** Calls of one moment may be made in any order: like ones are put in a row, which takes fewer words. */
+  readonly commutes?: boolean
   readonly tag: KeyTag
   readonly clock: ServerClock | undefined
   readonly onForgotten: () => void
@@ -67,8 +69,9 @@ export class Batch {
     }
   }
 
-  async #send(calls: readonly Call[]): Promise<void> {
-    const { client, script, noted = false, tag, clock, onForgotten } = this.#options
+  async #send(calls: Call[]): Promise<void> {
+    const { client, script, noted = false, commutes = false, tag, clock, onForgotten } = this.#options
+    if (commutes) calls.sort(byMomentAndRest)
     try {
       const request = new ScriptRequest(tag)
       for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
@@ -83,6 +86,15 @@ export class Batch {
       this.#unanswered -= calls.length
     }
   }
+}
+
+/** Like calls in a row; what belongs to an earlier window stays before what reads it as the one before. */
+function byMomentAndRest(call: Call, other: Call): number {
+  if (call.now !== other.now) return call.now - other.now
+  const [a, b] = [call.rest, other.rest]
+  if (a.length !== b.length) return a.length - b.length
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return (a[i] ?? '') < (b[i] ?? '') ? -1 : 1
+  return 0
 }
 
 function settle(calls: readonly Call[], answer: readonly unknown[]): void {

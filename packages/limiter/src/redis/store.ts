@@ -69,7 +69,7 @@ class RedisCounters implements RedisStore {
     this.#clock = clock === 'server' ? new ServerClock() : undefined
     const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten, onFirst: this.#schedule }
     this.#takes = new Batch({ ...batch, script: takeScript })
-    this.#adds = new Batch({ ...batch, script: addScript })
+    this.#adds = new Batch({ ...batch, script: addScript, commutes: true })
     this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
   }
 

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database, Http, Secret } from '@gatehouse/kit'
-import { createNotify, type Notify, readTemplates, type WatchCredential } from '@gatehouse/notify'
-import { natsTopic } from '@gatehouse/notify/nats'
+import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { createDevInbox } from '../dev-inbox.ts'
 import type { Engine } from '../health.ts'
@@ -32,7 +31,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const { settings, file, folder } = parts.config
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
-  const topic = settings.natsUrl && (await natsTopic({ url: settings.natsUrl.reveal(), log: parts.log }))
+  const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
   const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
   const mailbox = database.engine === 'embedded'
   // Its page hands its token to whoever asks, so only this machine may.
@@ -68,6 +67,12 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     await devInbox?.plugin(http)
   }
   return { notify, plugin, engines, mailbox, devInbox: devInbox !== undefined }
+}
+
+/** The client of NATS is loaded only where there is one. */
+async function openTopic(url: Secret, { log }: Parts): Promise<Topic> {
+  const { natsTopic } = await import('@gatehouse/notify/nats')
+  return natsTopic({ url: url.reveal(), log })
 }
 
 /** Processes with one key make and read each other's links; the embedded engine makes one by itself. */

@@ -18,7 +18,16 @@ const asked = process.argv
   .filter((argument) => !argument.startsWith('--'))
   .map((path) => resolve(path))
 // What takes longest comes first, so that no processor waits at the end.
-const everything = ['apps', 'packages/notify', 'packages/identity', 'packages', 'fakes', 'scripts', 'examples']
+const everything = [
+  'apps',
+  'packages/notify',
+  'packages/identity',
+  'packages',
+  'testing',
+  'fakes',
+  'scripts',
+  'examples',
+]
 const found = (asked.length > 0 ? asked : everything.map((name) => join(root, name))).flatMap(testFiles)
 const files = [...new Set(found)].filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)
 

@@ -48,7 +48,6 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     PORT: String(port),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'warn',

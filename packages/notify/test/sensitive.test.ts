@@ -160,6 +160,34 @@ test('a sensitive event that was scheduled, or waited its turn, leaves no data b
   assert.doesNotMatch(JSON.stringify(published), /hush/)
 })
 
+test('where a provider quotes a sensitive message, its words are left out of timeline and dead letters', async (t) => {
+  const answers = ['451 try later', '550 refused: Order hunter2 left.']
+  const quoting: Provider = {
+    name: 'quoting',
+    channel: 'email',
+    timeoutMs: 1_000,
+    async send() {
+      const reason = answers.shift() ?? '550 hunter2'
+      return [reason.startsWith('4') ? { kind: 'transient', reason } : { kind: 'permanent', code: '550', reason }]
+    },
+  }
+  const s = await sensitive({ providers: { email: [quoting] } })
+  t.after(s.close)
+  const { body } = await s.call('POST', '/v1/notify', { ...reset, data: { order_id: 'hunter2' } })
+  const told = await eventually(
+    async () => {
+      s.clock.advance(10_000)
+      return s.call('GET', `/v1/notifications/${body.id}`)
+    },
+    (answer) => timelineOf(answer).includes('dead_letter'),
+  )
+  const letter = await s.call('GET', `/v1/dead-letters/${body.deliveries[0].id}`)
+  const words = JSON.stringify([told.body, letter.body])
+  assert.doesNotMatch(words, /hunter2/)
+  assert.match(words, /451 try later/)
+  assert.match(letter.body.detail, /550: its words are left out/)
+})
+
 test('a sensitive event whose push dies is mailed instead, and leaves no data behind once its dead letter is gone', async (t) => {
   const refusing: Provider = {
     name: 'refusing',

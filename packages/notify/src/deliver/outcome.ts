@@ -3,6 +3,7 @@ import type { Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { type SuppressionDays, suppressing } from '../suppression.ts'
+import { withoutQuotes } from './quotes.ts'
 
 /** What came back for one target of a delivery. */
 export interface TargetResult {
@@ -35,11 +36,12 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
  */
 export function judge(
   claimed: ClaimedDelivery,
-  results: readonly TargetResult[],
+  answers: readonly TargetResult[],
   policy: RetryPolicy,
   now: number,
   random: number,
 ): TryRecord {
+  const results = withoutQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
   const record = {
     claimed,

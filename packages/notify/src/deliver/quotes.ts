@@ -1,0 +1,21 @@
+import type { SendResult } from '../providers/provider.ts'
+import type { ClaimedDelivery } from '../store.ts'
+
+/** Words that say little by themselves are short, and have no digits. */
+const telling = /[^\s<>"'=]{6,}|[^\s<>"'=]*\d[^\s<>"'=]{3,}|[^\s<>"'=]{3,}\d/g
+const leftOut = 'its words are left out: they quote a sensitive message'
+
+/** Of a sensitive message nothing is kept, not even where a provider's answer quotes it. */
+export function withoutQuotes<Answer extends { readonly result: SendResult }>(
+  { sensitive, message }: ClaimedDelivery,
+  results: readonly Answer[],
+): readonly Answer[] {
+  if (!sensitive) return results
+  const { subject = '', body, html = '' } = message
+  const words = new Set(`${subject} ${body} ${html}`.match(telling))
+  const quotes = (text: string) => words.values().some((word) => text.includes(word))
+  return results.map((each): Answer => {
+    const { result } = each
+    return 'reason' in result && quotes(result.reason) ? { ...each, result: { ...result, reason: leftOut } } : each
+  })
+}

@@ -59,6 +59,7 @@ export function createHttp(options: HttpOptions): Http {
   const { headersTimeoutMs = 15_000 } = options
   const http: Http = fastify({
     loggerInstance: requestLog(options.log),
+    disableRequestLogging: true,
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
@@ -78,6 +79,7 @@ export function createHttp(options: HttpOptions): Http {
     reply.header('x-request-id', request.id)
     done()
   })
+  http.addHook('onResponse', logAnswered)
   http.setErrorHandler(writeError)
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]
@@ -86,12 +88,30 @@ export function createHttp(options: HttpOptions): Http {
   return http
 }
 
-/** Logs a request by its method and path alone: codes, states and tokens travel in query strings. */
 function requestLog(log: Log): FastifyBaseLogger {
   const serializers = {
-    req: ({ method, url, ip }: FastifyRequest) => ({ method, path: url?.split('?', 1)[0], remoteAddress: ip }),
+    req: ({ method, url = '', ip }: FastifyRequest) => ({ method, path: loggable(url), remoteAddress: ip }),
   }
   return Object.assign(log.child({}), { serializers }) as FastifyBaseLogger
+}
+
+/** One line a request, once it is answered. */
+function logAnswered({ method, url, ip, log }: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const ms = Math.round(reply.elapsedTime * 10) / 10
+  log.info({ method, path: loggable(url), status: reply.statusCode, ms, ip }, 'answered')
+  done()
+}
+
+const longestSegment = 64
+
+/** A path without what must not be kept: codes and states travel in query strings, signed links are long parts of paths. */
+function loggable(url: string): string {
+  const path = url.split('?', 1)[0] ?? ''
+  if (path.length <= longestSegment) return path
+  return path
+    .split('/')
+    .map((segment) => (segment.length > longestSegment ? `${segment.slice(0, 8)}…` : segment))
+    .join('/')
 }
 
 const safeHeaders: Readonly<Record<string, string>> = {

@@ -115,7 +115,7 @@ test('the window before is read until all have told what they spent in it, and n
   for (const store of [one, two]) await store.take(busy, who, 1, start)
   for (let i = 0; i < 10; i++) two.take(busy, who, 1, start)
   const prev: (number | undefined)[] = []
-  for (const seconds of [60, 61, 62, 63, 64, 65, 66]) {
+  for (const seconds of [60, 61, 62, 63, 64, 65, 66, 67, 68]) {
     if (seconds === 62) {
       await two.take(busy, { kind: 'user', id: 'bob' }, 1, start + 62_000)
       await two.reconcile()
@@ -124,7 +124,7 @@ test('the window before is read until all have told what they spent in it, and n
     await one.reconcile()
     prev.push((await one.take(busy, who, 1, start + seconds * 1_000)).counters[0])
   }
-  assert.deepEqual(prev, [2, 2, 12, 12, 12, 12, 12])
+  assert.deepEqual(prev, [2, 2, 12, 12, 12, 12, 12, 12, 12])
   assert.deepEqual(read.slice(-4), ['sliding-window', 'fixed-window', 'fixed-window', 'fixed-window'])
 })
 
@@ -150,7 +150,7 @@ test('limits that are small, exact, or fail closed are counted exactly', async (
   assert.equal(asked(), 9)
 })
 
-test('of very many keys those that moved little are told within ten rounds, their days within a hundred', async () => {
+test('of very many keys those that moved little are told within twenty rounds, their days within a hundred', async () => {
   const { one, memory } = setup()
   const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
   const users = Array.from({ length: 5_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
@@ -161,9 +161,9 @@ test('of very many keys those that moved little are told within ten rounds, thei
     const counts = users.map((user) => memory().peek(tier, user, now).counters)
     return [1, 3].map((at) => counts.filter((counters) => counters[at] === 3).length)
   }
-  const [minutes = 0, days = 0] = await told(10)
+  const [minutes = 0, days = 0] = await told(20)
   assert.equal(minutes, 5_000)
-  assert(days <= 500, `${days} days were told already`)
+  assert(days <= 1_250, `${days} days were told already`)
   assert.deepEqual(await told(100), [5_000, 5_000])
 })
 

@@ -5,9 +5,10 @@ const chunk = 256
 const mostLookedAt = 8_192
 /** Keys told whose answer is awaited at most. */
 const mostUnheard = 1_024
-/** With more keys to tell than this, those that moved little wait for one round in ten, and their long windows for ten such. */
+/** With more keys to tell than this, those that moved little wait for one round in so many, and their long windows for a few such. */
 const manyDirty = 4_096
-const quietRounds = 10
+const quietRounds = 20
+const longTurns = 5
 /** No round lasts longer, even when the store never answers. */
 const longestRoundMs = 1_000
 
@@ -66,13 +67,13 @@ class Round {
     while (this.#next < end && told < chunk && this.#unheard <= mostUnheard) {
       const slot = this.#slots[this.#next++] ?? 0
       const quiet = this.#sparesQuiet && isQuiet(this.#ledger, slot)
-      if (quiet && !isTurn(slot, this.#number)) {
+      if (quiet && (slot - this.#number) % quietRounds !== 0) {
         this.#ledger.dirty.push(slot)
         continue
       }
       told++
       this.#unheard++
-      this.#tell(slot, quiet && !isTurn(slot, Math.floor(this.#number / quietRounds)), this.#heard)
+      this.#tell(slot, quiet && (slot - Math.floor(this.#number / quietRounds)) % longTurns !== 0, this.#heard)
     }
     this.#heard()
   }
@@ -89,11 +90,6 @@ class Round {
     while (this.#next < this.#slots.length) this.#ledger.dirty.push(this.#slots[this.#next++] ?? 0)
     this.#resolve()
   }
-}
-
-/** Whether it is a quiet slot's turn: of ten that follow one another, one. */
-function isTurn(slot: number, number: number): boolean {
-  return slot % quietRounds === number % quietRounds
 }
 
 /** A slot that has spent but a small part of its share. */

@@ -129,7 +129,7 @@ function takePending(ledger: Ledger, slot: number, windows: number): number[] | 
 }
 
 /** So long after a window's end all processes have told what they spent in it. */
-const settledMs = 3_000
+const settledMs = 5_000
 
 /**
  * Whether the store was heard of a slot when the counts of the windows before no longer changed; that they did after all,

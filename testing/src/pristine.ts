@@ -58,7 +58,7 @@ export async function restore(pglite: PGlite, pristine: State): Promise<boolean>
   const filled = names.map((name) => `EXISTS (SELECT FROM ${name}) AS "${name}"`)
   const [found = {}] = (await pglite.query<Record<string, boolean>>(`SELECT ${filled.join(', ')}`)).rows
   const full = names.filter((name) => found[name])
-  if (full.length > 0) await pglite.exec(`TRUNCATE ${full.join(', ')}`)
+  if (full.length > 0) await pglite.exec(`TRUNCATE ${full.join(', ')} CASCADE`)
   for (const [name, rows] of Object.entries(pristine.tables))
     if (rows !== null)
       await pglite.query(`INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, $1)`, [rows])

@@ -18,6 +18,7 @@ import {
 import { isInstant } from './instant.ts'
 import type { Log } from './log.ts'
 import { Problem } from './problem.ts'
+import { AnswerLog, requestLog } from './request-log.ts'
 import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { decodeUtf8, findTextFault } from './text.ts'
 import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
@@ -59,7 +60,7 @@ export function createHttp(options: HttpOptions): Http {
   const { headersTimeoutMs = 15_000 } = options
   const http: Http = fastify({
     loggerInstance: requestLog(options.log),
-    disableRequestLogging: true,
+    logController: new AnswerLog(),
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
@@ -79,39 +80,12 @@ export function createHttp(options: HttpOptions): Http {
     reply.header('x-request-id', request.id)
     done()
   })
-  http.addHook('onResponse', logAnswered)
   http.setErrorHandler(writeError)
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]
     writeError(new Problem(404, `Nothing is at ${request.method} ${path}.`), request, reply)
   })
   return http
-}
-
-function requestLog(log: Log): FastifyBaseLogger {
-  const serializers = {
-    req: ({ method, url = '', ip }: FastifyRequest) => ({ method, path: loggable(url), remoteAddress: ip }),
-  }
-  return Object.assign(log.child({}), { serializers }) as FastifyBaseLogger
-}
-
-/** One line a request, once it is answered. */
-function logAnswered({ method, url, ip, log }: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const ms = Math.round(reply.elapsedTime * 10) / 10
-  log.info({ method, path: loggable(url), status: reply.statusCode, ms, ip }, 'answered')
-  done()
-}
-
-const longestSegment = 64
-
-/** A path without what must not be kept: codes and states travel in query strings, signed links are long parts of paths. */
-function loggable(url: string): string {
-  const path = url.split('?', 1)[0] ?? ''
-  if (path.length <= longestSegment) return path
-  return path
-    .split('/')
-    .map((segment) => (segment.length > longestSegment ? `${segment.slice(0, 8)}…` : segment))
-    .join('/')
 }
 
 const safeHeaders: Readonly<Record<string, string>> = {

@@ -20,8 +20,8 @@ const asked = process.argv
 // What takes longest comes first, so that no processor waits at the end.
 const everything = [
   'apps',
-  'packages/notify',
   'packages/identity',
+  'packages/notify',
   'packages',
   'testing',
   'fakes',

@@ -6,7 +6,8 @@ import { type Database, embeddedOver } from '@gatehouse/kit'
 /** Makes the tables that a test finds in its database. */
 export type Prepare = (database: Database) => Promise<unknown>
 
-const version = '0.5.16'
+const manifest = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
+const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
 const templates = resolve(import.meta.dirname, `../../node_modules/.cache/embedded-${version}`)
 
 /**

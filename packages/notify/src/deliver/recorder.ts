@@ -39,11 +39,11 @@ interface Untried {
 }
 
 export function createRecorder(settings: RecorderOptions): Recorder {
-  const { channel, deliveries, options, log } = settings
+  const { channel, options, log } = settings
   const backlog = createBacklog(options.claimSize * mostClaims)
   const together = { most: options.claimSize, lanes: 2, gatherMs, mostWaiting: Number.POSITIVE_INFINITY }
   const ended = createGatherer<TryRecord, true>((records) => recordAll(settings, records), together)
-  const untried = createGatherer<Untried, true>((list) => releaseAll(deliveries, list), together)
+  const untried = createGatherer<Untried, true>((list) => releaseAll(settings, list), together)
   const aside = (work: Promise<unknown>) =>
     backlog.add(
       work.catch((error) =>
@@ -70,18 +70,16 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
   return records.map(() => true)
 }
 
-async function releaseAll(deliveries: Deliveries, untried: readonly Untried[]): Promise<true[]> {
+async function releaseAll({ deliveries, options }: RecorderOptions, untried: readonly Untried[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(untried, ({ claimed }) => claimed.bucket))
-    for (const [dueAt, same] of Map.groupBy(mine, (each) => each.dueAt))
-      await deliveries.release(
-        bucket,
-        same.map(({ claimed }) => claimed),
-        dueAt,
-      )
+    for (const [dueAt, same] of Map.groupBy(mine, (each) => each.dueAt)) {
+      const claimed = same.map((each) => each.claimed)
+      await persist(() => deliveries.release(bucket, claimed, dueAt), options.leaseMs)
+    }
   return untried.map(() => true)
 }
 
-/** What a provider has taken must be stored: while the database is away it is tried again, as long as the lease lasts. */
+/** What became of a claim must be stored: while the database is away it is tried again, as long as the lease lasts. */
 async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
   const deadline = performance.now() + leaseMs
   for (;;) {

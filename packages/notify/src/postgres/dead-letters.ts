@@ -144,6 +144,15 @@ async function replay(
     deliveries.map(({ id }) => id),
     'queued',
   ])
+  await sendAgain(tx, bucket, whole, at)
+  await planAgain(tx, bucket, unwritten, at)
+  await scheduleAgain(tx, bucket, scheduled, at)
+  await tell(tx, bucket, deliveries, at)
+  return taken.length
+}
+
+/** Has messages sent as they were. */
+async function sendAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
@@ -155,7 +164,7 @@ async function replay(
     [
       bucket,
       ...columns(
-        whole,
+        letters,
         id,
         user,
         (l) => l.channel,
@@ -163,12 +172,16 @@ async function replay(
       ),
       timestamp(at),
       ...columns(
-        whole,
+        letters,
         (l) => JSON.stringify(l.message),
         (l) => l.notification_id,
       ),
     ],
   )
+}
+
+/** Has notifications planned again whose text was never written. */
+async function planAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
      SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
@@ -176,7 +189,7 @@ async function replay(
     [
       bucket,
       ...columns(
-        unwritten,
+        letters,
         () => newId(bucket),
         (l) => l.notification_id,
         user,
@@ -185,21 +198,23 @@ async function replay(
       timestamp(at),
     ],
   )
+}
+
+/** Has requests taken again. */
+async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source)
      SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source
        FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[]) AS s (id, user_id, payload, source)`,
     [
       bucket,
-      scheduled.map(id),
-      scheduled.map(user),
+      letters.map(id),
+      letters.map(user),
       timestamp(at),
-      scheduled.map((l) => JSON.stringify(l.message?.request)),
-      scheduled.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
+      letters.map((l) => JSON.stringify(l.message?.request)),
+      letters.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
     ],
   )
-  await tell(tx, bucket, deliveries, at)
-  return taken.length
 }
 
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */

@@ -1,7 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import formats from 'ajv-formats'
 import {
   type FastifyBaseLogger,
   type FastifyError,
@@ -15,7 +14,7 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
-import { isInstant } from './instant.ts'
+import { addFormats } from './formats.ts'
 import type { Log } from './log.ts'
 import { Problem } from './problem.ts'
 import { AnswerLog, requestLog } from './request-log.ts'
@@ -108,8 +107,8 @@ function requestId(given: string | string[] | undefined): string {
 /** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
 function strictValidation(): FastifySchemaCompiler<object> {
   const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, verbose: true } as const
-  const asSent = formats.default(new Ajv({ ...strict, coerceTypes: false })).addFormat('date-time', isInstant)
-  const fromText = formats.default(new Ajv({ ...strict, coerceTypes: 'array' })).addFormat('date-time', isInstant)
+  const asSent = addFormats(new Ajv({ ...strict, coerceTypes: false }))
+  const fromText = addFormats(new Ajv({ ...strict, coerceTypes: 'array' }))
   return ({ schema, httpPart }) => lazily(httpPart === 'body' || httpPart === 'headers' ? asSent : fromText, schema)
 }
 

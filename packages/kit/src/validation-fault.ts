@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv'
+import { emailAddressExpected } from './email-address.ts'
 import { instantExpected } from './instant.ts'
 import type { Fault } from './problem.ts'
 import { mostJsonDepth } from './text.ts'
@@ -14,7 +15,7 @@ export function partOf(context: string | undefined): string {
 const formats: Readonly<Record<string, string>> = {
   'date-time': instantExpected,
   date: 'must be a date such as 2026-12-31',
-  email: 'must be an e-mail address',
+  email: emailAddressExpected,
   uri: 'must be an absolute URI',
   uuid: 'must be a UUID',
 }

@@ -141,7 +141,10 @@ test('faults are told in the words of whoever asked: the part of the request, an
     await detail('/words/42'),
     'The path is not valid: /id does not have the form that is expected here: A word, such as orders.',
   )
-  assert.equal(await detail('/words/a?mail=x'), 'The query is not valid: /mail must be an e-mail address.')
+  assert.equal(
+    await detail('/words/a?mail=x'),
+    'The query is not valid: /mail must be one email address such as alice@example.com.',
+  )
 })
 
 test('an unforeseen error becomes a 500 that tells the request id and nothing else', async () => {

@@ -1,11 +1,10 @@
-import { StartError } from '@gatehouse/kit'
+import { addFormats, StartError } from '@gatehouse/kit'
 import { Ajv } from 'ajv'
-import formats from 'ajv-formats'
 import type { Static, TSchema } from 'typebox'
 
 /** What was typed, once it is as the API would take it. @throws StartError with a line for every fault */
 export function checked<Schema extends TSchema>(schema: Schema, typed: object): Static<Schema> {
-  const valid = formats.default(new Ajv({ allErrors: true, strict: false })).compile(schema)
+  const valid = addFormats(new Ajv({ allErrors: true, strict: false })).compile(schema)
   if (valid(typed)) return typed as Static<Schema>
   const faults = (valid.errors ?? []).map(({ instancePath, message, params }) => {
     const allowed = params.allowedValues ? `: ${params.allowedValues.join(', ')}` : ''

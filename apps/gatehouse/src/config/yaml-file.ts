@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { validationFault } from '@gatehouse/kit'
+import { addFormats, validationFault } from '@gatehouse/kit'
 import { Ajv, type ErrorObject } from 'ajv'
-import formats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, type Scalar, visit } from 'yaml'
 import type { Faults } from './faults.ts'
@@ -34,9 +33,9 @@ export function readYamlFile(
   if (document.errors.length > 0) return undefined
   const replaced = replaceVariables(file, environment)
   const value: unknown = document.toJS({ maxAliasCount: 0 }) ?? {}
-  const valid = formats
-    .default(new Ajv({ allErrors: true, strict: false, verbose: true, discriminator: true }))
-    .compile(schema)
+  const valid = addFormats(new Ajv({ allErrors: true, strict: false, verbose: true, discriminator: true })).compile(
+    schema,
+  )
   if (!valid(value)) for (const error of meaningful(valid.errors ?? [])) faultAt(file, ...describe(file, error))
   if (!replaced || (valid.errors ?? []).length > 0) return undefined
   return {

@@ -1,0 +1,89 @@
+/*
+ * What administrators may do: people hold roles, roles allow scopes, and the services check scopes alone. A token that
+ * is issued with a user present carries a management scope only as far as the user's roles allow it.
+ */
+
+/** Role names that begin like this are Gatehouse's own; products choose others. */
+export const reservedRolePrefix = 'gatehouse-'
+
+/** The scopes that each reserved role allows. */
+const roleScopes = {
+  'gatehouse-owner': [
+    'admin:notifications',
+    'admin:clients',
+    'admin:users',
+    'admin:api-keys',
+    'admin:keys',
+    'admin:audit',
+    'admin:limits',
+    'admin:roles',
+    'admin:privacy',
+  ],
+  'gatehouse-operator': [
+    'admin:notifications',
+    'admin:clients',
+    'admin:users',
+    'admin:api-keys',
+    'admin:keys',
+    'admin:limits',
+    'read:audit',
+    'read:personal-data',
+  ],
+  'gatehouse-support': [
+    'read:accounts',
+    'read:clients',
+    'read:delivery',
+    'read:settings',
+    'read:limits',
+    'write:sessions',
+    'write:account-mail',
+    'write:limit-grants',
+    'reveal:personal-data',
+  ],
+  'gatehouse-auditor': [
+    'read:accounts',
+    'read:clients',
+    'read:keys',
+    'read:delivery',
+    'read:settings',
+    'read:limits',
+    'read:audit',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type ManagementRole = keyof typeof roleScopes
+
+export const managementRoles = Object.keys(roleScopes) as readonly ManagementRole[]
+
+/** What holding a scope includes: who may change something may read it. */
+const includedScopes: Readonly<Record<string, readonly string[]>> = {
+  'admin:notifications': ['read:delivery', 'read:settings'],
+  'admin:clients': ['read:clients'],
+  'admin:api-keys': ['read:clients'],
+  'admin:users': ['read:accounts', 'write:sessions', 'write:account-mail'],
+  'admin:keys': ['read:keys'],
+  'admin:audit': ['read:audit'],
+  'admin:limits': ['read:limits', 'write:limit-grants'],
+  'admin:privacy': ['read:personal-data', 'reveal:personal-data'],
+}
+
+/** The scopes themselves and those they include. */
+export function withIncludedScopes(scopes: Iterable<string>): ReadonlySet<string> {
+  return new Set([...scopes].flatMap((scope) => [scope, ...(includedScopes[scope] ?? [])]))
+}
+
+const managementScopes = withIncludedScopes(Object.values(roleScopes).flat())
+
+/** Whether a scope belongs to management, and so needs a role where a user is present. */
+export function isManagementScope(scope: string): boolean {
+  return managementScopes.has(scope)
+}
+
+/** Every management scope that the roles allow, the included ones too. */
+export function scopesOfRoles(roles: readonly string[]): ReadonlySet<string> {
+  return withIncludedScopes(roles.flatMap((role) => (isManagementRole(role) ? roleScopes[role] : [])))
+}
+
+export function isManagementRole(role: string): role is ManagementRole {
+  return Object.hasOwn(roleScopes, role)
+}

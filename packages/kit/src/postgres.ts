@@ -10,17 +10,40 @@ export interface PostgresOptions {
   readonly log: Log
   /** Most connections of this process. Default 10. */
   readonly connections?: number
+  readonly timeouts?: Partial<DatabaseTimeouts>
 }
 
+/** What ends a wait on the database, in milliseconds. */
+export interface DatabaseTimeouts {
+  /** A statement: the server cancels it, and half a second later the connection counts as silent. */
+  readonly statementMs: number
+  /** A wait for a lock that another transaction has. */
+  readonly lockMs: number
+  /** A transaction whose process says nothing more: the server rolls it back and frees its locks. */
+  readonly idleTransactionMs: number
+}
+
+export const defaultTimeouts: DatabaseTimeouts = { statementMs: 9_000, lockMs: 5_000, idleTransactionMs: 3_000 }
+
 const oldestVersion = 15
-const answerTimeoutMs = 10_000
+/** How much longer than the server we wait for its answer before the connection counts as silent. */
+const silenceMs = 500
+const connectTimeoutMs = 5_000
+const keepAliveSeconds = 10
 
 /** Opens PostgreSQL 15 or newer. Throws {@link StartError} when it can't be reached or is too old. */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts }
   const server = {
-    connectionString: options.url.reveal(),
-    connectionTimeoutMillis: 5_000,
+    connectionString: withServerKeepAlive(options.url.reveal()),
+    connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'gatehouse',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveSeconds * 1000,
+    query_timeout: timeouts.statementMs + silenceMs,
+    statement_timeout: timeouts.statementMs,
+    lock_timeout: timeouts.lockMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
   }
   const pool = new pg.Pool({ ...server, max: options.connections ?? 10, pipeline: true, types: typeParsers })
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'))
@@ -29,11 +52,28 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     await pool.end()
     throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
   }
-  const client = () => new pg.Client({ ...server, keepAlive: true, query_timeout: answerTimeoutMs })
+  const client = () => new pg.Client(server)
   return databaseOver(pool, {
     engine: 'postgres',
     listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
   })
+}
+
+/**
+ * The server, too, notices a client that is gone: it asks after ten idle seconds, and gives up on data that nobody
+ * acknowledges for ten.
+ */
+function withServerKeepAlive(connectionString: string): string {
+  const url = new URL(connectionString)
+  const settings = [
+    `tcp_keepalives_idle=${keepAliveSeconds}`,
+    'tcp_keepalives_interval=3',
+    'tcp_keepalives_count=3',
+    `tcp_user_timeout=${keepAliveSeconds * 1000}`,
+  ]
+  const own = url.searchParams.get('options')
+  url.searchParams.set('options', [...(own ? [own] : []), ...settings.map((each) => `-c ${each}`)].join(' '))
+  return url.href
 }
 
 async function serverVersion(pool: pg.Pool): Promise<number> {

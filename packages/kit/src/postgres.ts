@@ -8,7 +8,7 @@ import { StartError } from './start-error.ts'
 export interface PostgresOptions {
   readonly url: Secret
   readonly log: Log
-  /** Most connections of this process. Default 10. */
+  /** Most connections of this process in its pool. Default 10. */
   readonly connections?: number
   readonly timeouts?: Partial<DatabaseTimeouts>
 }
@@ -26,6 +26,7 @@ export interface DatabaseTimeouts {
 export const defaultTimeouts: DatabaseTimeouts = { statementMs: 9_000, lockMs: 5_000, idleTransactionMs: 3_000 }
 
 const oldestVersion = 15
+const defaultConnections = 10
 /** How much longer than the server we wait for its answer before the connection counts as silent. */
 const silenceMs = 500
 const connectTimeoutMs = 5_000
@@ -45,13 +46,19 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     lock_timeout: timeouts.lockMs,
     idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
   }
-  const pool = new pg.Pool({ ...server, max: options.connections ?? 10, pipeline: true, types: typeParsers })
+  const pool = new pg.Pool({
+    ...server,
+    max: options.connections ?? defaultConnections,
+    pipeline: true,
+    types: typeParsers,
+  })
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'))
   const version = await serverVersion(pool)
   if (version < oldestVersion) {
     await pool.end()
     throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
   }
+  await reportConnections(pool, options)
   const client = () => new pg.Client(server)
   return databaseOver(pool, {
     engine: 'postgres',
@@ -84,6 +91,25 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
     await pool.end()
     throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
   }
+}
+
+/** Connections beside the pool: the one on which the inbox listens. */
+const listeningConnections = 1
+
+/** Says what a process takes of the server's connections, so that an operator can add up all processes. */
+async function reportConnections(
+  pool: pg.Pool,
+  { log, connections = defaultConnections }: PostgresOptions,
+): Promise<void> {
+  const { rows } = await pool.query<{ max: number; in_use: number }>(
+    `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max,
+            (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS in_use`,
+  )
+  const [{ max, in_use: inUse } = { max: 0, in_use: 0 }] = rows
+  const needed = connections + listeningConnections
+  const facts = { perProcess: needed, serverAllows: max, inUseNow: inUse, processesThatFit: Math.floor(max / needed) }
+  if (inUse + needed > max) log.warn(facts, 'the database may run out of connections: lower DATABASE_CONNECTIONS')
+  else log.info(facts, 'connections to the database')
 }
 
 function reasonOf(error: unknown): string {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe } from 'node:test'
+import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import {
   postgresDatabase,
   type Server,
@@ -193,14 +194,12 @@ function produce(program: Program) {
 
 /** The accepted notifications that the database does not have. */
 async function missing(url: string, ids: readonly string[]): Promise<string[]> {
-  const { Client } = await import('pg')
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  const { rows } = await client.query<{ id: string }>(
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 2 })
+  const { rows } = await database.query<{ id: string }>(
     `SELECT asked.id FROM unnest($1::uuid[]) AS asked (id)
       WHERE NOT EXISTS (SELECT FROM notify.notification n WHERE n.id = asked.id)`,
     [ids],
   )
-  await client.end()
+  await database.close()
   return rows.map(({ id }) => id)
 }

@@ -30,7 +30,7 @@ export const EventTypeSettings = Type.Object(
             Type.Integer({
               minimum: 0,
               maximum: 1000,
-              description: 'Distinct actors above which one combined notification is sent. Default 3',
+              description: 'Items above which one combined notification is sent. Default 3',
             }),
           ),
           actor: Type.String({

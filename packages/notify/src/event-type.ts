@@ -3,7 +3,7 @@ import type { Priority, Tracking } from './options.ts'
 
 /** How like-type events are gathered into one notification. */
 interface Aggregation {
-  /** Distinct actors above which one combined notification is sent. */
+  /** Items above which one combined notification is sent. */
   readonly threshold: number
   /** Path of the actor in `data`, dots between members. */
   readonly actor: string

@@ -76,7 +76,7 @@ export interface NotifyOptions {
   readonly breaker: BreakerRules
   /** From the first item of an aggregation to its flush, in milliseconds. */
   readonly aggregationDelayMs: number
-  /** Distinct actors above which an aggregation is told in one notification, where the event type doesn't say. */
+  /** Items above which one combined notification is sent, where the event type doesn't say. */
   readonly aggregationThreshold: number
   /** The zone of users whose zone isn't known (IANA name). */
   readonly zone: string

@@ -124,7 +124,7 @@ export const NotifySection = Type.Object(
       patienceMs / 1000,
     ),
     aggregation_seconds: whole(1, 86_400, 'From the first of a burst to its flush.', aggregationDelayMs / 1000),
-    aggregation_threshold: whole(0, 1_000, 'Distinct actors above which one message is sent.', aggregationThreshold),
+    aggregation_threshold: whole(0, 1_000, 'Items above which one combined message is sent.', aggregationThreshold),
     morning_spread_seconds: whole(
       0,
       3_600,

@@ -59,7 +59,7 @@ test('consents and sessions of a user are listed and ended', async () => {
   await gatehouse('user', 'add', 'carol')
   await gatehouse('client', 'add', 'app', '--redirect-uris', 'https://app.example/callback')
   const { consents, sessions } = postgresIdentityStore(database)
-  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], grantedAt: 0 })
+  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], claims: [], grantedAt: 0 })
   const now = manualClock().now()
   for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
     const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }

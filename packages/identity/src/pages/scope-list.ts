@@ -1,9 +1,11 @@
 import { type Html, html, type Texts } from '@gatehouse/kit/page'
+import type { Access } from '../consent.ts'
 
-/** What scopes mean, as a list for people. */
-export function scopeList(texts: Texts, scopes: readonly string[]): Html {
-  const lines = scopes.length > 0 ? scopes.map((scope) => meaning(texts, scope)) : [texts.say('consent.nothing')]
-  return html`<ul class="grants">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
+/** What a client asks for, as a list for people, and which services that is about beside this one. */
+export function accessList(texts: Texts, { scopes, claims, resources }: Access): Html {
+  const lines = [...scopes.map((scope) => meaning(texts, scope)), ...claims.map((claim) => texts.say(`claim.${claim}`))]
+  return html`<ul class="grants">${(lines.length > 0 ? lines : [texts.say('consent.nothing')]).map((line) => html`<li>${line}</li>`)}</ul>
+${resources.length > 0 && html`<p class="soft">${texts.say('consent.resources', { resources: resources.join(', ') })}</p>`}`
 }
 
 /** A scope in words: its own text if there is one, else what its verb says about its resource. */

@@ -44,6 +44,9 @@ test('clients are changed on the command line: what is named, and the rest stays
   assert.deepEqual([changed.client_name, changed.plan, changed.scopes], ['The shop', 'pro', ['read:users']])
   await assert.rejects(gatehouse('client', 'change', 'shop'), /nothing is named that is to be changed/)
   await assert.rejects(gatehouse('client', 'change', 'shop', '--grant-types', 'password'), StartError)
+  await assert.rejects(gatehouse('client', 'change', 'shop', '--assertion-audience', 'token'), StartError)
+  const withSecret = gatehouse('client', 'change', 'shop', '--assertion-audience', 'endpoint')
+  await assert.rejects(withSecret, /private_key_jwt/)
 })
 
 test('users are changed, and given a new password that is shown once', async () => {

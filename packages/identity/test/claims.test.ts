@@ -126,6 +126,18 @@ test('what two pages named apart was not allowed together', async () => {
   assert.equal((await silently(browser, 'shop', both)).error, 'consent_required')
 })
 
+test('claims that were allowed are shown to the user and to management until they are withdrawn', async () => {
+  const browser = new TestBrowser(running)
+  await allow(browser, await consentPage(browser, requestOf('shop', named('nickname'))))
+  assert.match((await browser.get('/account')).text, /See your nickname/)
+  const consents = await running.identity.management.listConsents('alice')
+  const claims = consents.find(({ client_id }) => client_id === 'shop')?.claims
+  assert.ok(claims?.includes('nickname'), 'all pages of one client together')
+  await running.identity.management.withdrawConsent('alice', 'shop')
+  assert.doesNotMatch((await browser.get('/account')).text, /See your nickname/)
+  assert.equal((await silently(browser, 'shop', {})).error, 'consent_required')
+})
+
 test('a pushed request brings no more claims than one in the address', async () => {
   const browser = new TestBrowser(running)
   const push = async (more: Record<string, string>) => {

@@ -256,6 +256,7 @@ test('a refresh of which nothing is left is refused, and leaves the token as it 
   for (const left of [['openid'], ['openid', 'offline_access'], ['read:orders']]) {
     await register({ scopes: left })
     assert.equal((await refresh('losing', refresh_token)).body.error, 'invalid_grant', left.join(' '))
+    assert.deepEqual(await introspected('losing', refresh_token), { active: false })
   }
   await register({ scopes })
   assert.equal((await refresh('losing', refresh_token)).body.scope, 'offline_access read:orders')

@@ -6,7 +6,7 @@ import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
 import { readRefreshToken } from '../refresh-token.ts'
-import { permittedScopes, scopeMember } from '../scope.ts'
+import { nothingLeft, permittedScopes, scopeMember } from '../scope.ts'
 
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
 
@@ -41,6 +41,7 @@ async function aboutRefreshToken(parts: Parts, given: string, client: Client): P
     found.user.lockedAt === undefined
   if (!live || found.grant.clientId !== client.id) return inactive
   const scopes = permittedScopes(found.grant.scopes, client, found.user)
+  if (!scopes.includes('offline_access') || nothingLeft(found.grant.scopes, scopes)) return inactive
   return {
     active: true,
     ...scopeMember(scopes),

@@ -18,7 +18,7 @@ const refetchMs = 30_000
 export function clientIdOf(assertion: string): string | undefined {
   try {
     const { sub } = assertion.length > maxAssertionLength ? {} : decodeJwt(assertion)
-    return typeof sub === 'string' ? sub : undefined
+    return typeof sub === 'string' && !sub.includes('\u0000') ? sub : undefined
   } catch {
     return undefined
   }

@@ -76,6 +76,8 @@ const refusals: readonly (readonly [check: string, credentials: Credentials, cli
   ['secret', () => ({ client_id: 'shop', client_secret: 'wrong' }), 'shop'],
   ['client', () => ({ client_id: 'nobody', client_secret: 'wrong' }), ''],
   ['client', () => presented('no.jwt.here'), ''],
+  ['client', () => assertion({ sub: 'no\u0000body' }), ''],
+  ['client', () => assertion({ sub: 7 as never }), ''],
 ]
 
 test('the check that a client failed is in the log and the audit trail, and the answer is always the same', async () => {

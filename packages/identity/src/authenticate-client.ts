@@ -23,15 +23,15 @@ export async function authenticateClient(
   const id =
     credentials.clientId ?? (credentials.method === 'private_key_jwt' ? clientIdOf(credentials.assertion) : undefined)
   const client = id === undefined ? undefined : await parts.clients.find(id)
-  const fault = client === undefined ? unknown(id) : await faultOf(parts, request, credentials, client)
-  if (client !== undefined && fault === undefined) return client
-  const { method } = credentials
-  await reportRefusal(parts, request, { clientId: client?.id, method, fault: fault ?? unknown(id) })
-  throw invalidClient('the client is unknown, or did not prove who it is as registered', method)
-}
-
-function unknown(id = ''): AuthenticationFault {
-  return { check: 'client', detail: `no client "${id.slice(0, 128)}" is registered` }
+  const refuse = async (fault: AuthenticationFault): Promise<never> => {
+    await reportRefusal(parts, request, { clientId: client?.id, method: credentials.method, fault })
+    throw invalidClient('the client is unknown, or did not prove who it is as registered', credentials.method)
+  }
+  if (client === undefined) {
+    return refuse({ check: 'client', detail: `no client "${id?.slice(0, 128) ?? ''}" is registered` })
+  }
+  const fault = await faultOf(parts, request, credentials, client)
+  return fault === undefined ? client : refuse(fault)
 }
 
 /** Why the credentials do not prove the client; undefined when they do. */

@@ -44,6 +44,9 @@ test('clients are changed on the command line: what is named, and the rest stays
   assert.deepEqual([changed.client_name, changed.plan, changed.scopes], ['The shop', 'pro', ['read:users']])
   await assert.rejects(gatehouse('client', 'change', 'shop'), /nothing is named that is to be changed/)
   await assert.rejects(gatehouse('client', 'change', 'shop', '--grant-types', 'password'), StartError)
+  await assert.rejects(gatehouse('client', 'change', 'shop', '--assertion-audience', 'token'), StartError)
+  const withSecret = gatehouse('client', 'change', 'shop', '--assertion-audience', 'endpoint')
+  await assert.rejects(withSecret, /private_key_jwt/)
 })
 
 test('users are changed, and given a new password that is shown once', async () => {
@@ -59,7 +62,7 @@ test('consents and sessions of a user are listed and ended', async () => {
   await gatehouse('user', 'add', 'carol')
   await gatehouse('client', 'add', 'app', '--redirect-uris', 'https://app.example/callback')
   const { consents, sessions } = postgresIdentityStore(database)
-  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], grantedAt: 0 })
+  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], claims: [], grantedAt: 0 })
   const now = manualClock().now()
   for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
     const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }

@@ -12,6 +12,7 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
   return {
     name: members.client_name ?? id,
     authMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
+    assertionAudience: members.assertion_audience ?? 'issuer',
     grantTypes: members.grant_types ?? defaultGrants(redirectUris),
     redirectUris,
     postLogoutRedirectUris: members.post_logout_redirect_uris ?? [],
@@ -48,6 +49,7 @@ export function membersOf(client: ClientMetadata): ClientPatch {
   return {
     client_name: client.name,
     ...(client.authMethods.length === 1 ? { token_endpoint_auth_method: client.authMethods[0] as 'none' } : {}),
+    assertion_audience: client.assertionAudience,
     grant_types: [...client.grantTypes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
@@ -132,6 +134,8 @@ function faultsTogether(client: ClientMetadata): ClientFault[] {
     refuse('/redirect_uris', 'must name at least one for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
     refuse('/jwks', 'either jwks or jwks_uri is needed for private_key_jwt')
+  if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
+    refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
   return faults
 }
 

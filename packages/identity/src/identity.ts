@@ -14,6 +14,7 @@ import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Parts } from './parts.ts'
 import { Passwords } from './passwords.ts'
+import { RefusalBudget } from './refusal-budget.ts'
 import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
 import { routes } from './routes.ts'
 import { type Seeded, seed } from './seed.ts'
@@ -116,6 +117,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     wakeOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
+    refusals: new RefusalBudget(),
     clock,
     log,
   }

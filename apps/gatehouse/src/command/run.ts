@@ -5,7 +5,18 @@ import { commands } from './commands.ts'
 
 const flags = ['public', 'compromised', 'help']
 const values = [
-  ...['name', 'username', 'email', 'plan', 'roles', 'scopes', 'grant-types', 'redirect-uris', 'alg'],
+  ...[
+    'name',
+    'username',
+    'email',
+    'plan',
+    'roles',
+    'scopes',
+    'grant-types',
+    'redirect-uris',
+    'assertion-audience',
+    'alg',
+  ],
   ...['client', 'session'],
 ]
 

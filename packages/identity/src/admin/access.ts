@@ -12,11 +12,12 @@ export type ConsentAnswer = Static<typeof consentAnswer>
 export type SessionAnswer = Static<typeof sessionAnswer>
 
 export async function listConsents({ store }: Parts, userId: string): Promise<ConsentAnswer[]> {
-  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, grantedAt }) => {
+  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
     return {
       client_id: clientId,
       scopes: [...scopes],
       resources: [...resources],
+      claims: [...claims],
       granted_at: new Date(grantedAt).toISOString(),
     }
   })

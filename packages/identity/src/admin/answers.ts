@@ -59,7 +59,7 @@ export const newUserAnswer = Type.Object(
 )
 
 export const consentAnswer = Type.Object(
-  { client_id: text, scopes: texts, resources: texts, granted_at: instant },
+  { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
   { title: 'Consent' },
 )
 export const sessionAnswer = Type.Object(

@@ -62,7 +62,7 @@ async function sendReset(parts: Parts, request: FastifyRequest, email: string): 
 export function resetPasswordEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
-    const link = await parts.store.accounts.findLink(tokenHash(token), 'reset', parts.clock.now())
+    const link = await parts.store.links.find(tokenHash(token), 'reset', parts.clock.now())
     if (link === undefined) throw resetOver()
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
@@ -86,7 +86,7 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
       )
     }
     const hash = await parts.passwords.hash(password)
-    if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, endOfUser(parts)))) {
+    if (!(await parts.store.accounts.resetPassword(link.hash, hash, endOfUser(parts)))) {
       throw resetOver()
     }
     parts.wakeOutbox()
@@ -103,7 +103,7 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
 export function verifyEmailEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
-    const link = await parts.store.accounts.findLink(tokenHash(token), 'verify', parts.clock.now())
+    const link = await parts.store.links.find(tokenHash(token), 'verify', parts.clock.now())
     if (link === undefined) throw new PageError(400, 'reset.over')
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
@@ -113,7 +113,7 @@ export function verifyEmailEndpoint(parts: Parts): Handler {
       return sendPage(parts, reply, texts, page)
     }
     checkForm(parts, request, browser, pageParameters(request))
-    if (!(await parts.store.accounts.useLink(link.hash, 'verify', undefined, endOfUser(parts)))) {
+    if (!(await parts.store.accounts.verifyEmail(link.hash, parts.clock.now()))) {
       throw new PageError(400, 'reset.over')
     }
     await audit(parts, request, 'email_verified', { actor: link.userId, subject: link.userId })

@@ -7,7 +7,7 @@ import { pass } from '../guards.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
-import type { NextStep } from '../pages/page-error.ts'
+import { type NextStep, PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { isAllowedPassword } from '../password-rule.ts'
 import { signInFirst } from '../sign-in-first.ts'
@@ -51,7 +51,14 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     const password = parameters.get('new_password') ?? ''
     if (!isAllowedPassword(password)) return ask('password.short', 'new_password')
     const hash = await parts.passwords.hash(password)
-    await parts.store.accounts.setPassword(user.id, hash, session.id, endOfUser(parts))
+    const change = {
+      userId: user.id,
+      hash,
+      verified: user.credentialVersion,
+      keepSession: session.id,
+      endApiKeys: false,
+    }
+    if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw new PageError(400, 'error.stale')
     parts.wakeOutbox()
     await audit(parts, request, 'password_changed', { actor: user.id, subject: user.id })
     return sendPage(parts, reply, texts, messagePage(texts, 'password.done', { next: home }))

@@ -93,7 +93,8 @@ async function askForProof(parts: Parts, id: string): Promise<void> {
 /** Sets a password; every session and grant of the user ends. @throws Problem 404 */
 export async function setPassword(parts: Parts, id: string, password: string): Promise<void> {
   const hash = await parts.passwords.hash(password)
-  if (!(await parts.store.accounts.setPassword(id, hash, undefined, endOfUser(parts)))) throw missing()
+  const change = { userId: id, hash, endApiKeys: true }
+  if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw missing()
   parts.wakeOutbox()
 }
 

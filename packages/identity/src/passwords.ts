@@ -5,6 +5,8 @@ import { Problem } from '@gatehouse/kit'
 import { longestPassword } from './password-rule.ts'
 
 export interface PasswordOptions {
+  /** Fewest characters of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
+  readonly minLength?: number
   /** Most hashes at work at once; they share the thread pool with signing. */
   readonly atOnce?: number
   /** Most that wait; a login beyond them is told to come again. */

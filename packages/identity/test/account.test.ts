@@ -57,7 +57,10 @@ test('a changed password ends what was signed in with the old one, save this bro
   const page = await browser.get('/account/password')
   const wrong = await browser.submit(page, { old_password: 'nope', new_password: 'a better one' })
   assert.match(wrong.text, /not right/)
-  assert.match((await browser.submit(page, { old_password: 'battery staple', new_password: 'short' })).text, /8 to 256/)
+  assert.match(
+    (await browser.submit(page, { old_password: 'battery staple', new_password: 'short' })).text,
+    /at least 8 char/,
+  )
   const done = await browser.submit(page, { old_password: 'battery staple', new_password: 'a better one' })
   assert.match(done.text, /Password changed/)
   assert.equal((await refreshWith(tokens.refresh_token)).body.error, 'invalid_grant')
@@ -74,7 +77,7 @@ test('a password is reset by a mailed link that works once (checklist 21)', asyn
   assert.equal(mail.event, 'reset_password')
   assert.ok(String(mail.data.link).startsWith('http://localhost:8080/'), 'the Host header has no say in it')
   const form = await browser.get(pathOf(mail))
-  assert.match((await browser.submit(form, { new_password: 'short' })).text, /8 to 256/)
+  assert.match((await browser.submit(form, { new_password: 'short' })).text, /at least 8 char/)
   assert.match((await browser.submit(form, { new_password: 'correct horse' })).text, /Password changed/)
   assert.equal((await browser.submit(form, { new_password: 'again and again' })).status, 400)
 })
@@ -94,7 +97,7 @@ test('people make accounts themselves, once their address is proven; until then 
   assert.equal(await count(), before)
   const confirm = await browser.get(pathOf(mail))
   assert.equal(await count(), before, 'a mail scanner that follows the link makes no account')
-  assert.match((await browser.submit(confirm, { name: 'Carol', new_password: 'short' })).text, /8 to 256/)
+  assert.match((await browser.submit(confirm, { name: 'Carol', new_password: 'short' })).text, /at least 8 char/)
   const ready = await browser.submit(confirm, { name: 'Carol', new_password: 'tea for two' })
   assert.match(ready.text, /Your account is ready/)
   assert.match((await browser.signIn(await loginPage(browser), 'carol@example.com', 'tea for two')).text, /consent/)

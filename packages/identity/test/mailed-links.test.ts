@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { tokenHash } from '@gatehouse/kit'
+import { type Database, tokenHash } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyRequest } from '../src/index.ts'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
@@ -196,69 +196,79 @@ before(async () => {
 })
 after(() => server?.stop())
 
-testWith('postgresql', 'of 20 uses of one mailed link one counts, whatever its kind', async (t) => {
+/** Identity on a PostgreSQL database of its own. */
+async function onPostgres(work: (running: Running, database: Database) => Promise<void>): Promise<void> {
   const database = await postgresDatabase(server as Server, 20)
-  const many = await setup(options, database)
-  t.after(() => many.close().then(() => database.close()))
-  const { management } = many.identity
-  const twenty = Array.from({ length: 20 })
-  const race = async (link: string) => {
-    const browsers = await Promise.all(
-      twenty.map(async () => {
-        const browser = new TestBrowser(many)
-        return { browser, page: await browser.get(link) }
-      }),
-    )
-    const answers = await Promise.all(browsers.map(({ browser, page }) => browser.submit(page, chosen)))
-    return answers.map(({ status }) => status).sort()
+  const held = await setup(options, database)
+  try {
+    await work(held, database)
+  } finally {
+    await held.close()
+    await database.close()
   }
-  const one = [200, ...Array.from({ length: 19 }, () => 400)]
-  await management.createUser({ ...user('racer'), email_verified: false })
-  assert.deepEqual(await race(await mailed('verify_email', 'racer')), one)
-  assert.deepEqual(await race(await resetLink('racer@example.com', many)), one)
-  assert.deepEqual(await race(await registrationLink('many@example.com', many)), one)
-})
+}
 
-testWith('postgresql', 'a link put or used while the address of its account changes does not outlive it', async (t) => {
-  const database = await postgresDatabase(server as Server, 8)
-  const racing = await setup(options, database)
-  t.after(() => racing.close().then(() => database.close()))
-  const { links, accounts, users: accountsRead } = postgresIdentityStore(database)
-  const { management } = racing.identity
-  await management.createUser(user('mover'))
-  const now = racing.clock.now()
-  const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
-  for (let round = 0; round < 20; round++) {
-    const held = await accountsRead.find('mover')
-    const [email, next] = [String(held?.email), `mover${round}@example.com`]
-    const link = (name: string) => ({
-      hash: tokenHash(`${name} ${round}`),
-      purpose: 'reset' as const,
-      userId: 'mover',
-      email,
-      credentialVersion: held?.credentialVersion,
-      expiresAt: now + 60_000,
-    })
-    const message = (id: number) => ({
-      id: `0198c0de-0000-7000-8000-${String(round * 10 + id).padStart(12, '0')}`,
-      kind: 'recipient' as const,
-      subject: 'mover',
-      payloadSealed: '',
-      dueAt: now + 3_600_000,
-      expiresAt: now + 3_600_000,
-    })
-    await links.put(link('before'), message(0))
-    const [used, , putWhile] = await Promise.all([
-      accounts.resetPassword(link('before').hash, 'no hash', end),
-      management.changeUser('mover', { email: next }),
-      links.put(link('while'), message(1)),
-    ])
-    assert.equal((await accountsRead.find('mover'))?.email, next, `used ${used}, put ${putWhile}`)
-    assert.equal(await links.find(link('while').hash, 'reset', now), undefined)
-    assert.equal(await links.use(link('before').hash, 'reset', now), undefined)
-    const left = await database.query(
-      "SELECT 1 FROM identity.mailed_link WHERE user_id = 'mover' AND purpose = 'reset'",
-    )
-    assert.equal(left.rowCount, 0)
-  }
-})
+testWith('postgresql', 'of 20 uses of one mailed link one counts, whatever its kind', async () =>
+  onPostgres(async (many) => {
+    const { management } = many.identity
+    const twenty = Array.from({ length: 20 })
+    const race = async (link: string) => {
+      const browsers = await Promise.all(
+        twenty.map(async () => {
+          const browser = new TestBrowser(many)
+          return { browser, page: await browser.get(link) }
+        }),
+      )
+      const answers = await Promise.all(browsers.map(({ browser, page }) => browser.submit(page, chosen)))
+      return answers.map(({ status }) => status).sort()
+    }
+    const one = [200, ...Array.from({ length: 19 }, () => 400)]
+    await management.createUser({ ...user('racer'), email_verified: false })
+    assert.deepEqual(await race(await mailed('verify_email', 'racer')), one)
+    assert.deepEqual(await race(await resetLink('racer@example.com', many)), one)
+    assert.deepEqual(await race(await registrationLink('many@example.com', many)), one)
+  }),
+)
+
+testWith('postgresql', 'a link put or used while the address of its account changes does not outlive it', async () =>
+  onPostgres(async (racing, database) => {
+    const { links, accounts, users: accountsRead } = postgresIdentityStore(database)
+    const { management } = racing.identity
+    await management.createUser(user('mover'))
+    const now = racing.clock.now()
+    const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
+    for (let round = 0; round < 20; round++) {
+      const held = await accountsRead.find('mover')
+      const [email, next] = [String(held?.email), `mover${round}@example.com`]
+      const link = (name: string) => ({
+        hash: tokenHash(`${name} ${round}`),
+        purpose: 'reset' as const,
+        userId: 'mover',
+        email,
+        credentialVersion: held?.credentialVersion,
+        expiresAt: now + 60_000,
+      })
+      const message = (id: number) => ({
+        id: `0198c0de-0000-7000-8000-${String(round * 10 + id).padStart(12, '0')}`,
+        kind: 'recipient' as const,
+        subject: 'mover',
+        payloadSealed: '',
+        dueAt: now + 3_600_000,
+        expiresAt: now + 3_600_000,
+      })
+      await links.put(link('before'), message(0))
+      const [used, , putWhile] = await Promise.all([
+        accounts.resetPassword(link('before').hash, 'no hash', end),
+        management.changeUser('mover', { email: next }),
+        links.put(link('while'), message(1)),
+      ])
+      assert.equal((await accountsRead.find('mover'))?.email, next, `used ${used}, put ${putWhile}`)
+      assert.equal(await links.find(link('while').hash, 'reset', now), undefined)
+      assert.equal(await links.use(link('before').hash, 'reset', now), undefined)
+      const left = await database.query(
+        "SELECT 1 FROM identity.mailed_link WHERE user_id = 'mover' AND purpose = 'reset'",
+      )
+      assert.equal(left.rowCount, 0)
+    }
+  }),
+)

@@ -11,9 +11,8 @@ import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
-import { isAllowedPassword } from '../password-rule.ts'
 import { normalName } from '../user.ts'
-import { newPasswordField } from './password.ts'
+import { newPasswordField, passwordValues } from './password.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -61,6 +60,7 @@ async function sendReset(parts: Parts, request: FastifyRequest, email: string): 
 /** GET and POST /password/reset: a new password by the mailed link; every session and grant ends. */
 export function resetPasswordEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
+    if (!parts.features.passwordReset) throw new PageError(404, 'error.missing')
     const token = pageParameters(request).get('token') ?? ''
     const link = await parts.store.links.find(tokenHash(token), 'reset', parts.clock.now())
     if (link === undefined) throw resetOver()
@@ -72,18 +72,17 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
       formToken: formToken(parts, browser),
       fields: [newPasswordField],
       hidden: { token },
+      values: passwordValues(parts),
     }
     if (request.method === 'GET') return sendPage(parts, reply, texts, formPage(texts, form))
     const parameters = pageParameters(request)
     checkForm(parts, request, browser, parameters)
     const password = parameters.get('new_password') ?? ''
-    if (!isAllowedPassword(password)) {
-      return sendPage(
-        parts,
-        reply,
-        texts,
-        formPage(texts, { ...form, wrong: 'password.short', wrongField: 'new_password' }),
-      )
+    const owner = await parts.store.users.find(link.userId)
+    const fault = parts.passwordRule.faultOf(password, owner ?? link)
+    if (fault !== undefined) {
+      const wrong = { wrong: `password.${fault}`, wrongField: 'new_password' }
+      return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
     }
     const hash = await parts.passwords.hash(password)
     if (!(await parts.store.accounts.resetPassword(link.hash, hash, endOfUser(parts)))) {

@@ -13,10 +13,9 @@ import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
-import { isAllowedPassword } from '../password-rule.ts'
 import { NameTaken, type Registration } from '../store.ts'
 import { normalName, type User } from '../user.ts'
-import { newPasswordField } from './password.ts'
+import { newPasswordField, passwordValues } from './password.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -105,13 +104,14 @@ export function confirmRegistrationEndpoint(parts: Parts): Handler {
       formToken: formToken(parts, browser),
       fields: [{ ...nameField, value: posted ? parameters.get('name') : undefined }, newPasswordField],
       hidden: { token },
-      values: { email: registration.email },
+      values: { email: registration.email, ...passwordValues(parts) },
     }
     if (!posted) return sendPage(parts, reply, texts, formPage(texts, form))
     checkForm(parts, request, browser, parameters)
     const password = parameters.get('new_password') ?? ''
-    if (!isAllowedPassword(password)) {
-      const wrong = { wrong: 'password.short', wrongField: 'new_password' }
+    const fault = parts.passwordRule.faultOf(password, registration)
+    if (fault !== undefined) {
+      const wrong = { wrong: `password.${fault}`, wrongField: 'new_password' }
       return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
     }
     await begin(parts, registration, nameOf(parameters, registration), await parts.passwords.hash(password))

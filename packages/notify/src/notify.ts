@@ -1,4 +1,13 @@
-import type { Clock, Http, Log, Registry, Secret, Worker } from '@gatehouse/kit'
+import {
+  type Clock,
+  emailAddressExpected,
+  type Http,
+  isEmailAddress,
+  type Log,
+  type Registry,
+  type Secret,
+  type Worker,
+} from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type Authenticate, createGuards, type WatchCredential } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
@@ -63,7 +72,10 @@ export interface Notify {
   readonly workers: readonly Worker[]
   /** Takes events of this process, as POST /v1/notify would; resolves once they are committed. */
   accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
-  /** Takes what another service of this program knows of a user; an edit by API stands until that very field changes. */
+  /**
+   * Takes what another service of this program knows of a user; an edit by API stands until that very field changes.
+   * Rejects with RangeError for an email address that is not exactly one.
+   */
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
   /** Throws when the store, or the topic where there is one, does not answer. */
@@ -101,7 +113,11 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     plugin: (http) => routes(http, { ...common, ...answering, plan, links, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
-    putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
+    async putRecipient(recipient) {
+      if (recipient.email !== undefined && !isEmailAddress(recipient.email))
+        throw new RangeError(`the email of ${recipient.userId} ${emailAddressExpected}`)
+      await store.recipients.feed(recipient, clock.now())
+    },
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },

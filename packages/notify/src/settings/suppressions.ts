@@ -1,7 +1,8 @@
-import { type Clock, type Http, instantOf, Problem } from '@gatehouse/kit'
+import { type Clock, emailAddressExpected, type Http, instantOf, isEmailAddress, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { channels } from '../channel.ts'
+import { phoneNumberPattern } from '../declaration.ts'
 import { idPattern } from '../ids.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store.ts'
 import { all, suppressionReasons } from '../suppression.ts'
@@ -96,6 +97,7 @@ function managementEndpoints(http: Http, { guards, store, clock }: SuppressionRo
     },
     async ({ body }, reply) => {
       const { user_id: userId, channel, address = all, scope = all, reason = 'manual', detail, expires_at } = body
+      refuseAddress(channel, address)
       const expiresAt = expires_at === undefined ? undefined : instantOf(expires_at, '/expires_at')
       if (expiresAt !== undefined && expiresAt <= clock.now())
         throw new Problem(400, 'The body is not valid: /expires_at must be in the future.', {
@@ -185,6 +187,21 @@ function ownEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): 
       return reply.code(204).send(null)
     },
   )
+}
+
+const phoneNumber = new RegExp(phoneNumberPattern)
+
+/** 400 for an address that nothing could be sent to on its channel; what it is compared with is exactly one. */
+function refuseAddress(channel: string, address: string): void {
+  if (address === all) return
+  const faults: Readonly<Record<string, string | false>> = {
+    email: !isEmailAddress(address) && emailAddressExpected,
+    sms: !phoneNumber.test(address) && 'must be a telephone number such as +14155550100',
+  }
+  const expected = faults[channel]
+  if (!expected) return
+  const detail = `${expected}, or ${all} for any of the user's`
+  throw new Problem(400, `The body is not valid: /address ${detail}.`, { errors: [{ pointer: '/address', detail }] })
 }
 
 type Query = Static<ReturnType<typeof Type.Object<typeof filters>>> & { readonly user_id?: string }

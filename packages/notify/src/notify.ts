@@ -1,20 +1,24 @@
 import {
   type Clock,
+  changesInLog,
   emailAddressExpected,
   type Http,
   isEmailAddress,
   type Log,
+  type RecordChange,
   type Registry,
   type Secret,
   type Worker,
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
+import { createAudit } from './audit.ts'
 import { type Authenticate, createGuards, type WatchCredential } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
 import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './declared.ts'
 import { hintsTo } from './hints.ts'
+import { shownMasked } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
@@ -45,6 +49,8 @@ export interface CreateNotifyOptions {
   /** Looks after open streams: a credential may be revoked before it expires. */
   readonly watch?: WatchCredential
   readonly scopes?: NotifyScopes
+  /** Keeps the audit trail of what the management changes. Default: the log. */
+  readonly recordChange?: RecordChange
   readonly options?: Partial<NotifyOptions>
   /**
    * The queue topic `notifications` and the stream `notifications.events`. The store should then be told to keep state
@@ -139,19 +145,31 @@ type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> &
 
 /** What only the endpoints need. */
 function answeringParts(
-  { authenticate, scopes = defaultScopes, devMailbox = false, providers, watch, log }: CreateNotifyOptions,
+  {
+    authenticate,
+    scopes = defaultScopes,
+    devMailbox = false,
+    providers,
+    watch,
+    log,
+    recordChange: record = changesInLog(log),
+  }: CreateNotifyOptions,
   { store, catalog, options, clock, metrics }: Common,
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
+  const guards = createGuards(authenticate, scopes)
+  const masked = shownMasked(catalog, options.locale)
   return {
-    guards: createGuards(authenticate, scopes),
+    guards,
+    audit: createAudit(record, guards),
+    masked,
     watch,
     devMailbox,
     providers: Object.values(providers).flat(),
     testSend: createTestSend(intake, { 'in-app': [inboxProvider(inbox, clock)], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics }),
-    streams: new InboxStreams({ inbox, rules, log, metrics }),
+    streams: new InboxStreams({ inbox, masked, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }
 }

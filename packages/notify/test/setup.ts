@@ -51,7 +51,7 @@ export interface SetupOptions extends Partial<CreateNotifyOptions> {
   readonly tables?: PostgresNotifyOptions
 }
 
-const everyScope = 'write:notifications read:notifications admin:notifications'
+const everyScope = 'write:notifications read:notifications admin:notifications admin:privacy'
 
 /** The service on a fresh embedded database, with a clock of its own and the mailbox for every channel. */
 export async function setup(given: SetupOptions = {}): Promise<Setup> {
@@ -112,7 +112,8 @@ function authenticate(request: { headers: { authorization?: string | undefined }
     throw new Problem(403, `The scope ${scope} is needed.`, {
       headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     })
-  return { subject: user ?? 'shop', scopes, kind: user ? 'user' : 'client' }
+  const roles = token.split(' ').flatMap((word) => (word.startsWith('role:') ? word.slice(5) : []))
+  return { subject: user ?? 'shop', scopes, roles, kind: user ? 'user' : 'client' }
 }
 
 /** An event type with a text for each of its channels, and a user who can be reached on all of them. */

@@ -1,6 +1,7 @@
-import type { Http, Worker } from '@gatehouse/kit'
+import type { Http, RecordChange, Worker } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
+import { changeRecorder } from './audit.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
 import { featuresFrom } from './features.ts'
@@ -40,6 +41,8 @@ export interface Identity {
   introspect(token: string): Promise<Introspected>
   /** What was revoked after the cursor. */
   revocations(after: string | undefined): Promise<RevocationPage>
+  /** Stores a change that another service of this process is about to make in the audit trail. */
+  readonly recordChange: RecordChange
   /** What the command line does. */
   readonly management: Management
   /** Rejects when the store does not answer. */
@@ -71,6 +74,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     resolveApiKey: (key) => resolveApiKey(parts, key),
     introspect: (token) => introspect(parts, token),
     revocations: (after) => revocationFeed(parts, after),
+    recordChange: changeRecorder(parts),
     management: managementOf(parts),
     ready: () => parts.store.ping(),
   }

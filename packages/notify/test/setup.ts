@@ -29,6 +29,8 @@ export interface Setup {
   readonly database: Database
   readonly http: Http
   readonly clock: ManualClock
+  /** Every route, as `METHOD /path/:parameter`. */
+  readonly routes: readonly string[]
   /** A request with a token that holds these scopes. */
   call(
     method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE',
@@ -71,6 +73,10 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
     clock,
   })
   const http = createHttp({ log: silentLog })
+  const routes: string[] = []
+  http.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) if (each !== 'HEAD') routes.push(`${each} ${url}`)
+  })
   await http.register((scope) => notify.plugin(scope as Http))
   await http.ready()
   return {
@@ -79,6 +85,7 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
     database,
     http,
     clock,
+    routes,
     async call(method, path, body, scopes = everyScope) {
       const answer = await http.inject({
         method,

@@ -6,10 +6,11 @@ import type { Guards } from '../caller.ts'
 import { channels } from '../channel.ts'
 import { phoneNumberPattern } from '../declaration.ts'
 import { idPattern } from '../ids.ts'
-import { maskAddress, maskReason } from '../masking.ts'
+import { maskAddress } from '../masking.ts'
 import type { Access } from '../scopes.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store.ts'
 import { all, suppressionReasons } from '../suppression.ts'
+import { masked, maskUnknown, shown } from './suppression-view.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
 const UserId = Type.String({ minLength: 1, maxLength: 256 })
@@ -266,33 +267,6 @@ function auditLift(audit: Audit, request: FastifyRequest, found: SuppressionReco
   const { channel, address, scope, reason } = masked(found)
   const before = { channel, address, scope, reason }
   return audit(request, { action: 'suppressions.lift', target: { type: 'suppression', id: found.id }, before })
-}
-
-function shown(guards: Guards, request: FastifyRequest, record: SuppressionRecord) {
-  return written(guards.masks(request, record.userId) ? masked(record) : record)
-}
-
-function masked(record: SuppressionRecord): SuppressionRecord {
-  const { channel, address, detail } = record
-  return {
-    ...record,
-    address: maskAddress(channel, address),
-    ...(detail === undefined ? {} : { detail: maskReason(detail) }),
-  }
-}
-
-/** An address whose channel is not named. */
-function maskUnknown(address: string): string {
-  return maskAddress(address.includes('@') ? 'email' : 'sms', address)
-}
-
-function written({ userId, since, expiresAt, ...record }: SuppressionRecord) {
-  return {
-    ...record,
-    user_id: userId,
-    since: new Date(since).toISOString(),
-    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
-  }
 }
 
 function missing(id: string): Problem {

@@ -88,3 +88,34 @@ test('signing keys are listed, the one that was just made among them, and no pri
   assert.ok(keys.some((key: { kid: string }) => key.kid === kid))
   assert.doesNotMatch(JSON.stringify(keys), /sealed|"d"/)
 })
+
+test('the first owner is made on the command line, and the last one stays', async () => {
+  await gatehouse('user', 'add', 'olga')
+  assert.deepEqual(await gatehouse('admin', 'list'), [])
+  assert.deepEqual(await gatehouse('admin', 'grant', 'olga', 'gatehouse-owner'), { done: true })
+  const owner = { role: 'gatehouse-owner', user_id: 'olga', username: 'olga', locked: false }
+  assert.deepEqual(await gatehouse('admin', 'list'), [owner])
+  await assert.rejects(gatehouse('admin', 'revoke', 'olga', 'gatehouse-owner'), /the last user with the role/)
+  await assert.rejects(gatehouse('user', 'remove', 'olga'), /the last user with the role/)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga', 'gatehouse-king'), /there are gatehouse-owner, /)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga'), /the role: gatehouse-owner.* is missing/)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga', 'gatehouse-owner', 'x'), /takes no x/)
+  await gatehouse('user', 'add', 'otto')
+  await gatehouse('admin', 'grant', 'otto', 'gatehouse-owner')
+  await gatehouse('admin', 'revoke', 'olga', 'gatehouse-owner')
+  assert.deepEqual(await gatehouse('admin', 'list'), [{ ...owner, user_id: 'otto', username: 'otto' }])
+  const { audit } = postgresIdentityStore(database)
+  const events = await audit.list({ actor: 'command line', subject: 'olga', most: 10 })
+  assert.deepEqual(events.map(({ action, before, after }) => [action, before, after]).slice(1), [
+    ['roles.grant', { roles: [] }, { roles: ['gatehouse-owner'] }],
+    ['roles.revoke', { roles: ['gatehouse-owner'] }, { roles: [] }],
+  ])
+})
+
+test('a reserved role that is none of the four is refused on the command line', async () => {
+  await gatehouse('user', 'add', 'rolf')
+  await assert.rejects(
+    gatehouse('user', 'change', 'rolf', '--roles', 'gatehouse-admin'),
+    /must be one of gatehouse-owner/,
+  )
+})

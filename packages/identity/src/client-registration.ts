@@ -1,5 +1,6 @@
 import { type ClientMetadata, type GrantType, isPublic } from './client.ts'
 import type { ClientPatch } from './declarations.ts'
+import { isReservedRole } from './management-roles.ts'
 import { faultOfRedirectUri } from './redirect-uri.ts'
 import { userScopes } from './scope.ts'
 
@@ -111,6 +112,7 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
     ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirectUri),
     ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
     ...each('resources', client.resources, faultOfResource),
+    ...each('roles', client.roles, faultOfRole),
     ...Object.entries(webAddresses)
       .filter(([, uri]) => uri !== undefined && !isWebAddress(uri))
       .map(([member]) => ({ pointer: `/${member}`, detail: 'must be an https:// URL (http:// on localhost)' })),
@@ -137,6 +139,11 @@ function faultsTogether(client: ClientMetadata): ClientFault[] {
 
 function faultOfOrigin(origin: string): string | undefined {
   return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
+}
+
+/** People hold the management roles; a client holds scopes. */
+function faultOfRole(role: string): string | undefined {
+  return isReservedRole(role) ? 'is reserved for people: a client manages by its scopes' : undefined
 }
 
 /** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */

@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import type { ManagementChange } from '@gatehouse/kit'
 import { answerOf, served, service } from './setup.ts'
 
-const auditor = { client_id: 'auditor', client_secret: 'auditor-secret-01234', scopes: ['admin:audit'] }
+const auditor = {
+  client_id: 'auditor',
+  client_secret: 'auditor-secret-01234',
+  scopes: ['admin:audit', 'read:personal-data'],
+}
 const services = { client_id: 'services', client_secret: 'services-secret-0123', scopes: ['write:audit'] }
 const running = served({ declared: { clients: [auditor, services, service], users: [] } })
 

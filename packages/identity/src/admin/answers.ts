@@ -73,6 +73,23 @@ export const sessionAnswer = Type.Object(
   { title: 'Session' },
 )
 
+export const roleAnswer = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const memberAnswer = Type.Object(
+  { user_id: text, username: text, locked: Type.Boolean() },
+  { title: 'RoleMember' },
+)
+export const callerAnswer = Type.Object(
+  {
+    user: Type.Optional(text),
+    client: Type.Optional(text),
+    roles: texts,
+    scopes: Type.Array(text, { description: 'What the caller may do now, included scopes as well.' }),
+    auth_time: Type.Optional(Type.Integer({ description: 'When the person signed in, in Unix seconds.' })),
+  },
+  { title: 'ManagementCaller' },
+)
+export const revealedAnswer = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
+
 const apiKey = {
   id: text,
   owner: text,

@@ -5,7 +5,8 @@ import { changeRecorder } from '../audit.ts'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../store.ts'
 import { auditEventAnswer, pageAnswer } from './answers.ts'
 import { doc, type Gate, pageOf } from './gate.ts'
-import { adminScopes } from './scopes.ts'
+import { maskEvent, shown } from './masking.ts'
+import { readScopes } from './scopes.ts'
 
 const filter = Type.Optional(Type.String({ maxLength: 256 }))
 const members = {
@@ -46,19 +47,24 @@ export function auditRoutes(http: Http, gate: Gate): void {
 }
 
 function readingRoutes(http: Http, { parts, check }: Gate): void {
-  const scope = adminScopes.audit
+  const scope = readScopes.audit
   const list = { ...doc('Query the audit trail', scope, pageAnswer(auditEventAnswer)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
-    await check(request, scope)
+    const by = await check(request, scope)
     const { after, limit = 100, order } = request.query
     const query = { ...queryOf(request.query), after, most: limit, descending: order === 'desc' }
     const events = await parts.store.audit.list(query)
-    return pageOf(events.map(answerOf), limit, (event) => event.id)
+    return pageOf(
+      events.map((event) => answerOf(shown(by, event, maskEvent))),
+      limit,
+      (event) => event.id,
+    )
   })
   const all = { ...doc('Export the audit trail as lines of JSON', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
-    await check(request, scope)
-    const events = exported(parts.store.audit, queryOf(request.query))
+    const by = await check(request, scope)
+    const query = queryOf(request.query)
+    const events = exported(parts.store.audit, query, (event) => answerOf(shown(by, event, maskEvent)))
     return reply.type('application/x-ndjson').send(Readable.from(events))
   })
 }
@@ -80,11 +86,15 @@ function queryOf({
   return { ...names, since: time(since), until: time(until) }
 }
 
-async function* exported(trail: AuditTrail, query: FilterOnly): AsyncGenerator<string> {
+async function* exported(
+  trail: AuditTrail,
+  query: FilterOnly,
+  answer: (event: AuditEvent) => object,
+): AsyncGenerator<string> {
   let after: string | undefined
   for (;;) {
     const events: AuditEvent[] = await trail.list({ ...query, after, most: exportedAtOnce })
-    if (events.length > 0) yield `${events.map((event) => JSON.stringify(answerOf(event))).join('\n')}\n`
+    if (events.length > 0) yield `${events.map((event) => JSON.stringify(answer(event))).join('\n')}\n`
     if (events.length < exportedAtOnce) return
     after = events.at(-1)?.id
   }

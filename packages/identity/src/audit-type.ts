@@ -10,6 +10,7 @@ export type AuditType =
   | 'refresh_reused'
   | 'grant_revoked'
   | 'session_ended'
+  | 'api_key_ended'
   | 'device_approved'
   | 'device_denied'
   | 'user_registered'

@@ -83,6 +83,9 @@ export const ClientDeclaration = Type.Object(
 )
 export type ClientDeclaration = Static<typeof ClientDeclaration>
 
+/** Claims that come from members of their own, which are checked; here they would say something unchecked. */
+const ownClaims = ['sub', 'email', 'email_verified', 'updated_at']
+
 const userMembers = {
   username: Type.Optional(name('What the user signs in with, beside the address. Default: the id.', 'alice')),
   email: Type.Optional(Type.String({ format: 'email', maxLength: 254, examples: ['alice@example.com'] })),
@@ -91,6 +94,7 @@ const userMembers = {
   roles: Type.Optional(texts('The roles claim of the tokens about the user.', ['support'])),
   claims: Type.Optional(
     Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+      propertyNames: { not: { enum: ownClaims } },
       description: 'Standard claims: name, given_name, family_name, picture, locale, zoneinfo, phone_number, address …',
       examples: [{ name: 'Alice Adams', locale: 'en-GB', zoneinfo: 'Europe/London' }],
     }),
@@ -102,7 +106,12 @@ export const UserDeclaration = Type.Object(
   {
     id: id('The subject: the claim sub.', 'alice'),
     password: Type.Optional(
-      Type.String({ minLength: 8, maxLength: 256, description: 'Left out: generated and shown once.' }),
+      Type.String({
+        minLength: 8,
+        maxLength: 256,
+        description:
+          'At least `passwords.min_length` characters, and no common one. Left out: generated and shown once.',
+      }),
     ),
     ...userMembers,
   },

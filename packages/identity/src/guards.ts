@@ -21,6 +21,7 @@ export type GuardName =
   | 'reset'
   | 'reset-address'
   | 'registration'
+  | 'registration-account'
   | 'token-client'
   | 'token-address'
 
@@ -38,6 +39,7 @@ export const guardPolicies: Readonly<
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },
   'reset-address': { limit: 20, windowSeconds: 3600, by: ['address'] },
   registration: { limit: 5, windowSeconds: 3600, by: ['address'] },
+  'registration-account': { limit: 3, windowSeconds: 3600, by: ['account'] },
   'token-client': { limit: 60_000, windowSeconds: 60, by: ['client', 'grant'] },
   'token-address': { limit: 300, windowSeconds: 60, by: ['client', 'grant', 'address'] },
 }

@@ -13,6 +13,7 @@ import { type Management, managementOf } from './management.ts'
 import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Parts } from './parts.ts'
+import { PasswordRule } from './password-rule.ts'
 import { Passwords } from './passwords.ts'
 import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
 import { routes } from './routes.ts'
@@ -103,6 +104,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     clients: new ClientDirectory(store.clients, clock),
     keys,
     passwords,
+    passwordRule: new PasswordRule(options.passwords, branding.name),
     metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
     refreshMac: new MacKey(encryptionKey, 'refresh token'),
     formMac: new MacKey(encryptionKey, 'form token'),

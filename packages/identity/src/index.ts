@@ -16,6 +16,7 @@ export {
   type Recipient,
 } from './messages.ts'
 export type { IdentityDeclarations, IdentityOptions } from './options.ts'
+export { defaultMinPasswordLength, minPasswordLengthBounds } from './password-rule.ts'
 export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords.ts'
 export type { Seeded } from './seed.ts'
 export { serviceScopes } from './service-scopes.ts'

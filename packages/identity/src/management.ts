@@ -2,7 +2,7 @@ import { endSessionOf, listConsents, listSessions, withdrawConsent } from './adm
 import { createApiKey, listApiKeys, removeApiKey } from './admin/api-keys.ts'
 import { changeClient, createClient, listClients, removeClient, renewSecret } from './admin/clients.ts'
 import { listSigningKeys, type SigningKeyAnswer } from './admin/signing-keys.ts'
-import { changeUser, createUser, listUsers, removeUser, setPassword } from './admin/users.ts'
+import { changeUser, createUser, listUsers, removeUser, renewPassword, setPassword } from './admin/users.ts'
 import { audit } from './audit.ts'
 import type { SigningAlgorithm } from './client.ts'
 import { recipientMessage } from './messages.ts'
@@ -23,6 +23,7 @@ export interface Management {
   readonly createUser: Bound<typeof createUser>
   readonly changeUser: Bound<typeof changeUser>
   readonly setPassword: Bound<typeof setPassword>
+  readonly renewPassword: Bound<typeof renewPassword>
   readonly removeUser: Bound<typeof removeUser>
   readonly listConsents: Bound<typeof listConsents>
   readonly withdrawConsent: Bound<typeof withdrawConsent>
@@ -59,6 +60,7 @@ export function managementOf(parts: Parts): Management {
     createUser: noted('user created', createUser),
     changeUser: noted('user changed', changeUser),
     setPassword: noted('password set', setPassword),
+    renewPassword: noted('password set', renewPassword),
     removeUser: noted('user deleted', removeUser),
     listConsents: (userId) => listConsents(parts, userId),
     withdrawConsent: noted('consent withdrawn', withdrawConsent),

@@ -34,12 +34,13 @@ export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
  * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (nothing of them is kept). Their
- * data is `link`, `minutes` it works for, `product` and `name`.
+ * data is `link`, `minutes` it works for, `product` and `name`; for `account_exists` `link` is where to sign in.
  */
 export const identityEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
   registration: 'confirm_registration',
+  accountExists: 'account_exists',
 } as const
 
 export interface Mail {

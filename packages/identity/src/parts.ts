@@ -10,6 +10,7 @@ import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
 import type { IdentityMetrics } from './metrics.ts'
+import type { PasswordRule } from './password-rule.ts'
 import type { Passwords } from './passwords.ts'
 import type { IdentityStore } from './store.ts'
 
@@ -29,6 +30,8 @@ export interface Parts extends PageParts {
   readonly keys: SigningKeys
   readonly assertions: ClientAssertions
   readonly passwords: Passwords
+  /** Which passwords may be set. */
+  readonly passwordRule: PasswordRule
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey
   /** Signs the tokens of forms. */

@@ -71,8 +71,8 @@ function pageRoutes(http: Http, parts: Parts): void {
   http.get('/end_session', route('Sign out (RP-Initiated Logout)'), endSessionEndpoint(parts))
   http.post('/end_session', route('Sign out, by a form'), endSessionEndpoint(parts))
   http.post('/end_session/confirm', route('Confirm signing out'), confirmEndSessionEndpoint(parts))
-  http.get('/account', route('Connected apps and sessions'), accountEndpoint(parts))
-  http.post('/account/end', route("End an app's access or a session"), endEndpoint(parts))
+  http.get('/account', route('Connected apps, sessions and API keys'), accountEndpoint(parts))
+  http.post('/account/end', route("End an app's access, a session or an API key"), endEndpoint(parts))
   for (const [path, summary, endpoint] of [
     ['/account/password', 'Change the password', changePasswordEndpoint(parts)],
     ['/password/forgot', 'Ask for a link to a new password', forgotPasswordEndpoint(parts)],

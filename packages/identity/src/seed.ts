@@ -1,4 +1,12 @@
-import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehouse/kit'
+import {
+  type Clock,
+  emailAddressExpected,
+  isEmailAddress,
+  randomToken,
+  Secret,
+  StartError,
+  tokenHash,
+} from '@gatehouse/kit'
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
@@ -6,6 +14,7 @@ import { endOfUser } from './end-session.ts'
 import { MacKey } from './mac-key.ts'
 import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
+import type { PasswordRule } from './password-rule.ts'
 import type { Passwords } from './passwords.ts'
 import { serviceScopes } from './service-scopes.ts'
 import {
@@ -26,6 +35,7 @@ export type Seeded =
 interface SeedParts {
   readonly store: Pick<IdentityStore, 'declared'>
   readonly passwords: Passwords
+  readonly passwordRule: PasswordRule
   readonly clock: Clock
   readonly defaultPlan: string
   readonly encryptionKey: Secret
@@ -42,7 +52,7 @@ export async function seed(
   const secrets = new Map<string, Secret>()
   const clients = [...(declared?.clients ?? []), ...(serviceClient ? [declarationOf(serviceClient)] : [])]
   const users = declared?.users ?? []
-  refuseFaults(clients, users)
+  refuseFaults(parts.passwordRule, clients, users)
   const now = parts.clock.now()
   try {
     const writtenClients = await parts.store.declared.clients(
@@ -127,7 +137,7 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
     entry: { ...entry, ...hashed },
     async record(current) {
       if (password === undefined) {
-        const generated = randomToken(12)
+        const generated = parts.passwordRule.generate()
         secrets.set(user.id, new Secret(generated))
         return { ...known, passwordHash: undefined, firstPasswordHash: await parts.passwords.hash(generated) }
       }
@@ -137,12 +147,17 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
 }
 
-function refuseFaults(clients: readonly ClientDeclaration[], users: readonly UserDeclaration[]): void {
+function refuseFaults(
+  rule: PasswordRule,
+  clients: readonly ClientDeclaration[],
+  users: readonly UserDeclaration[],
+): void {
   const faults = clients.flatMap((client) =>
     faultsOfClient(metadataOf(client.client_id, client)).map(
       ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
     ),
   )
+  faults.push(...users.flatMap((user) => faultsOfUser(rule, user)))
   for (const [what, ids] of [
     ['client', clients.map((client) => client.client_id)],
     ['user', users.map((user) => user.id)],
@@ -151,4 +166,13 @@ function refuseFaults(clients: readonly ClientDeclaration[], users: readonly Use
     faults.push(...twice.map((id) => `${what} ${id} is declared twice`))
   }
   if (faults.length > 0) throw new StartError(faults.join('\n'))
+}
+
+/** What a declaration says that its schema can't check, or that came here without one. */
+function faultsOfUser(rule: PasswordRule, { id, username = id, email, password }: UserDeclaration): string[] {
+  const reason = password === undefined ? undefined : rule.reasonAgainst(password, { username, email })
+  return [
+    ...(email === undefined || isEmailAddress(email) ? [] : [`user ${id}: email ${emailAddressExpected}`]),
+    ...(reason === undefined ? [] : [`user ${id}: password ${reason}`]),
+  ]
 }

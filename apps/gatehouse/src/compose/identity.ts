@@ -26,6 +26,7 @@ export async function composeIdentity(
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
     declared: { clients: file.clients ?? [], users: file.users ?? [], resources: file.resources ?? [] },
+    passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
     authenticate: entrance.authenticate,
     limit: entrance.limit,
@@ -45,6 +46,11 @@ export async function composeIdentity(
 export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
   const { registration, password_reset: passwordReset } = declared
   return { ...given({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
+}
+
+/** What the file says of passwords; also for the command line, which sets some. */
+export function passwords(declared: Parts['config']['file']['passwords'] = {}) {
+  return given({ minLength: declared.min_length })
 }
 
 /** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */

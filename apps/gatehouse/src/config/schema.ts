@@ -2,8 +2,10 @@ import { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclarati
 import {
   ClientDeclaration,
   defaultLifetimes,
+  defaultMinPasswordLength,
   type Lifetimes,
   lifetimeBounds,
+  minPasswordLengthBounds,
   ResourceDeclaration,
   UserDeclaration,
 } from '@gatehouse/identity'
@@ -120,6 +122,22 @@ export const FileSchema = Type.Object(
           longest_session_seconds: lifetime('longestSession', 'The same since its login, however much it is used.'),
           signing_key_seconds: lifetime('signingKey', 'A signing key, before the next one takes over.'),
           audit_event_seconds: lifetime('auditEvent', 'Entries of the audit trail.'),
+        },
+        strict,
+      ),
+    ),
+    passwords: Type.Optional(
+      Type.Object(
+        {
+          min_length: Type.Optional(
+            Type.Integer({
+              minimum: minPasswordLengthBounds[0],
+              maximum: minPasswordLengthBounds[1],
+              default: defaultMinPasswordLength,
+              description:
+                'Fewest characters of a password that is set. NIST SP 800-63B-4 (3.1.1.2): 15 where it is the only factor, 8 where a second factor is required.',
+            }),
+          ),
         },
         strict,
       ),

@@ -1,4 +1,4 @@
-import { Problem, randomToken } from '@gatehouse/kit'
+import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
 import { endOfUser } from '../end-session.ts'
@@ -39,7 +39,9 @@ export async function readUserRecord({ store }: Parts, id: string): Promise<User
 /** Makes a user; a password that is not given is made. @throws Problem 409 */
 export async function createUser(parts: Parts, declaration: UserDeclaration): Promise<UserAnswer> {
   const { id, password } = declaration
-  const chosen = password ?? randomToken(12)
+  if (password !== undefined)
+    parts.passwordRule.check(password, { username: declaration.username ?? id, ...declaration })
+  const chosen = password ?? parts.passwordRule.generate()
   const user = {
     id,
     username: normalName(declaration.username ?? id),
@@ -90,11 +92,23 @@ async function askForProof(parts: Parts, id: string): Promise<void> {
   if (user.email !== undefined && !user.emailVerified) await mailLink(parts, 'verify', user)
 }
 
-/** Sets a password; every session and grant of the user ends. @throws Problem 404 */
+/** Sets a password; every session, grant and API key of the user ends. @throws Problem 404, 422 for one that can't be */
 export async function setPassword(parts: Parts, id: string, password: string): Promise<void> {
+  parts.passwordRule.check(password, await find(parts.store, id))
   const hash = await parts.passwords.hash(password)
-  if (!(await parts.store.accounts.setPassword(id, hash, undefined, endOfUser(parts)))) throw missing()
+  const change = { userId: id, hash, endApiKeys: true }
+  if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw missing()
   parts.wakeOutbox()
+}
+
+/** Sets a password that is made here, and answers it, this once. @throws Problem 404 */
+export async function renewPassword(
+  parts: Parts,
+  id: string,
+): Promise<{ readonly id: string; readonly password: string }> {
+  const password = parts.passwordRule.generate()
+  await setPassword(parts, id, password)
+  return { id, password }
 }
 
 /** Deletes the user and everything of theirs. @throws Problem 404 */

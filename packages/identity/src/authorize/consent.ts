@@ -49,7 +49,9 @@ async function decide(
     }
     if (next === 'login') return askLogin(parts, at, asked, parts.clock.now(), user.username)
     const grantedAt = parts.clock.now()
-    await parts.store.consents.add(user.id, { clientId: client.id, scopes, resources, grantedAt })
+    const consent = { clientId: client.id, scopes, resources, grantedAt }
+    if (!(await parts.store.consents.add(user.id, signedIn.session.id, consent)))
+      throw new PageError(400, 'error.stale')
     await audit(parts, request, 'consent_given', facts)
     return respond(parts, request, reply, destination, { code: await issueCode(parts, request, asked, signedIn) })
   } catch (error) {

@@ -1,7 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
-import { checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
+import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
 import { pass } from '../guards.ts'
 import type { LoginOutcome } from '../metrics.ts'
@@ -13,8 +13,6 @@ import type { Parts } from '../parts.ts'
 import { Busy } from '../passwords.ts'
 import { normalName, type User } from '../user.ts'
 
-const longestPassword = 256
-
 /** POST /login: name and password; then on with what the browser was about to do. */
 export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
@@ -25,18 +23,13 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     const continuation = openContinuation(parts, browser, sealed)
     const name = parameters.get('username') ?? ''
     const checked = await check(parts, request, normalName(name), parameters)
-    parts.metrics.login('user' in checked ? 'success' : checked.outcome)
-    if ('user' in checked) {
-      const session = await signIn(parts, request, reply, {
-        user: checked.user,
-        amr: ['pwd'],
-        before: browser.signedIn,
-      })
-      await audit(parts, request, 'login', { subject: checked.user.id, details: { sid: session.id } })
+    const entered = 'user' in checked ? await enter(parts, request, reply, checked.user, browser) : checked
+    parts.metrics.login(entered === undefined ? 'success' : entered.outcome)
+    if (entered === undefined) {
       return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(sealed)}`, 303)
     }
     const texts = textsFor(parts, request, String(continuation.request.ui_locales ?? ''))
-    const { status, wrong, headers } = checked
+    const { status, wrong, headers } = entered
     for (const [header, value] of Object.entries(headers)) reply.header(header, value)
     const seconds = headers['retry-after'] ?? ''
     return sendPage(
@@ -68,6 +61,25 @@ interface Refused {
 
 type Checked = { readonly user: User } | Refused
 
+/** Begins the session, unless the password was changed or the account locked since it was checked: then as if it was wrong. */
+async function enter(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: User,
+  { signedIn: before }: Browser,
+): Promise<Refused | undefined> {
+  const session = await signIn(parts, request, reply, { user, amr: ['pwd'], before })
+  if (session === undefined) return wrongPassword(parts, request, user)
+  await audit(parts, request, 'login', { subject: user.id, details: { sid: session.id } })
+  return undefined
+}
+
+async function wrongPassword(parts: Parts, request: FastifyRequest, user: User | undefined): Promise<Refused> {
+  await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
+  return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
+}
+
 /** An unknown user, a locked one and a wrong password cost and look the same. */
 async function check(parts: Parts, request: FastifyRequest, name: string, parameters: Parameters): Promise<Checked> {
   const password = parameters.get('password') ?? ''
@@ -85,14 +97,13 @@ async function check(parts: Parts, request: FastifyRequest, name: string, parame
     }
     throw error
   }
-  const matches = await parts.passwords.matches(password.slice(0, longestPassword), user?.passwordHash).catch(busy)
+  const matches = await parts.passwords.matches(password, user?.passwordHash).catch(busy)
   if (typeof matches === 'object') return matches
   if (user !== undefined && matches && user.lockedAt === undefined) {
     await forgiveTries(parts, account, request.ip)
     return { user }
   }
-  await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
-  return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
+  return wrongPassword(parts, request, user)
 }
 
 /** Who knows the password guesses no more; the account's own count stays, whoever else may be guessing. */

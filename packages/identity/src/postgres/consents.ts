@@ -10,7 +10,12 @@ interface ConsentRow {
 
 const select = 'SELECT client_id, scopes, resources, granted_at FROM identity.consent'
 
-const add = `INSERT INTO identity.consent AS c (user_id, client_id, scopes, resources, granted_at) VALUES ($1, $2, $3, $4, $5)
+/** The locks make whoever ends the session wait; one that has ended allows nothing. */
+const add = `WITH held AS MATERIALIZED (
+    SELECT n.user_id FROM identity.account a JOIN identity.session n ON n.user_id = a.id WHERE n.id = $6 AND a.id = $1
+    FOR SHARE OF a FOR KEY SHARE OF n
+  )
+  INSERT INTO identity.consent AS c (user_id, client_id, scopes, resources, granted_at) SELECT user_id, $2, $3, $4, $5 FROM held
   ON CONFLICT (user_id, client_id) DO UPDATE SET granted_at = excluded.granted_at,
     scopes = ARRAY(SELECT DISTINCT unnest(c.scopes || excluded.scopes) ORDER BY 1),
     resources = ARRAY(SELECT DISTINCT unnest(c.resources || excluded.resources) ORDER BY 1)`
@@ -35,8 +40,9 @@ export class PostgresConsents implements Consents {
     return (await this.#database.query<ConsentRow>(text, [userId])).rows.map(consentOf)
   }
 
-  async add(userId: string, { clientId, scopes, resources, grantedAt }: Consent): Promise<void> {
-    await this.#database.query(add, [userId, clientId, scopes, resources, grantedAt])
+  async add(userId: string, sessionId: string, { clientId, scopes, resources, grantedAt }: Consent): Promise<boolean> {
+    const values = [userId, clientId, scopes, resources, grantedAt, sessionId]
+    return (await this.#database.query(add, values)).rowCount === 1
   }
 }
 

@@ -27,7 +27,7 @@ export class PostgresDeclared implements Declared {
       const user = await record(rows[0]?.password_hash ?? undefined)
       const written = await writeUser(tx, user, end.now)
       const changed = written === 'updated' ? user.passwordHash : undefined
-      if (changed !== undefined) await setPassword(tx, id, changed, undefined, end)
+      if (changed !== undefined) await setPassword(tx, { userId: id, hash: changed, endApiKeys: true }, end)
       await putMessages(tx, [tell(id)])
       return written
     })

@@ -10,10 +10,12 @@ import { PostgresConsents } from './consents.ts'
 import { PostgresDeclared } from './declared.ts'
 import { PostgresDeviceCodes } from './device-codes.ts'
 import { PostgresGrants } from './grants.ts'
+import { PostgresLinks } from './links.ts'
 import { PostgresOutbox } from './outbox.ts'
 import { PostgresPurge } from './purge.ts'
 import { PostgresPushedRequests } from './pushed-requests.ts'
 import { PostgresRefreshFamilies } from './refresh-families.ts'
+import { PostgresRegistrations } from './registrations.ts'
 import { PostgresRevocations } from './revocations.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresSigningKeys } from './signing-keys.ts'
@@ -42,10 +44,12 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     grants: new PostgresGrants(database),
+    links: new PostgresLinks(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
     refreshFamilies: new PostgresRefreshFamilies(database),
+    registrations: new PostgresRegistrations(database),
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
     usedOnce: new PostgresUsedOnce(database),

@@ -2,6 +2,7 @@
 export type AuditType =
   | 'login'
   | 'login_failed'
+  | 'login_link_sent'
   | 'logout'
   | 'consent_given'
   | 'consent_denied'

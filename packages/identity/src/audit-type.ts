@@ -2,6 +2,7 @@
 export type AuditType =
   | 'login'
   | 'login_failed'
+  | 'login_link_sent'
   | 'logout'
   | 'client_authentication_failed'
   | 'consent_given'

@@ -4,6 +4,7 @@ import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
 import { changeRecorder } from './audit.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
+import { ClientProofs } from './client-proofs.ts'
 import { featuresFrom } from './features.ts'
 import { unlimited } from './guards.ts'
 import { type Introspected, introspect } from './introspect/endpoint.ts'
@@ -119,7 +120,10 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     languages: new Languages(new URL('pages/texts/', import.meta.url), branding.textsFolder),
     features,
     limit: options.limit ?? unlimited,
+    refund: options.refund ?? (async () => {}),
+    blocked: options.blocked ?? (() => 0),
     forgive: options.forgive ?? (async () => {}),
+    clientProofs: new ClientProofs(clock),
     wakeOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),

@@ -3,7 +3,15 @@ export { adminScopes } from './admin/scopes.ts'
 export type { Authenticate, Caller } from './caller.ts'
 export { ClientDeclaration, ClientPatch, ResourceDeclaration, UserDeclaration, UserPatch } from './declarations.ts'
 export type { Features } from './features.ts'
-export { type Forgive, type GuardDecision, type GuardName, guardPolicies, type Limit } from './guards.ts'
+export {
+  type Blocked,
+  type Forgive,
+  type GuardDecision,
+  type GuardName,
+  guardPolicies,
+  type Limit,
+  type Refund,
+} from './guards.ts'
 export { createIdentity, defaultPlan, type Identity } from './identity.ts'
 export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './lifetimes.ts'
 export type { Management } from './management.ts'

@@ -39,6 +39,7 @@ export type Notify = (request: NotifyRequest) => Promise<void>
 export const identityEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
+  signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
   accountExists: 'account_exists',
 } as const

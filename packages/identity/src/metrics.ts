@@ -5,8 +5,11 @@ import type { SigningKeys } from './keys/signing-keys.ts'
 import type { OAuthErrorCode } from './oauth-error.ts'
 import type { Passwords } from './passwords.ts'
 
-/** What came of a sign-in: `busy` and `limited` were turned away before the password was looked at. */
-export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy'
+/**
+ * What came of a sign-in: `busy` and `limited` were turned away before the password was looked at, `unconfirmed` waits for a
+ * mailed link if its password was right.
+ */
+export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed'
 
 /** What identity counts. Labels are closed sets: grants, error codes, outcomes, tables. */
 export interface IdentityMetrics {

@@ -4,7 +4,7 @@ import type { Authenticate } from './caller.ts'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Forgive, Limit } from './guards.ts'
+import type { Blocked, Forgive, Limit, Refund } from './guards.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { Notify, OnRecipient } from './messages.ts'
 import type { PasswordOptions } from './passwords.ts'
@@ -40,6 +40,10 @@ export interface IdentityOptions {
   readonly features?: Partial<Features>
   /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
   readonly limit?: Limit | undefined
+  /** Takes back an attempt that was right. */
+  readonly refund?: Refund | undefined
+  /** Tells which attempts are known to be rejected. */
+  readonly blocked?: Blocked | undefined
   /** Forgets the attempts counted, when one was right. */
   readonly forgive?: Forgive | undefined
   /** Sends a mail through the notification service; may be called again with the same dedup_key. */

@@ -3,9 +3,10 @@ import type { PageParts } from '@gatehouse/kit/page'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
+import type { ClientProofs } from './client-proofs.ts'
 import type { ResourceDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Forgive, Limit } from './guards.ts'
+import type { Blocked, Forgive, Limit, Refund } from './guards.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
@@ -43,7 +44,10 @@ export interface Parts extends PageParts {
   readonly secureCookies: boolean
   readonly features: Features
   readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
   readonly forgive: Forgive
+  readonly clientProofs: ClientProofs
   /** Hints that the outbox has something. */
   readonly wakeOutbox: () => void
   /** Whether mail can be sent at all. */

@@ -14,6 +14,7 @@ import { preflight } from './cors.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
+import { confirmSignInEndpoint } from './login/confirm.ts'
 import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/documents.ts'
@@ -77,6 +78,7 @@ function pageRoutes(http: Http, parts: Parts): void {
     ['/account/password', 'Change the password', changePasswordEndpoint(parts)],
     ['/password/forgot', 'Ask for a link to a new password', forgotPasswordEndpoint(parts)],
     ['/password/reset', 'Choose a new password by a mailed link', resetPasswordEndpoint(parts)],
+    ['/login/confirm', 'Complete a sign-in by a mailed link', confirmSignInEndpoint(parts)],
     ['/email/verify', 'Prove an address by a mailed link', verifyEmailEndpoint(parts)],
     ['/register', 'Create an account', registerEndpoint(parts)],
     ['/register/confirm', 'Begin an account by a mailed link', confirmRegistrationEndpoint(parts)],

@@ -16,6 +16,7 @@ import type { RefreshFamilies } from './store/refresh-families.ts'
 import type { Registrations } from './store/registrations.ts'
 import type { Revocations } from './store/revocations.ts'
 import type { Sessions } from './store/sessions.ts'
+import type { SignInLinks } from './store/sign-in-links.ts'
 import type { SigningKeyRows } from './store/signing-keys.ts'
 import type { UsedOnce } from './store/used-once.ts'
 import type { Subjects, Users } from './store/users.ts'
@@ -38,6 +39,7 @@ export type * from './store/refresh-families.ts'
 export type * from './store/registrations.ts'
 export type * from './store/revocations.ts'
 export type * from './store/sessions.ts'
+export type * from './store/sign-in-links.ts'
 export type * from './store/signing-keys.ts'
 export type * from './store/used-once.ts'
 export * from './store/users.ts'
@@ -54,6 +56,7 @@ export interface IdentityStore {
   readonly declared: Declared
   readonly signingKeys: SigningKeyRows
   readonly sessions: Sessions
+  readonly signInLinks: SignInLinks
   readonly grants: Grants
   readonly codes: Codes
   readonly refreshFamilies: RefreshFamilies

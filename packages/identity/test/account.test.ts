@@ -184,10 +184,11 @@ test('every password path shares the counters (checklist 15)', async () => {
   await counted.close()
 })
 
-test('a known device is spared the loose limit on the account alone', async () => {
+test('a known device is counted by account and address together alone', async () => {
   const asked: string[] = []
   const counted = await setup({
     declared: { clients, users },
+    notify: async () => {},
     limit: async (policy) => {
       asked.push(policy)
       return { allowed: true }
@@ -197,7 +198,7 @@ test('a known device is spared the loose limit on the account alone', async () =
   await browser.signIn(await browser.get('/account'))
   browser.cookies.delete('gatehouse_session')
   await browser.signIn(await browser.get('/account'))
-  assert.deepEqual(asked, ['login', 'login-account', 'login'])
+  assert.deepEqual(asked, ['login', 'login-address', 'login-account', 'login'])
   await counted.close()
 })
 

@@ -18,6 +18,7 @@ import { PostgresRefreshFamilies } from './refresh-families.ts'
 import { PostgresRegistrations } from './registrations.ts'
 import { PostgresRevocations } from './revocations.ts'
 import { PostgresSessions } from './sessions.ts'
+import { PostgresSignInLinks } from './sign-in-links.ts'
 import { PostgresSigningKeys } from './signing-keys.ts'
 import { PostgresSubjects } from './subjects.ts'
 import { PostgresUsedOnce } from './used-once.ts'
@@ -52,6 +53,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     registrations: new PostgresRegistrations(database),
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
+    signInLinks: new PostgresSignInLinks(database),
     usedOnce: new PostgresUsedOnce(database),
     ping: () => database.ping(),
   }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAccessToken } from '../access-token.ts'
 import { audit } from '../audit.ts'
 import { authenticateClient } from '../authenticate-client.ts'
+import { limitClient } from '../client-limits.ts'
 import { allowOrigin } from '../cors.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
@@ -17,6 +18,7 @@ export function revokeEndpoint(parts: Parts): (request: FastifyRequest, reply: F
     const parameters = formParameters(request)
     const client = await authenticateClient(parts, request, parameters)
     allowOrigin(request, reply, client)
+    await limitClient(parts, 'revoke', client, request)
     const grantId = await grantOf(parts, parameters.required('token'), client.id)
     if (grantId !== undefined) {
       const held = await parts.store.grants.find(grantId)

@@ -1,5 +1,5 @@
 import type { Bearer } from '@gatehouse/bearer'
-import type { Clock, Http, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Clock, Http, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
 import { createAddresses } from './addresses.ts'
 import { createAdmission } from './admission.ts'
@@ -30,8 +30,11 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly upstreams?: Readonly<Record<string, UpstreamDeclaration>>
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[]
-  /** Gateways with the same one sign context tokens with the same key; without it each makes its own at start. */
-  readonly contextSecret?: Secret
+  /**
+   * Gateways with the same one sign context tokens with the same key; without it each makes its own at start. Of several
+   * the first signs, and the public keys of all are published.
+   */
+  readonly contextSecret?: Secret | KeyRing
   /** `iss` of context tokens. Default: gatehouse. */
   readonly contextIssuer?: string
   /** Sends the IETF's RateLimit fields beside the X-RateLimit ones. Default: false. */

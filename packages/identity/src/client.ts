@@ -26,7 +26,9 @@ export const authMethods: readonly AuthMethod[] = [
 ]
 
 export type TokenFormat = 'jwt' | 'opaque'
-export type SigningAlgorithm = 'RS256' | 'ES256'
+/** What tokens can be signed with (RFC 7518 §3.1, RFC 8037 §3.1). */
+export type SigningAlgorithm = 'RS256' | 'ES256' | 'PS256' | 'EdDSA'
+export const signingAlgorithms: readonly SigningAlgorithm[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
 
 /** What is registered about a client, beside its id and secrets. */
 export interface ClientMetadata {
@@ -36,6 +38,8 @@ export interface ClientMetadata {
   readonly jwksUri?: string
   readonly grantTypes: readonly GrantType[]
   readonly redirectUris: readonly string[]
+  /** Whether redirect URIs may have a scheme of the application's own without a dot in it. */
+  readonly dotlessRedirectSchemes?: boolean
   readonly postLogoutRedirectUris: readonly string[]
   readonly scopes: readonly string[]
   /** Identifiers of the resources it may ask tokens for, beside the default API. */
@@ -49,6 +53,7 @@ export interface ClientMetadata {
   /** May it ask about others' tokens (RFC 7662)? */
   readonly mayIntrospect: boolean
   readonly accessTokenFormat?: TokenFormat
+  readonly accessTokenAlgorithm?: SigningAlgorithm
   readonly idTokenAlgorithm: SigningAlgorithm
   readonly accessTokenSeconds?: number
   readonly refreshTokenSeconds?: number

@@ -1,4 +1,4 @@
-import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehouse/kit'
+import { type Clock, type KeyRing, randomToken, Secret, StartError, tokenHash } from '@gatehouse/kit'
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
@@ -28,7 +28,7 @@ interface SeedParts {
   readonly passwords: Passwords
   readonly clock: Clock
   readonly defaultPlan: string
-  readonly encryptionKey: Secret
+  readonly encryptionKey: KeyRing
 }
 
 /**
@@ -111,8 +111,7 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
 
 function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
   const { password, ...entry } = user
-  const hashed =
-    password === undefined ? {} : { password: new MacKey(parts.encryptionKey, 'declared password').of(password) }
+  const mac = new MacKey(parts.encryptionKey, 'declared password')
   const known = {
     id: user.id,
     username: normalName(user.username ?? user.id),
@@ -124,7 +123,8 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
   return {
     id: user.id,
-    entry: { ...entry, ...hashed },
+    entry: password === undefined ? entry : { ...entry, password: mac.of(password) },
+    formerly: password === undefined ? [] : mac.formerly(password).map((one) => ({ ...entry, password: one })),
     async record(current) {
       if (password === undefined) {
         const generated = randomToken(12)

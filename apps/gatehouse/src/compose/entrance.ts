@@ -11,7 +11,7 @@ import {
   watchWith,
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
-import { type Http, type Secret, StartError } from '@gatehouse/kit'
+import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
 import type { Engine } from '../health.ts'
@@ -120,7 +120,7 @@ function storesOf({ store, regionalStore, onUnexpiredEviction }: Counters) {
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */
-function contextSecret(settings: Settings): { contextSecret?: Secret } {
+function contextSecret(settings: Settings): { contextSecret?: KeyRing } {
   if (settings.encryptionKey) return { contextSecret: settings.encryptionKey }
   return settings.services.has('identity') ? { contextSecret: encryptionKey(settings) } : {}
 }

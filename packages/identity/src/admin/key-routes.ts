@@ -1,6 +1,7 @@
 import { type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { audit } from '../audit.ts'
+import { type SigningAlgorithm, signingAlgorithms } from '../client.ts'
 import {
   apiKeyAnswer,
   listAnswer,
@@ -81,7 +82,7 @@ export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): v
   })
   const body = Type.Object(
     {
-      alg: Type.Unsafe<'ES256' | 'RS256'>({ type: 'string', enum: ['ES256', 'RS256'] }),
+      alg: Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms] }),
       compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
     },
     { additionalProperties: false },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import type { Client } from '../client.ts'
+import type { Client, SigningAlgorithm } from '../client.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Parts } from '../parts.ts'
@@ -49,9 +49,10 @@ type Mint = (
   seconds: number,
 ) => Promise<string>
 
-const mintJwt: Mint = (parts, asked, audience, scopes, seconds) => {
+const mintJwt: Mint = async (parts, asked, audience, scopes, seconds) => {
   const now = Math.floor(parts.clock.now() / 1000)
-  return signJwt(parts.keys.active(parts.accessTokenAlgorithm), 'at+jwt', {
+  const key = await parts.keys.signing(algorithmFor(parts, asked.client, audience))
+  return signJwt(key, 'at+jwt', {
     iss: parts.issuer,
     sub: asked.subject,
     aud: audience.length === 1 ? audience[0] : audience,
@@ -82,6 +83,12 @@ const mintOpaque: Mint = async (parts, asked, audience, scopes, seconds) => {
     expiresAt: issuedAt + seconds * 1000,
   })
   return token
+}
+
+/** The resource verifies the token, so its word comes first. */
+function algorithmFor(parts: IssueParts, client: Client, audience: readonly string[]): SigningAlgorithm {
+  const chosen = audience.map((one) => parts.resources.get(one)?.access_token_signed_response_alg)
+  return chosen.find((one) => one !== undefined) ?? client.accessTokenAlgorithm ?? parts.accessTokenAlgorithm
 }
 
 function isOpaque(parts: IssueParts, client: Client, audience: readonly string[]): boolean {

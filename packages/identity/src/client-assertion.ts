@@ -1,7 +1,7 @@
 import { type Clock, tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import type { Client } from './client.ts'
-import { safeFetch } from './safe-fetch.ts'
+import { ClientKeys } from './client-keys.ts'
 import type { IdentityStore } from './store.ts'
 
 /** How clients may sign their assertions: with a private key of their own, never with a shared secret. */
@@ -9,8 +9,6 @@ export const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 const longestLifeSeconds = 300
 const longestAssertion = 8_192
-const rememberedMs = 5 * 60_000
-const refetchMs = 30_000
 
 /** Who an assertion says it is from, before anything of it is believed. */
 export function clientIdOf(assertion: string): string | undefined {
@@ -28,13 +26,12 @@ interface AssertionPlace {
 
 /** Checks the assertions by which clients authenticate (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
 export class ClientAssertions {
-  readonly #fetched = new Map<string, { readonly keys: JSONWebKeySet; readonly at: number }>()
-  readonly #loopback: boolean
+  readonly #keys: ClientKeys
   readonly #clock: Clock
 
   constructor({ clock, loopback }: { readonly clock: Clock; readonly loopback: boolean }) {
     this.#clock = clock
-    this.#loopback = loopback
+    this.#keys = new ClientKeys({ clock, loopback })
   }
 
   /** Whether the assertion proves the client: signed by it, for this issuer alone, fresh, and used for the first time. */
@@ -59,25 +56,13 @@ export class ClientAssertions {
       clockTolerance: 10,
       requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
     }
-    const first = await this.#keysOf(client, rememberedMs)
+    const { jwksUri: address } = client
+    const first = address === undefined ? (client.jwks as unknown as JSONWebKeySet) : await this.#keys.at(address)
     try {
       return (await jwtVerify(assertion, createLocalJWKSet(first), options)).payload
     } catch (error) {
-      if (client.jwksUri === undefined || (error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY') throw error
-      return (await jwtVerify(assertion, createLocalJWKSet(await this.#keysOf(client, refetchMs)), options)).payload
+      if (address === undefined || (error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY') throw error
+      return (await jwtVerify(assertion, createLocalJWKSet(await this.#keys.again(address)), options)).payload
     }
-  }
-
-  async #keysOf(client: Client, oldestMs: number): Promise<JSONWebKeySet> {
-    if (client.jwksUri === undefined) return client.jwks as unknown as JSONWebKeySet
-    const known = this.#fetched.get(client.jwksUri)
-    const now = this.#clock.now()
-    if (known !== undefined && now - known.at < oldestMs) return known.keys
-    const { status, body } = await safeFetch(client.jwksUri, { loopback: this.#loopback })
-    if (status !== 200) throw new Error(`jwks_uri answered ${status}`)
-    const keys = JSON.parse(body) as JSONWebKeySet
-    if (this.#fetched.size > 1_000) this.#fetched.clear()
-    this.#fetched.set(client.jwksUri, { keys, at: now })
-    return keys
   }
 }

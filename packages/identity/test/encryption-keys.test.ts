@@ -11,6 +11,7 @@ import {
   StartError,
 } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
+import { decodeProtectedHeader } from 'jose'
 import { identitySealed, migrateIdentity } from '../src/postgres/index.ts'
 import { authorizeUrl, clients, getTokens, hiddenFields, pkce, TestBrowser, users, webSecret } from './journey.ts'
 import { type Running, service, setup } from './setup.ts'
@@ -116,6 +117,22 @@ test('a start without a key that is still needed names the key and what it seale
     for (const key of [oldKey, newKey]) assert.ok(!error.message.includes(key.reveal()))
     return true
   })
+})
+
+test('a process that runs without a key publishes what it can not open, and signs with what it can', async () => {
+  const [late, ahead] = [await start(oldKey), await start(newKey, oldKey)]
+  const before = late.identity.keys().keys.map(({ kid }) => kid)
+  const kid = await ahead.identity.management.rotateKey('ES256')
+  const isPublished = () => late.identity.keys().keys.some((key) => key.kid === kid)
+  const deadline = performance.now() + 10_000
+  while (!isPublished()) {
+    assert.ok(performance.now() < deadline)
+    await new Promise(setImmediate)
+  }
+  clock.advance(60_000)
+  const { access_token = '' } = await getTokens(late)
+  assert.ok(before.includes(decodeProtectedHeader(access_token).kid ?? ''))
+  assert.equal(decodeProtectedHeader((await getTokens(ahead)).access_token ?? '').kid, kid)
 })
 
 test('sealed signing keys that were swapped between rows are refused', async () => {

@@ -3,6 +3,7 @@ import {
   type Clock,
   changesInLog,
   type Http,
+  type KeyRing,
   type Log,
   type RecordChange,
   type Registry,
@@ -38,8 +39,11 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly upstreams?: Readonly<Record<string, UpstreamDeclaration>>
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[]
-  /** Gateways with the same one sign context tokens with the same key; without it each makes its own at start. */
-  readonly contextSecret?: Secret
+  /**
+   * Gateways with the same one sign context tokens with the same key; without it each makes its own at start. Of several
+   * the first signs, and the public keys of all are published.
+   */
+  readonly contextSecret?: Secret | KeyRing
   /** `iss` of context tokens. Default: gatehouse. */
   readonly contextIssuer?: string
   /** Sends the IETF's RateLimit fields beside the X-RateLimit ones. Default: false. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { constantTimeEqual, randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
+import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookie, cookieName, readCookies } from './cookies.ts'
 import { endSession } from './end-session.ts'
@@ -104,8 +104,12 @@ export function isKnownDevice(parts: BrowserParts, request: FastifyRequest, user
 }
 
 /** What a form of this browser carries to prove that it is ours: another browser, or another session, has another. */
-export function formToken({ formMac }: Pick<Parts, 'formMac'>, { id, signedIn }: Browser): string {
-  return formMac.of(`${id} ${signedIn?.session.id ?? ''}`)
+export function formToken({ formMac }: Pick<Parts, 'formMac'>, browser: Browser): string {
+  return formMac.of(formText(browser))
+}
+
+function formText({ id, signedIn }: Browser): string {
+  return `${id} ${signedIn?.session.id ?? ''}`
 }
 
 /** Refuses a form that another site sent, or that was made for another browser or session. @throws PageError 403 */
@@ -119,7 +123,7 @@ export function checkForm(
   const own = origin === undefined || origin === new URL(parts.issuer).origin || URL.parse(origin)?.host === host
   const site = request.headers['sec-fetch-site']
   const token = parameters.get('form_token') ?? ''
-  if (!own || site === 'cross-site' || !constantTimeEqual(token, formToken(parts, browser))) {
+  if (!own || site === 'cross-site' || !parts.formMac.matches(formText(browser), token)) {
     throw new PageError(403, 'error.form')
   }
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { assertionAudiences, authMethods, grantTypes } from './client.ts'
+import { assertionAudiences, authMethods, grantTypes, type SigningAlgorithm, signingAlgorithms } from './client.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })
@@ -18,6 +18,9 @@ const name = (what: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 200, description: what, examples: [example] })
 
 const uri = (what: string) => Type.String({ minLength: 1, maxLength: 2048, description: what })
+
+const signedWith = (description: string) =>
+  Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms], description })
 
 const clientMembers = {
   client_name: Type.Optional(name('Shown on the consent page. Default: the client id.', 'Photo Print')),
@@ -40,7 +43,18 @@ const clientMembers = {
       maxItems: 10,
     }),
   ),
-  redirect_uris: Type.Optional(texts('Compared character by character.', ['https://app.example.com/callback'])),
+  redirect_uris: Type.Optional(
+    texts(
+      'Compared character by character. For a public client the port of http://127.0.0.1, http://[::1] and http://localhost may be any (RFC 8252 §7.3).',
+      ['https://app.example.com/callback'],
+    ),
+  ),
+  allow_dotless_redirect_schemes: Type.Optional(
+    Type.Boolean({
+      description:
+        'Lets redirect_uris have a scheme of the application without a dot, such as myapp:/callback, which any other application may take too (RFC 8252 §7.1). Default: false.',
+    }),
+  ),
   post_logout_redirect_uris: Type.Optional(texts('Where a browser may go after logout.', ['https://app.example.com/'])),
   scopes: Type.Optional(
     texts('What the client may ask for. Default: what OpenID Connect knows, for a client with redirect_uris.', [
@@ -63,7 +77,10 @@ const clientMembers = {
   ),
   may_introspect: Type.Optional(Type.Boolean({ description: 'May ask about tokens (RFC 7662). Default: false.' })),
   access_token_format: Type.Optional(oneOf(['jwt', 'opaque'], 'Default: jwt.')),
-  id_token_signed_response_alg: Type.Optional(oneOf(['RS256', 'ES256'], 'Default: RS256.')),
+  access_token_signed_response_alg: Type.Optional(
+    signedWith('What its access tokens are signed with, unless the resource says. Default: as the server says, ES256.'),
+  ),
+  id_token_signed_response_alg: Type.Optional(signedWith('Default: RS256.')),
   access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   refresh_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 86_400, maximum: 7_776_000 })),
   backchannel_logout_uri: Type.Optional(uri('Told when a session ends (OpenID Connect Back-Channel Logout).')),
@@ -131,6 +148,9 @@ export const ResourceDeclaration = Type.Object(
     id: uri('Its identifier: the audience of its tokens, asked for with resource (RFC 8707).'),
     scopes: Type.Optional(texts('The scopes it knows; tokens for it carry no others.', ['read:photos'])),
     access_token_format: Type.Optional(oneOf(['jwt', 'opaque'], 'Default: as the client says.')),
+    access_token_signed_response_alg: Type.Optional(
+      signedWith('What access tokens for it are signed with. Default: as the client says.'),
+    ),
     access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   },
   { additionalProperties: false, description: 'An API that consumes tokens.' },

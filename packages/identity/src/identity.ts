@@ -1,7 +1,8 @@
-import type { Http, RecordChange, Worker } from '@gatehouse/kit'
+import { type Http, KeyRing, type RecordChange, type Worker } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
 import { changeRecorder } from './audit.ts'
+import type { SigningAlgorithm } from './client.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
 import { ClientProofs } from './client-proofs.ts'
@@ -36,6 +37,8 @@ export interface Identity {
   readonly workers: readonly Worker[]
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
+  /** Whether a signing key was compromised: what it signed is refused, whoever still has its public part. */
+  isForgottenKey(kid: string): boolean
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
   /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
@@ -70,6 +73,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     seeded,
     workers: Object.values(workers ?? {}),
     keys: () => parts.keys.jwks(),
+    isForgottenKey: (kid) => parts.keys.isForgotten(kid),
     async planOf(subject) {
       const found = await parts.store.subjects.planOf(subject)
       return found && { plan: found.plan ?? parts.defaultPlan }
@@ -84,7 +88,8 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
 }
 
 function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
-  const { store, clock, log, encryptionKey } = options
+  const { store, clock, log } = options
+  const encryptionKey = KeyRing.of(options.encryptionKey)
   const lifetimes = lifetimesFrom(options.lifetimes)
   const branding = brandingFrom(options.branding)
   const mail = options.notify !== undefined
@@ -95,6 +100,8 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     rows: store.signingKeys,
     encryptionKey,
     clock,
+    log,
+    algorithms: algorithmsOf(options),
     ageMs: lifetimes.signingKey * 1000,
     longestTokenMs,
   })
@@ -131,4 +138,15 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     clock,
     log,
   }
+}
+
+/** What is signed with from the start: what ID tokens are by default or can be, and what the configuration names. */
+function algorithmsOf({ accessTokenAlgorithm, declared }: IdentityOptions): SigningAlgorithm[] {
+  const { clients = [], resources = [] } = declared ?? {}
+  const named = [
+    accessTokenAlgorithm,
+    ...clients.flatMap((client) => [client.access_token_signed_response_alg, client.id_token_signed_response_alg]),
+    ...resources.map((resource) => resource.access_token_signed_response_alg),
+  ]
+  return [...new Set<SigningAlgorithm>(['ES256', 'RS256', ...named.filter((alg) => alg !== undefined)])]
 }

@@ -1,6 +1,7 @@
 export type { Branding } from '@gatehouse/kit/page'
 export { adminScopes } from './admin/scopes.ts'
 export type { Authenticate, Caller } from './caller.ts'
+export { signingAlgorithms } from './client.ts'
 export { ClientDeclaration, ClientPatch, ResourceDeclaration, UserDeclaration, UserPatch } from './declarations.ts'
 export type { Features } from './features.ts'
 export {

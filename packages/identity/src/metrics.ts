@@ -1,6 +1,6 @@
 import { type Clock, Counter, Gauge, type Registry } from '@gatehouse/kit'
 import type { AuditType } from './audit-type.ts'
-import type { GrantType, SigningAlgorithm } from './client.ts'
+import type { GrantType } from './client.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { OAuthErrorCode } from './oauth-error.ts'
 import type { Passwords } from './passwords.ts'
@@ -63,8 +63,8 @@ function watch(registry: Registry, { passwords, keys, clock }: Watched): void {
     labelNames: ['alg'],
     registers,
     collect() {
-      for (const alg of ['ES256', 'RS256'] satisfies SigningAlgorithm[]) {
-        this.set({ alg }, (clock.now() - keys.active(alg).activatesAt) / 1000)
+      for (const { alg, activatesAt } of keys.allActive()) {
+        this.set({ alg }, (clock.now() - activatesAt) / 1000)
       }
     },
   })

@@ -1,4 +1,4 @@
-import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Clock, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Branding } from '@gatehouse/kit/page'
 import type { Authenticate } from './caller.ts'
 import type { SigningAlgorithm } from './client.ts'
@@ -27,8 +27,8 @@ export interface IdentityOptions {
   readonly apiIdentifier?: string
   /** What access tokens are signed with. Default: ES256. */
   readonly accessTokenAlgorithm?: SigningAlgorithm
-  /** Seals signing keys and whatever else must be read again. */
-  readonly encryptionKey: Secret
+  /** Seals signing keys and whatever else must be read again. Of several keys the first seals, and all open. */
+  readonly encryptionKey: Secret | KeyRing
   readonly lifetimes?: Partial<Lifetimes>
   readonly passwords?: PasswordOptions
   readonly declared?: IdentityDeclarations

@@ -1,4 +1,4 @@
-import type { Clock, Log, Secret } from '@gatehouse/kit'
+import type { Clock, KeyRing, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientAssertions } from './client-assertion.ts'
@@ -39,7 +39,8 @@ export interface Parts extends PageParts {
   readonly refreshMac: MacKey
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
-  readonly encryptionKey: Secret
+  /** Seals what must be read again; links, cookies and pages too. */
+  readonly encryptionKey: KeyRing
   /** Whether the public address is https: cookies then never travel otherwise. */
   readonly secureCookies: boolean
   readonly features: Features

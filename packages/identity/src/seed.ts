@@ -2,6 +2,7 @@ import {
   type Clock,
   emailAddressExpected,
   isEmailAddress,
+  type KeyRing,
   randomToken,
   Secret,
   StartError,
@@ -45,7 +46,7 @@ interface SeedParts {
   readonly passwordRule: PasswordRule
   readonly clock: Clock
   readonly defaultPlan: string
-  readonly encryptionKey: Secret
+  readonly encryptionKey: KeyRing
 }
 
 /**
@@ -128,8 +129,7 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
 
 function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
   const { password, ...entry } = user
-  const hashed =
-    password === undefined ? {} : { password: new MacKey(parts.encryptionKey, 'declared password').of(password) }
+  const mac = new MacKey(parts.encryptionKey, 'declared password')
   const known = {
     id: user.id,
     username: normalName(user.username ?? user.id),
@@ -141,7 +141,8 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
   return {
     id: user.id,
-    entry: { ...entry, ...hashed },
+    entry: password === undefined ? entry : { ...entry, password: mac.of(password) },
+    formerly: password === undefined ? [] : mac.formerly(password).map((one) => ({ ...entry, password: one })),
     async record(current) {
       if (password === undefined) {
         const generated = parts.passwordRule.generate()

@@ -10,7 +10,7 @@ import {
   watchWith,
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
-import { type Http, type Secret, StartError } from '@gatehouse/kit'
+import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
 import type { Engine } from '../health.ts'
@@ -125,7 +125,7 @@ function storesOf({ store, regionalStore, closed, onUnexpiredEviction }: Counter
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */
-function contextSecret(settings: Settings): { contextSecret?: Secret } {
+function contextSecret(settings: Settings): { contextSecret?: KeyRing } {
   if (settings.encryptionKey) return { contextSecret: settings.encryptionKey }
   return settings.services.has('identity') ? { contextSecret: encryptionKey(settings) } : {}
 }

@@ -1,6 +1,6 @@
 import { createIdentity, type Identity } from '@gatehouse/identity'
-import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
-import type { Database } from '@gatehouse/kit'
+import { identitySealed, migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
+import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
@@ -19,12 +19,14 @@ export async function composeIdentity(
 ): Promise<Identity> {
   const { settings, file } = parts.config
   await migrateIdentity(database)
+  await checkSealed(database, identitySealed, encryptionKey(settings))
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer: settings.authUrl,
     baseUrl: settings.baseUrl,
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
+    ...given({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
     declared: { clients: file.clients ?? [], users: file.users ?? [], resources: file.resources ?? [] },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,

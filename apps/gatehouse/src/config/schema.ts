@@ -13,6 +13,7 @@ import {
   lifetimeBounds,
   minPasswordLengthBounds,
   ResourceDeclaration,
+  signingAlgorithms,
   UserDeclaration,
 } from '@gatehouse/identity'
 import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
@@ -127,6 +128,14 @@ export const FileSchema = Type.Object(
     clients: Type.Optional(Type.Array(ClientDeclaration)),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    access_token_signed_response_alg: Type.Optional(
+      Type.Unsafe<(typeof signingAlgorithms)[number]>({
+        type: 'string',
+        enum: [...signingAlgorithms],
+        description: 'What access tokens are signed with, unless the resource or the client says.',
+        default: 'ES256',
+      }),
+    ),
     lifetimes: Type.Optional(
       Type.Object(
         {

@@ -40,7 +40,7 @@ export class PostgresDeclared implements Declared {
   ): Promise<Map<string, Written>> {
     const written = new Map<string, Written>()
     const byId = new Map(entries.map((entry) => [entry.id, entry]))
-    const declarations = entries.map(({ id, entry }) => ({ id, entry }))
+    const declarations = entries.map(({ id, entry, formerly }) => ({ id, entry, formerly }))
     await applyDeclared(this.#database, 'identity', kind, declarations, async (tx, id) => {
       const entry = byId.get(id)
       if (entry !== undefined) written.set(id, await write(tx, entry))

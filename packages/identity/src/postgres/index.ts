@@ -24,6 +24,8 @@ import { PostgresSubjects } from './subjects.ts'
 import { PostgresUsedOnce } from './used-once.ts'
 import { PostgresUsers } from './users.ts'
 
+export { identitySealed } from './sealed.ts'
+
 /** Brings the schema `identity` up to date; answers the names of the migrations it applied. */
 export function migrateIdentity(database: Database): Promise<string[]> {
   return migrate(database, 'identity', new URL('migrations/', import.meta.url))

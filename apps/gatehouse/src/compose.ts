@@ -88,6 +88,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     metrics,
   )
   held.push(() => http.close())
+  await http.ready()
   const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
   return {
     http,

@@ -11,5 +11,7 @@ export { type IdentityOverHttp, identityOverHttp } from './identity-over-http.ts
 export { countEvictions, observeLimiter, showGateways, showHotKeys } from './limiter-metrics.ts'
 export { defaultPolicies, defaultTiers, type GuardDeclaration } from './limits.ts'
 export { type RouteRule, unlimited } from './route-rule.ts'
+export { shadowedRules } from './route-table.ts'
+export { ruleText, templateFault } from './routing.ts'
 export type { PlanOf } from './tier.ts'
 export { upstreamDefaults } from './upstream.ts'

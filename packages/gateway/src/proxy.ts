@@ -92,7 +92,10 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
         if (status < 200) return
         upstream.answered()
         if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.(end)
-        response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
+        response.writeHead(status, statusMessage ?? '', {
+          ...answerHeaders(upstreamHeaders, { keepCookies: upstream.ownCookies }),
+          ...answered,
+        })
       },
       onResponseData(pausable, chunk) {
         if (ended || response.write(chunk)) return

@@ -53,14 +53,14 @@ export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promis
     out.once('response', (answer) => {
       upstream.answered()
       clearTimeout(patience)
-      socket.write(answerHead(answer, { ...answered, connection: 'close' }))
+      socket.write(answerHead(answer, upstream, { ...answered, connection: 'close' }))
       answer.pipe(socket)
       resolve()
     })
     out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
       upstream.answered()
       clearTimeout(patience)
-      socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
+      socket.write(answerHead(answer, upstream, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
       if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
       if (head.length > 0) upstreamSocket.write(head)
       const end = join(socket, upstreamSocket)
@@ -122,9 +122,13 @@ const lastFrameMs = 1_000
 /** After so long a silence the other end is asked whether it still lives. */
 const keepAliveMs = 30_000
 
-function answerHead(answer: IncomingMessage, own: Readonly<Record<string, string>>): string {
+function answerHead(
+  answer: IncomingMessage,
+  { ownCookies: keepCookies }: Upstream,
+  own: Readonly<Record<string, string>>,
+): string {
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]
-  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers), ...own }))
+  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers, { keepCookies }), ...own }))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -6,18 +6,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-token.ts'
 import type { CredentialWatch } from './credential-watch.ts'
-import type { UpstreamDeclaration } from './declaration.ts'
 import { upstreamHeaders } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
 import { refuseAmbiguousPath } from './path.ts'
 import { pass } from './proxy.ts'
-import { allMethods, type RouteRule, routerPath } from './route-rule.ts'
+import { allMethods, type RouteRule } from './route-rule.ts'
+import { pathOf, type Routing } from './routing.ts'
 import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
-import { openUpstream, type Upstream } from './upstream.ts'
+import { openUpstream, type Sibling, type Upstream } from './upstream.ts'
 
 export interface UpstreamRoutesOptions {
+  /** The rules that name an upstream. */
   readonly rules: readonly RouteRule[]
-  readonly upstreams: Readonly<Record<string, UpstreamDeclaration>>
+  readonly upstreams: Readonly<Record<string, Sibling>>
+  readonly routing: Routing
   visitOf(raw: IncomingMessage): Visit | undefined
   readonly identify: Identify
   readonly contextTokens: ContextTokens
@@ -42,23 +44,31 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
   const upstreams = new Map(
     Object.entries(options.upstreams).map(([name, declared]) => [name, openUpstream(name, declared, parts)]),
   )
-  const served = options.rules.flatMap((rule) =>
-    rule.upstream === undefined ? [] : [{ rule, upstream: upstreamOf(rule, rule.upstream, upstreams) }],
-  )
+  const byRule = (rule: RouteRule | undefined) =>
+    rule?.upstream === undefined ? undefined : upstreamOf(rule, rule.upstream, upstreams)
+  for (const rule of options.rules) byRule(rule)
+  const methods = new Set([...allMethods, ...options.rules.flatMap((rule) => rule.methods ?? [])])
   const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
   const streams = new Set<ServerResponse>()
   const serve = createServe(options, upgrades, streams)
+  const { routing } = options
   return {
     async plugin(http) {
       http.removeAllContentTypeParsers()
       http.addContentTypeParser('*', (_request, _body, done) => done(null))
-      for (const { rule, upstream } of served)
+      if (options.rules.length > 0)
         http.route({
-          url: routerPath(rule.path),
-          method: [...(rule.methods ?? allMethods)],
-          config: { gatewayRule: rule, bodyTimeoutMs: upstream.requestTimeoutMs },
+          url: '/*',
+          method: [...methods],
+          config: { catchAll: true, bodyTimeoutMs: (raw) => byRule(routing.found(raw))?.requestTimeoutMs },
           schema: ofTheUpstream,
-          handler: (request, reply) => serve(upstream, request, reply),
+          async handler(request, reply) {
+            refuseAmbiguousPath(request.raw.url ?? '')
+            const upstream = byRule(routing.ruleOf(request))
+            if (upstream) return serve(upstream, request, reply)
+            if (http.methodsAt(pathOf(request.raw)).length === 0) routing.refuseMethod(request.raw)
+            return reply.callNotFound()
+          },
         })
       takeUpgrades(http, upgrades)
       http.addHook('preClose', async () => {
@@ -85,13 +95,13 @@ function createServe(
   streams: Set<ServerResponse>,
 ) {
   return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    refuseAmbiguousPath(raw.url ?? '')
     const caller = visitOf(raw)?.caller
     const target = upstream.target(raw.url ?? '/')
     const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
     const headers = upstreamHeaders(raw, {
       forwarded: identify.forwarded(raw),
       keepCredentials: upstream.forwardToken,
+      keepCookies: upstream.ownCookies,
       added: {
         'x-request-id': id,
         ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),

@@ -18,6 +18,12 @@ export const upstreamDefaults = {
   retries: 1,
 } as const satisfies Omit<UpstreamDeclaration, 'url'>
 
+/** What only a service of ours in another process is given. */
+export interface Sibling extends UpstreamDeclaration {
+  /** It sets and reads our own cookies. */
+  readonly ownCookies?: boolean
+}
+
 /** An upstream with its connections. */
 export interface Upstream {
   readonly name: string
@@ -25,6 +31,8 @@ export interface Upstream {
   readonly pool: Pool
   readonly retries: number
   readonly forwardToken: boolean
+  /** Whether it sets and reads our own cookies. */
+  readonly ownCookies: boolean
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
   /** Whether WebSockets go on when the credential that opened them has ended. */
@@ -51,11 +59,7 @@ const longestOpenMs = 30_000
  * Opens an upstream; connections are made as they are needed.
  * @throws RangeError naming the upstream when its address isn't an http or https URL.
  */
-export function openUpstream(
-  name: string,
-  declared: UpstreamDeclaration,
-  { clock, onChange }: UpstreamParts,
-): Upstream {
+export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamParts): Upstream {
   const options = { ...upstreamDefaults, ...declared }
   const { url, strip_prefix: prefix, forward_token: forwardToken, retries } = options
   const address = URL.parse(url)
@@ -84,6 +88,7 @@ export function openUpstream(
     pool,
     retries,
     forwardToken,
+    ownCookies: declared.ownCookies ?? false,
     requestTimeoutMs: options.request_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
     target,

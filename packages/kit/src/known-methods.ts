@@ -12,20 +12,31 @@ declare module 'fastify' {
   }
 }
 
+interface Known {
+  readonly template: PathTemplate
+  readonly methods: Set<string>
+}
+
 /** Lets the server tell a path that isn't there from a method that a path doesn't have. */
 export function recordMethods(http: Pick<FastifyInstance, 'addHook' | 'decorate'>): void {
-  const known = new Map<string, { readonly template: PathTemplate; readonly methods: Set<string> }>()
+  const known = new Map<string, Known>()
+  /** By their first segment, so that few are looked at. */
+  const byFirst = new Map<string | undefined, Known[]>()
   http.addHook('onRoute', ({ url, method, config }) => {
     if (config?.catchAll) return
     const at = known.get(url) ?? { template: parsePathTemplate(url), methods: new Set() }
     for (const one of [method].flat()) at.methods.add(one)
+    if (known.has(url)) return
     known.set(url, at)
+    const first = at.template.segments[0]
+    const key = typeof first === 'string' ? first : undefined
+    byFirst.set(key, [...(byFirst.get(key) ?? []), at])
   })
   http.decorate('methodsAt', (path: string) => {
     const segments = pathSegments(path)
     if (segments === undefined) return []
     const methods = new Set<string>()
-    for (const at of known.values())
+    for (const at of [...(byFirst.get(segments[0]) ?? []), ...(byFirst.get(undefined) ?? [])])
       if (fitsPath(at.template, segments)) for (const method of at.methods) methods.add(method)
     return [...methods].sort()
   })

@@ -69,8 +69,10 @@ export async function composeEntrance(
     limiter,
     bearer,
     ...subjectLookup(parts, identityHere),
-    routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
-    upstreams: { ...declaredUpstreams(parts), ...remote },
+    routes: file.routes ?? [],
+    upstreams: declaredUpstreams(parts),
+    ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
+    siblings: remote,
     trustedProxies: file.trusted_proxies ?? [],
     ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
     realm,
@@ -133,7 +135,9 @@ async function keysAreThere(prefetch: Promise<boolean>): Promise<void> {
 function remoteServices({ config }: Parts) {
   const { services, identityUrl, notifyUrl } = config.settings
   return {
-    ...(identityUrl && !services.has('identity') ? { identity: { url: identityUrl, forward_token: true } } : {}),
+    ...(identityUrl && !services.has('identity')
+      ? { identity: { url: identityUrl, forward_token: true, ownCookies: true } }
+      : {}),
     ...(notifyUrl && !services.has('notify')
       ? {
           notify: { url: notifyUrl, forward_token: true },

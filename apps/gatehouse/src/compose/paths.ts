@@ -35,7 +35,7 @@ const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
 const inboxStream = '/v1/users/{id}/inbox/stream'
 
-/** The rules of the routes that this process or a sibling serves, after those that the file declares. */
+/** The rules of the routes that this process or a sibling serves. */
 export function ownRoutes(remote: { readonly identity: boolean; readonly notify: boolean }): RouteRule[] {
   const through = (upstream: 'identity' | 'notify') => (remote[upstream] ? { upstream } : {})
   return [

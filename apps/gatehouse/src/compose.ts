@@ -2,6 +2,7 @@ import type { Identity } from '@gatehouse/identity'
 import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
 import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
+import { composeAddresses } from './compose/addresses.ts'
 import { composeServiceToken } from './compose/bearer.ts'
 import { openCounters } from './compose/counters.ts'
 import { openDatabase } from './compose/engines.ts'
@@ -57,9 +58,18 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   if (database) held.push(() => database.close())
   const counters = openCounters(config, log, metrics)
   held.push(() => counters.close())
-  const http = createHttp({ log, https: baseUrl.startsWith('https:') })
+  const addressOf = composeAddresses(config, systemClock, log)
+  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
   registerCors(http, config.file.cors_origins ?? [])
-  const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
+  const parts: Parts = {
+    config,
+    log,
+    metrics,
+    clock: systemClock,
+    addressOf,
+    token: composeServiceToken(settings),
+    held,
+  }
   const built: { identity?: Identity } = {}
   const serveApiDocs = await gatherApi(http, {
     version,

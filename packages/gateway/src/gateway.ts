@@ -13,6 +13,7 @@ import { createForgive, createLimit, type Forgive, type Limit } from './guard.ts
 import { createIdentify } from './identify.ts'
 import { badCredentials, type LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
+import { createOpenStreams, defaultStreamsPerCaller } from './open-streams.ts'
 import { createPolicies } from './policies.ts'
 import type { RouteRule } from './route-rule.ts'
 import { routes } from './routes.ts'
@@ -34,6 +35,8 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly ownRoutes?: readonly RouteRule[]
   /** Our own services in other processes: upstreams that `ownRoutes` alone name. */
   readonly siblings?: Readonly<Record<string, Sibling>>
+  /** How many streams and WebSockets one caller may hold at a time. Default: {@link defaultStreamsPerCaller}. */
+  readonly streamsPerCaller?: number
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[]
   /** Gateways with the same one sign context tokens with the same key; without it each makes its own at start. */
@@ -97,13 +100,25 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
   const watch = createCredentialWatch(identify, clock, log)
+  const openStreams = createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller)
   const { visitOf } = admission
   const onBreaker = (upstream: string, state: BreakerState) => {
     metrics.breakerChanged(upstream, state)
     if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
   }
   const served = rules.filter(({ upstream }) => upstream !== undefined)
-  const about = { rules: served, upstreams, routing, visitOf, identify, contextTokens, watch, clock, onBreaker }
+  const about = {
+    rules: served,
+    upstreams,
+    routing,
+    visitOf,
+    identify,
+    contextTokens,
+    watch,
+    openStreams,
+    clock,
+    onBreaker,
+  }
   const upstreamRoutes = createUpstreamRoutes(about)
   return {
     authenticate: admission.authenticate,

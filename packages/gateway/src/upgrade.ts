@@ -21,6 +21,8 @@ export interface UpgradePassage extends UpgradeRequest {
   readonly answered: Readonly<Record<string, string>>
   /** Told how to end the joined connections with a reason; answers what to call when they have ended by themselves. */
   readonly onJoined?: (end: (reason: string) => void) => () => void
+  /** The same for an upstream that answered otherwise, for as long as its answer takes. */
+  readonly onAnswer?: (end: () => void) => () => void
 }
 
 /** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
@@ -34,7 +36,7 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  * @throws Problem 502, 503 or 504 when the upstream can't be reached in time or is spared.
  */
 export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
-  const { socket, head, answered, onJoined } = passage
+  const { socket, head, answered, onJoined, onAnswer } = passage
   upstream.admit()
   const out = askForUpgrade(upstream, passage)
   socket.once('close', () => out.destroy())
@@ -55,6 +57,10 @@ export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promis
       clearTimeout(patience)
       socket.write(answerHead(answer, upstream, { ...answered, connection: 'close' }))
       answer.pipe(socket)
+      atClose(
+        socket,
+        onAnswer?.(() => socket.destroy()),
+      )
       resolve()
     })
     out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
@@ -64,11 +70,16 @@ export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promis
       if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
       if (head.length > 0) upstreamSocket.write(head)
       const end = join(socket, upstreamSocket)
-      const ended = onJoined?.(end)
-      if (ended) socket.once('close', ended)
+      atClose(socket, onJoined?.(end))
       resolve()
     })
   })
+}
+
+function atClose(socket: Duplex, ended: (() => void) | undefined): void {
+  if (!ended) return
+  if (socket.destroyed) ended()
+  else socket.once('close', ended)
 }
 
 /** A connection of its own, for it is kept as long as the caller keeps theirs. */

@@ -3,13 +3,15 @@ import type { Duplex } from 'node:stream'
 import type { Clock, Http } from '@gatehouse/kit'
 import type { BreakerState } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from './caller.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-token.ts'
 import type { CredentialWatch } from './credential-watch.ts'
 import { upstreamHeaders } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
+import type { OpenStreams } from './open-streams.ts'
 import { refuseAmbiguousPath } from './path.ts'
-import { pass } from './proxy.ts'
+import { type BegunAnswer, pass } from './proxy.ts'
 import { allMethods, type RouteRule } from './route-rule.ts'
 import { pathOf, type Routing } from './routing.ts'
 import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
@@ -24,6 +26,7 @@ export interface UpstreamRoutesOptions {
   readonly identify: Identify
   readonly contextTokens: ContextTokens
   readonly watch: CredentialWatch
+  readonly openStreams: OpenStreams
   readonly clock: Clock
   /** Told when an upstream's breaker opens, probes or closes. */
   readonly onBreaker?: (upstream: string, state: BreakerState) => void
@@ -90,12 +93,14 @@ function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<st
 
 /** Passes an admitted request on, with what its upstream is told about the caller. */
 function createServe(
-  { visitOf, identify, contextTokens, watch }: UpstreamRoutesOptions,
+  options: UpstreamRoutesOptions,
   upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
   streams: Set<ServerResponse>,
 ) {
+  const { visitOf, identify, contextTokens, openStreams } = options
   return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const caller = visitOf(raw)?.caller
+    const visit = visitOf(raw) ?? identify.anonymous(raw)
+    const { caller } = visit
     const target = upstream.target(raw.url ?? '/')
     const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
     const headers = upstreamHeaders(raw, {
@@ -104,27 +109,52 @@ function createServe(
       keepCookies: upstream.ownCookies,
       added: {
         'x-request-id': id,
+        ...upstream.toldOfRequest(raw, target),
         ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
       },
     })
     const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
+    const passage = { target, headers, answered }
+    const watched = watching(options, upstream, raw, caller)
+    const holder = caller ? { kind: caller.kind, id: caller.subject } : visit.identifier
     const upgrade = upgrades.get(raw)
     if (upgrade) {
-      const onJoined = (end: (reason: string) => void) =>
-        watch.watch(raw, caller?.expiresAt, () => end('The credential has ended'))
-      const watched = caller && !upstream.keepsWebSockets ? { onJoined } : {}
-      await passUpgrade(upstream, { ...upgrade, target, headers, answered, ...watched })
-    } else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
+      const release = openStreams.hold(holder)
+      upgrade.socket.once('close', release)
+      await passUpgrade(upstream, { ...passage, ...upgrade, ...watched }).catch((error: unknown) => {
+        release()
+        throw error
+      })
+    } else await pass(upstream, { ...passage, raw, response: reply.raw, onAnswer })
     reply.hijack()
 
-    function onEventStream(end: () => void) {
-      streams.add(reply.raw)
-      const ended = caller && watch.watch(raw, caller.expiresAt, end)
+    function onAnswer({ isStream, end }: BegunAnswer): void {
+      const release = isStream ? openStreams.hold(holder) : openStreams.holdLong(holder, end)
+      if (isStream) streams.add(reply.raw)
+      const ended = watched.onAnswer(end)
       reply.raw.once('close', () => {
         streams.delete(reply.raw)
-        ended?.()
+        release()
+        ended()
       })
     }
+  }
+}
+
+/** Ends what lasts longer than a request with the credential that opened it, unless its upstream keeps it. */
+function watching(
+  { watch }: UpstreamRoutesOptions,
+  { keepsWebSockets, keepsStreams }: Upstream,
+  raw: IncomingMessage,
+  caller: Caller | undefined,
+) {
+  const unwatched = () => {}
+  return {
+    onJoined: (end: (reason: string) => void) =>
+      caller && !keepsWebSockets
+        ? watch.watch(raw, caller.expiresAt, () => end('The credential has ended'))
+        : unwatched,
+    onAnswer: (end: () => void) => (caller && !keepsStreams ? watch.watch(raw, caller.expiresAt, end) : unwatched),
   }
 }
 

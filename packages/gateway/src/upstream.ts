@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type Clock, Problem } from '@gatehouse/kit'
 import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
@@ -15,6 +16,7 @@ export const upstreamDefaults = {
   breaker_failures: 5,
   breaker_open_ms: 1_000,
   websockets_at_expiry: 'close',
+  streams_at_expiry: 'close',
   retries: 1,
 } as const satisfies Omit<UpstreamDeclaration, 'url'>
 
@@ -22,6 +24,8 @@ export const upstreamDefaults = {
 export interface Sibling extends UpstreamDeclaration {
   /** It sets and reads our own cookies. */
   readonly ownCookies?: boolean
+  /** Headers that tell it of a request what it believes of its gateway alone. */
+  toldOfRequest?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
 }
 
 /** An upstream with its connections. */
@@ -33,10 +37,13 @@ export interface Upstream {
   readonly forwardToken: boolean
   /** Whether it sets and reads our own cookies. */
   readonly ownCookies: boolean
+  toldOfRequest(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
   /** Whether WebSockets go on when the credential that opened them has ended. */
   readonly keepsWebSockets: boolean
+  /** Whether its answers go on when the credential that asked for them has ended. */
+  readonly keepsStreams: boolean
   /** @throws Problem 503 with Retry-After while it is known not to answer; lets a probe through now and then. */
   admit(): void
   /** It answered, whatever it said. */
@@ -89,8 +96,10 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     retries,
     forwardToken,
     ownCookies: declared.ownCookies ?? false,
+    toldOfRequest: (raw, target) => declared.toldOfRequest?.(raw, target) ?? {},
     requestTimeoutMs: options.request_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
+    keepsStreams: options.streams_at_expiry === 'keep',
     target,
     admit: () => admit(breaker, clock.now()),
     answered: () => breaker.succeeded(),

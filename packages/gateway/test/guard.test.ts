@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHttp, type Http, silentLog } from '@gatehouse/kit'
-import { forwardedAddresses } from '../src/index.ts'
+import { createHttp, silentLog } from '@gatehouse/kit'
+import { clientAddress } from '../src/index.ts'
 import { setup } from './setup.ts'
 
 const guards = {
@@ -74,24 +74,23 @@ test('a declared policy goes before the guard of its name, also after a reload',
   await assert.rejects(gateway.limit('nope', login), /there is no policy "nope"/)
 })
 
-for (const [where, register] of [
+for (const [where, serverOf] of [
   [
     'behind the gateway',
-    async (http: Http) => {
+    async () => {
+      const http = createHttp({ log: silentLog })
       const { gateway } = await setup({ trustedProxies: ['10.0.0.0/8'] })
       await http.register(gateway.plugin)
+      return http
     },
   ],
   [
     'without a gateway',
-    async (http: Http) => {
-      await http.register(forwardedAddresses(['10.0.0.0/8']))
-    },
+    async () => createHttp({ log: silentLog, addressOf: clientAddress({ trustedProxies: ['10.0.0.0/8'] }) }),
   ],
 ] as const)
   test(`a service ${where} sees the address of the client, not of a trusted proxy`, async () => {
-    const http = createHttp({ log: silentLog })
-    await register(http)
+    const http = await serverOf()
     http.get('/ip', async (request) => ({ ip: request.ip }))
     const ask = async (remoteAddress: string) =>
       (await http.inject({ url: '/ip', remoteAddress, headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1' } })).json().ip

@@ -27,7 +27,16 @@ export function requestLog(log: Log): FastifyBaseLogger {
 /** Puts the address on every line of a request, while its connection still tells it: one that broke off tells none. */
 export function addressedLog(addressOf: AddressOf) {
   return (log: FastifyBaseLogger, bindings: object, options: object, raw: RawRequestDefaultExpression) =>
-    log.child({ ...bindings, ip: addressOf(raw) }, options)
+    log.child({ ...bindings, ip: addressFor(raw, addressOf) }, options)
+}
+
+/** What can't be made out is refused later, with a line in the log. */
+function addressFor(raw: RawRequestDefaultExpression, addressOf: AddressOf): string {
+  try {
+    return addressOf(raw)
+  } catch {
+    return peerAddress(raw)
+  }
 }
 
 /** Bytes that are no HTTP request, or none in time, have no request to be logged with. */

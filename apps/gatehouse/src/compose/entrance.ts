@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type Authenticate,
   authenticateWith,
   type CredentialWatch,
+  createForwardedClaims,
   createGateway,
   type Forgive,
-  forwardedAddresses,
   identityOverHttp,
   type Limit,
   observeLimiter,
@@ -74,6 +75,7 @@ export async function composeEntrance(
     ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
     siblings: remote,
     trustedProxies: file.trusted_proxies ?? [],
+    ...(file.streams_per_caller === undefined ? {} : { streamsPerCaller: file.streams_per_caller }),
     ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
     realm,
     contextIssuer: settings.baseUrl,
@@ -91,7 +93,6 @@ export async function composeEntrance(
     await http.register(gateway.plugin)
     return { authenticate: gateway.authenticate, watch: gateway.watch, limit, forgive, reload, follow, engines }
   }
-  await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   const authenticate = authenticateWith(bearer, realm)
   const { watch, stop } = watchWith(authenticate, clock, log)
   held.push(async () => stop())
@@ -131,17 +132,26 @@ async function keysAreThere(prefetch: Promise<boolean>): Promise<void> {
   if (!(await prefetch)) throw new Error('the keys of the issuer can not be fetched')
 }
 
-/** Our own services in other processes, as upstreams; they check tokens themselves, so the token goes along. */
-function remoteServices({ config }: Parts) {
-  const { services, identityUrl, notifyUrl } = config.settings
+/**
+ * Our own services in other processes, as upstreams; they check tokens themselves, so the token goes along, and believe
+ * this gateway by the service client's secret for whom it asks.
+ */
+function remoteServices({ config, clock, addressOf }: Parts) {
+  const { services, identityUrl, notifyUrl, serviceClient } = config.settings
+  const claims = serviceClient && createForwardedClaims(serviceClient.secret, clock)
+  const sibling = {
+    forward_token: true,
+    toldOfRequest: (raw: IncomingMessage, target: string) =>
+      claims?.headers(raw.method ?? '', target, addressOf(raw)) ?? {},
+  }
   return {
     ...(identityUrl && !services.has('identity')
-      ? { identity: { url: identityUrl, forward_token: true, ownCookies: true } }
+      ? { identity: { ...sibling, url: identityUrl, ownCookies: true } }
       : {}),
     ...(notifyUrl && !services.has('notify')
       ? {
-          notify: { url: notifyUrl, forward_token: true },
-          'notify-streams': { url: notifyUrl, forward_token: true, connections: mostStreamConnections },
+          notify: { ...sibling, url: notifyUrl },
+          'notify-streams': { ...sibling, url: notifyUrl, connections: mostStreamConnections },
         }
       : {}),
   }

@@ -1,4 +1,10 @@
-import { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from '@gatehouse/gateway'
+import {
+  defaultStreamsPerCaller,
+  PolicyDeclaration,
+  RouteDeclaration,
+  TierDeclaration,
+  UpstreamDeclaration,
+} from '@gatehouse/gateway'
 import {
   ClientDeclaration,
   defaultLifetimes,
@@ -83,8 +89,18 @@ export const FileSchema = Type.Object(
     policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
     trusted_proxies: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'CIDR ranges whose X-Forwarded-For is believed.',
+        description:
+          'CIDR ranges whose X-Forwarded-For is believed. Required where BASE_URL or AUTH_URL is https: [] says that nothing before this process adds the header.',
         examples: [['10.0.0.0/8']],
+      }),
+    ),
+    streams_per_caller: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description:
+          'How many streams and WebSockets of upstreams one caller (user, client or, without a credential, address) may hold at a time, in one process; more are answered with 429.',
+        default: defaultStreamsPerCaller,
       }),
     ),
     cors_origins: Type.Optional(

@@ -13,11 +13,15 @@ import { type Held, type Parts, seededLines } from './compose/parts.ts'
 import type { Config } from './config.ts'
 import { registerCors } from './cors.ts'
 import { registerHealth } from './health.ts'
+import { serveMetrics } from './metrics.ts'
 
 /** The program, built but not yet listening. */
 export interface App {
   readonly http: Http
-  readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'devInbox' | 'seeded'>
+  readonly about: Pick<
+    BannerOptions,
+    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded'
+  >
   /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
   reload(config: Config): void
   /** Finishes what is held and lets go of everything. */
@@ -87,16 +91,13 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   }
   if (composed) await http.register(composed.plugin)
   entrance.follow()
-  registerHealth(
-    http,
-    [
-      ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
-      ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
-      ...entrance.engines,
-      ...(composed?.engines ?? []),
-    ],
-    metrics,
-  )
+  registerHealth(http, [
+    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+    ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
+    ...entrance.engines,
+    ...(composed?.engines ?? []),
+  ])
+  const metricsUrl = await serveMetrics({ http, metrics, settings, log, held, authenticate: entrance.authenticate })
   held.push(() => http.close())
   await http.ready()
   const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
@@ -109,6 +110,8 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
       counters: settings.redisUrl ? 'Redis (REDIS_URL)' : 'in memory',
       mailbox: composed?.mailbox ?? false,
       devInbox: composed?.devInbox ?? false,
+      devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
+      metricsUrl,
       seeded: seededLines(built.identity?.seeded ?? []),
     },
   }

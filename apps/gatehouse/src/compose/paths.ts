@@ -1,7 +1,10 @@
 import type { RouteRule } from '@gatehouse/gateway'
 
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
-const exempt = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
+const exempt = ['/healthz', '/readyz', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
+
+/** Read with a scope, where METRICS_PORT doesn't name a listener for it. */
+const metrics = '/metrics'
 
 /** The token endpoint counts by client and grant type itself: a 429 of ours could hide an `invalid_grant`. */
 const token = '/token'
@@ -43,6 +46,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
       .filter((path) => !remote.identity || path !== '/.well-known/*')
       .map((path) => ({ path, public: true, policy: 'none' })),
     ...(remote.identity ? [{ path: '/.well-known/*', public: true, policy: 'none', upstream: 'identity' }] : []),
+    { path: metrics, policy: 'none' },
     { path: token, public: true, policy: 'none', ...through('identity') },
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },

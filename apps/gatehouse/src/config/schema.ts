@@ -94,6 +94,12 @@ export const FileSchema = Type.Object(
         examples: [['10.0.0.0/8']],
       }),
     ),
+    dev_pages: Type.Optional(
+      Type.Boolean({
+        description:
+          'Serves /dev/mailbox and /dev/inbox, which ask nobody who they are. Default: on the embedded database while HOST, BASE_URL and AUTH_URL are this machine alone. With true, whoever reaches this process reads all mail, links to new passwords too.',
+      }),
+    ),
     streams_per_caller: Type.Optional(
       Type.Integer({
         minimum: 1,

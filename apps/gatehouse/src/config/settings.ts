@@ -28,6 +28,11 @@ export interface Settings {
   readonly configPath: string | undefined
   readonly logLevel: string
   readonly notifyBuckets: number
+  /** Whether the pages under /dev/ may be served at all: never in the image, whatever the file says. */
+  readonly devPages: 'local' | 'never'
+  /** Where metrics are served without a credential; undefined for nowhere. */
+  readonly metricsPort: number | undefined
+  readonly metricsHost: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -58,6 +63,9 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     configPath: read.text('GATEHOUSE_CONFIG'),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
+    devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
+    metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
+    metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
   }
 }
 

@@ -32,10 +32,12 @@ export async function readConfig(environment: Environment = process.env): Promis
   const faults = new Faults()
   const path = environment.GATEHOUSE_CONFIG?.trim() || (existsSync(defaultPath) ? defaultPath : undefined)
   const read = path ? readYamlFile(path, FileSchema, environment, faults) : undefined
-  const file = (read?.value ?? {}) as File
+  const declared = (read?.value ?? {}) as File
   const folder = dirname(resolve(path ?? defaultPath))
-  if (read) checkMeaning(file, folder, read.fault)
-  const settings = readSettings(await withDefaults(environment, file), faults)
+  if (read) checkMeaning(declared, folder, read.fault)
+  const settings = readSettings(await withDefaults(environment, declared), faults)
+  const { trustedProxies = declared.trusted_proxies } = settings
+  const file = { ...declared, ...(trustedProxies ? { trusted_proxies: [...trustedProxies] } : {}) }
   refuseSilence(settings, file, faults)
   refuseOneAddress(settings, file, faults)
   refuseDevPages(settings, file, faults)
@@ -72,8 +74,8 @@ function refuseOneAddress({ baseUrl, authUrl }: Settings, { trusted_proxies: pro
   const https = Object.entries({ BASE_URL: baseUrl, AUTH_URL: authUrl }).find(([, url]) => url.startsWith('https:'))
   if (!https || proxies !== undefined) return
   faults.add(
-    'trusted_proxies',
-    `is required in the file where ${https[0]} is https: the addresses of the proxy that ends TLS, such as [10.0.0.0/8], or [] when it passes on the connections of callers as they are`,
+    'TRUSTED_PROXIES',
+    `(or trusted_proxies in the file) is required where ${https[0]} is https: the addresses of the proxy that ends TLS, such as 10.0.0.0/8, or none ([] in the file) when it passes on the connections of callers as they are`,
   )
 }
 

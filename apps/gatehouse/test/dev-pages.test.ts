@@ -100,10 +100,17 @@ test('https without a word about the proxy that ends it is refused, and the line
     const https = { [name]: 'https://gate.example.com', ...mail }
     await assert.rejects(
       config('', https),
-      new RegExp(`trusted_proxies: is required in the file where ${name} is https`),
+      new RegExp(`TRUSTED_PROXIES: \\(or trusted_proxies in the file\\) is required where ${name} is https`),
     )
     await config('trusted_proxies: [10.0.0.0/8]', https)
     await config('trusted_proxies: []', https)
+    const { file } = await config('trusted_proxies: [10.0.0.0/8]', { ...https, TRUSTED_PROXIES: '192.0.2.1, ::1/128' })
+    assert.deepEqual(file.trusted_proxies, ['192.0.2.1', '::1/128'], 'the environment goes before the file')
+    assert.deepEqual((await config('', { ...https, TRUSTED_PROXIES: 'none' })).file.trusted_proxies, [])
+    await assert.rejects(
+      config('', { ...https, TRUSTED_PROXIES: 'all' }),
+      /TRUSTED_PROXIES: must be none, or addresses/,
+    )
   }
   await config('', { BASE_URL: 'http://gate.example.com', ...mail })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHttp, silentLog } from '@gatehouse/kit'
 import { clientAddress } from '../src/index.ts'
+import { type LimitsDeclaration, limitsFrom } from '../src/limits.ts'
 import { setup } from './setup.ts'
 
 const guards = {
@@ -72,6 +73,28 @@ test('a declared policy goes before the guard of its name, also after a reload',
   gateway.reload({})
   assert.equal((await gateway.limit('login', login)).allowed, true)
   await assert.rejects(gateway.limit('nope', login), /there is no policy "nope"/)
+})
+
+test('a declared policy changes of the built-in one of its name what it declares, and nothing else', () => {
+  const named = (name: string, policies: LimitsDeclaration['policies']) =>
+    limitsFrom({ guards, ...(policies ? { policies } : {}) }).policies.get(name) ?? assert.fail(name)
+  const login = named('login', { login: { rpm: 7 } })
+  assert.deepEqual([login.failureMode, login.advisory, login.quota], ['closed', false, 'global'])
+  assert.deepEqual(
+    login.rules.map(({ limit, windowMs }) => [limit, windowMs]),
+    [[7, 60_000]],
+  )
+  const shadowed = named('login', { login: { shadow: { rpm: 1 } } })
+  assert.deepEqual(
+    shadowed.rules.map(({ limit, windowMs, shadow }) => [limit, windowMs, shadow]),
+    [
+      [2, 300_000, false],
+      [1, 60_000, true],
+    ],
+  )
+  const identity = named('identity', { identity: { failure_mode: 'open' } })
+  assert.deepEqual([identity.failureMode, identity.rules[0]?.limit], ['open', 600])
+  assert.throws(() => named('login', { login: { rpm: 7, failure_mode: 'open' } }), /failure_mode is closed/)
 })
 
 for (const [where, serverOf] of [

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { defaultTiers, type RouteRule, ruleText, shadowedRules, templateFault } from '@gatehouse/gateway'
+import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 import type { File } from './schema.ts'
 
@@ -84,13 +84,6 @@ function checkPaths(routes: readonly RouteRule[], fault: Fault): void {
     const takers = by.map(ruleText).join(', ')
     fault(['routes', routes.indexOf(rule), 'path'], `${rule.path} can never match: ${takers} before it takes all`)
   }
-}
-
-function isRange(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 
 function checkPlaces({ notify, recipients = [] }: File, fault: Fault): void {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
+import { goOn } from '../go-on.ts'
 import { pass } from '../guards.ts'
 import type { LoginOutcome } from '../metrics.ts'
 import { pageParameters } from '../page-route.ts'
@@ -33,7 +34,7 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
         before: browser.signedIn,
       })
       await audit(parts, request, 'login', { subject: checked.user.id, details: { sid: session.id } })
-      return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(sealed)}`, 303)
+      return goOn({ parts, request, reply }, continuation, sealed)
     }
     const texts = textsFor(parts, request, String(continuation.request.ui_locales ?? ''))
     const { status, wrong, headers } = checked

@@ -8,6 +8,7 @@ import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
 import { readYamlFile } from './config/yaml-file.ts'
 
+export { isLoopback } from './config/loopback.ts'
 export type { DeclaredProvider } from './config/providers-schema.ts'
 export { parseRedisAddress, type RedisAddress, redisAddressExpected } from './config/redis-address.ts'
 export type { Settings } from './config/settings.ts'

@@ -10,9 +10,10 @@ import { consentEndpoint } from './authorize/consent.ts'
 import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
 import { pushEndpoint } from './authorize/push.ts'
 import type { Authenticate } from './caller.ts'
-import { preflight } from './cors.ts'
+import { openPreflight, preflight } from './cors.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { continuationBytes } from './go-on.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
 import { confirmSignInEndpoint } from './login/confirm.ts'
 import { loginEndpoint } from './login/endpoint.ts'
@@ -63,9 +64,11 @@ function pageRoutes(http: Http, parts: Parts): void {
   const route = (summary: string) => ({ ...pageRoute(parts), schema: schemas.page(summary) })
   http.get('/authorize', route('Ask a user for access (RFC 6749, OpenID Connect)'), authorizeEndpoint(parts))
   http.post('/authorize', route('Ask a user for access, by a form'), authorizeEndpoint(parts))
+  const carrying = (summary: string) => ({ ...route(summary), bodyLimit: continuationBytes })
   http.get('/authorize/continue', route('Go on after a login'), continueEndpoint(parts))
-  http.post('/login', route('Sign in'), loginEndpoint(parts))
-  http.post('/consent', route('Allow or deny'), consentEndpoint(parts))
+  http.post('/authorize/continue', carrying('Go on after a login, by a form'), continueEndpoint(parts))
+  http.post('/login', carrying('Sign in'), loginEndpoint(parts))
+  http.post('/consent', carrying('Allow or deny'), consentEndpoint(parts))
   http.get('/device', route('Enter the code of a device (RFC 8628)'), devicePageEndpoint(parts))
   http.post('/device', route('Take the code of a device'), deviceCodeEndpoint(parts))
   http.post('/device/decision', route('Connect a device or not'), deviceDecisionEndpoint(parts))
@@ -105,7 +108,9 @@ function documentRoutes(http: Http, parts: Parts): void {
       reply.header('cross-origin-resource-policy', 'cross-origin')
       return serverMetadata(parts)
     })
+    http.options(path, { schema: schemas.hidden }, openPreflight('GET, HEAD'))
   }
+  http.options('/.well-known/jwks.json', { schema: schemas.hidden }, openPreflight('GET, HEAD'))
   http.get('/.well-known/jwks.json', { schema: schemas.jwks }, (_request, reply) => {
     reply.header('cache-control', publicKeys).header('access-control-allow-origin', '*')
     reply.header('cross-origin-resource-policy', 'cross-origin')

@@ -18,7 +18,8 @@ let there: Running
 before(async () => {
   database = await memoryDatabase(migrateIdentity)
   clock = manualClock()
-  const options = { declared: { clients: [...clients, service, watcher], users }, clock }
+  // What a request finds out is looked at here, not what the workers read meanwhile.
+  const options = { declared: { clients: [...clients, service, watcher], users }, clock, background: false }
   here = await setup(options, database)
   there = await setup(options, database)
 })

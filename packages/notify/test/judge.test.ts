@@ -59,15 +59,13 @@ function play(providers: readonly string[], answers: readonly SendResult[], rand
 
 const reason = 'because'
 const anyResult: fc.Arbitrary<SendResult> = fc.oneof(
-  fc
-    .option(fc.nat(120_000), { nil: undefined })
-    .map(
-      (retryAfterMs): SendResult => ({
-        kind: 'rate_limited',
-        reason,
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      }),
-    ),
+  fc.option(fc.nat(120_000), { nil: undefined }).map(
+    (retryAfterMs): SendResult => ({
+      kind: 'rate_limited',
+      reason,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    }),
+  ),
   fc.constantFrom<SendResult>(
     { kind: 'transient', reason },
     { kind: 'transient', reason, retryAfterMs: 30_000 },

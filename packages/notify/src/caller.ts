@@ -36,6 +36,8 @@ export interface Guards {
   maySee(request: FastifyRequest, userId: string, access?: Access): boolean
   /** Whether personal data is masked for the caller: not that of the user themself. */
   masks(request: FastifyRequest, userId?: string): boolean
+  /** Refuses to tell by personal data what is masked: answers would confirm every guess. @throws Problem 403 */
+  refuseGuesses(request: FastifyRequest, userId?: string): void
   /** Whether the caller acts as the management, and so not on things of their own. */
   manages(request: FastifyRequest, userId?: string): boolean
   /** Whether the caller feeds what another system knows of its users. */
@@ -64,6 +66,10 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       caller,
       [scopes.admin, scopes.delivery].filter((s) => allowed[access].includes(s)),
     )
+  const masks: Guards['masks'] = (request, userId) => {
+    const caller = callerOf(request)
+    return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
+  }
   return {
     allow: (access) => async (request) => {
       await check(request, access)
@@ -79,9 +85,9 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       const caller = callerOf(request)
       return isManagement(caller, access) || caller.subject === userId
     },
-    masks(request, userId) {
-      const caller = callerOf(request)
-      return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
+    masks,
+    refuseGuesses(request, userId) {
+      if (masks(request, userId)) throw insufficient([scopes.personalData, scopes.privacy])
     },
     manages(request, userId) {
       const caller = callerOf(request)

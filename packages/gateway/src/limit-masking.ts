@@ -1,4 +1,4 @@
-import { maskEmail, maskIpAddress } from '@gatehouse/kit'
+import { maskEmail, maskIpAddress, maskPhoneNumber } from '@gatehouse/kit'
 import type { explanationTold } from './limit-answers.ts'
 
 type Explanation = ReturnType<typeof explanationTold>
@@ -8,7 +8,7 @@ interface Named {
   readonly id: string
 }
 
-/** An identifier without personal data: addresses as their network, accounts that are called by a mail address masked. */
+/** An identifier without personal data: addresses as their network, accounts that are called by a mail address or a telephone number masked. */
 export function maskedIdentifier<Identifier extends Named>(identifier: Identifier): Identifier {
   const { kind, id } = identifier
   const names = kind.split('-')
@@ -19,6 +19,7 @@ export function maskedIdentifier<Identifier extends Named>(identifier: Identifie
 
 function maskedPart(kind: string, value: string): string {
   if (kind === 'ip' || kind === 'address') return maskIpAddress(value.replace(/\/\d+$/, ''))
+  if (/^\+\d{8,15}$/.test(value)) return maskPhoneNumber(value)
   return value.includes('@') ? maskEmail(value) : value
 }
 

@@ -39,14 +39,13 @@ export async function routes(http: Http, parts: RouteParts): Promise<void> {
     reply.header('cross-origin-resource-policy', 'cross-origin')
     return { keys: parts.contextTokens.keys() }
   })
-  http.options(contextKeysPath, { schema: { hide: true }, config: exempt }, async (_request, reply) => {
+  http.options(contextKeysPath, { schema: { hide: true, security: [] }, config: exempt }, async (_request, reply) => {
     reply.header('access-control-allow-origin', '*').header('access-control-allow-methods', 'GET, HEAD')
     return reply.header('access-control-allow-headers', '*').header('access-control-max-age', '600').code(204).send()
   })
   operatorRoutes(http, parts)
 }
 
-const limitsRule = { gatewayRule: { path: '/admin/v1/limits*' } }
 const onePath = '/admin/v1/limits/:policy/:kind/:id'
 
 function operatorRoutes(http: Http, parts: RouteParts): void {
@@ -60,7 +59,7 @@ function about(scopes: readonly string[], summary: string) {
 }
 
 function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: Operators): void {
-  const reads = { config: limitsRule, onRequest: operators.allow(limitScopes.read) }
+  const reads = { onRequest: operators.allow(limitScopes.read) }
   const list = { ...about(limitScopes.read, 'Every tier and policy'), response: { 200: limitsAnswer } }
   http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits()))
 
@@ -91,7 +90,7 @@ function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, o
     params: whoseLimit,
     response: { 204: Type.Null() },
   }
-  const resets = { config: limitsRule, onRequest: operators.allow(limitScopes.manage), schema: reset }
+  const resets = { onRequest: operators.allow(limitScopes.manage), schema: reset }
   http.delete(onePath, resets, async (request, reply) => {
     const policy = policyOf(limits(), request.params.policy)
     const identifier = whose(request.params)
@@ -106,7 +105,7 @@ function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, o
     body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
     response: { 200: decisionAnswer },
   }
-  const grants = { config: limitsRule, onRequest: operators.allow(limitScopes.grant), schema: grant }
+  const grants = { onRequest: operators.allow(limitScopes.grant), schema: grant }
   http.post(`${onePath}/grant`, grants, async (request) => {
     const { amount } = request.body
     const policy = policyOf(limits(), request.params.policy)

@@ -156,3 +156,17 @@ for (const [kind, id, personal, masked] of identifiers)
     await ask('admin:limits', { method: 'DELETE', path })
     assert.equal(changes[0]?.target.id, `anonymous/${kind}/${masked}`)
   })
+
+test('a rule of the file holds for the limits under management as for any other path of ours', async () => {
+  const { http, bearer } = await setup({ routes: [{ path: '/admin/v1/*', roles: ['staff'] }] })
+  const ask = (roles: string[]) =>
+    http.inject({ url: '/admin/v1/limits', headers: bearer({ scope: 'read:limits', roles }) })
+  assert.equal((await ask(['buyer'])).statusCode, 403)
+  assert.equal((await ask(['staff'])).statusCode, 200)
+})
+
+test('an account that is called by a telephone number is masked in the audit trail', async () => {
+  const { ask, changes } = await operated()
+  await ask('admin:limits', { method: 'DELETE', path: '/admin/v1/limits/anonymous/account/%2B447700900123' })
+  assert.equal(changes[0]?.target.id, 'anonymous/account/+44•••123')
+})

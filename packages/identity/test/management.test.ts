@@ -115,6 +115,28 @@ test('a user is made, changed and deleted, and the notification service is told'
   assert.equal((await call('GET', '/admin/v1/users/dora')).status, 404)
 })
 
+test('a merge patch changes single claims and removes those that are null; JSON puts others in their place', async () => {
+  const address = { locality: 'Ghent', country: 'BE' }
+  await call('POST', '/admin/v1/users', { id: 'edna', claims: { name: 'Edna', nickname: 'Ed', address } })
+  const patch = async (type: string, payload: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+    const url = '/admin/v1/users/edna'
+    return answerOf(await running.http.inject({ method: 'PATCH', url, headers, payload: JSON.stringify(payload) }))
+  }
+  const merging = 'application/merge-patch+json; charset=utf-8'
+  const claims = { nickname: null, locale: 'nl', address: { locality: null } }
+  const changed = await patch(merging, { claims })
+  const claimsNow = async () => (await running.identity.management.listUsers('edmund', 1))[0]?.claims
+  assert.equal(changed.status, 200)
+  const left = { name: 'Edna', locale: 'nl', address: { country: 'BE' } }
+  assert.deepEqual(await claimsNow(), left)
+  for (const type of [merging, 'application/json']) await patch(type, { plan: 'pro' })
+  assert.deepEqual(await claimsNow(), left)
+  await patch('application/json', { claims: { name: 'Edna' } })
+  assert.deepEqual(await claimsNow(), { name: 'Edna' })
+  assert.equal((await patch(merging, { plan: null })).status, 400)
+})
+
 test('consents and sessions are listed and ended', async () => {
   const tokens = await getTokens(running)
   const consents = await call('GET', '/admin/v1/users/alice/consents')

@@ -4,6 +4,28 @@ import { Problem } from './problem.ts'
 /** Changes to a resource, where null removes a member (RFC 7396): what PATCH takes. */
 const patchType = 'application/merge-patch+json'
 
+/** Whether a request holds changes to be merged, member by member. */
+export function holdsMergePatch({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === patchType
+}
+
+/** An object with a patch merged into it: members that are null there are gone, objects are merged (RFC 7396 §2). */
+export function merged(
+  target: Readonly<Record<string, unknown>>,
+  patch: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const left = Object.entries(target).filter(([name]) => patch[name] !== null)
+  const changed = Object.entries(patch).flatMap(([name, value]) => {
+    if (value === null) return []
+    return [[name, isObject(value) ? merged(isObject(target[name]) ? target[name] : {}, value) : value] as const]
+  })
+  return Object.fromEntries([...left, ...changed])
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** What is read as JSON. */
 export const jsonTypes = ['application/json', patchType] as const
 
@@ -25,8 +47,7 @@ export function refusePatchElsewhere(
   payload: RequestPayload,
   done: (error?: Error | null, payload?: RequestPayload) => void,
 ): void {
-  const { method, headers, server } = request
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  const misplaced = type === patchType && method !== 'PATCH' && server.hasContentTypeParser(patchType)
+  const { method, server } = request
+  const misplaced = holdsMergePatch(request) && method !== 'PATCH' && server.hasContentTypeParser(patchType)
   done(misplaced ? mediaTypeExpected(request) : null, payload)
 }

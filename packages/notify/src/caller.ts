@@ -32,10 +32,12 @@ export interface Guards {
   security(access: Access): ReadonlyArray<Readonly<Record<string, string[]>>>
   /** Who makes a request that one of the hooks let through. */
   callerOf(request: FastifyRequest): Caller
-  /** Whether the caller may see what belongs to a user at all. */
-  maySee(request: FastifyRequest, userId: string): boolean
+  /** Whether the caller may have this access to what belongs to a user at all. Default: reading what became of it. */
+  maySee(request: FastifyRequest, userId: string, access?: Access): boolean
   /** Whether personal data is masked for the caller: not that of the user themself. */
   masks(request: FastifyRequest, userId?: string): boolean
+  /** Refuses to tell by personal data what is masked: answers would confirm every guess. @throws Problem 403 */
+  refuseGuesses(request: FastifyRequest, userId?: string): void
   /** Whether the caller acts as the management, and so not on things of their own. */
   manages(request: FastifyRequest, userId?: string): boolean
   /** Whether the caller feeds what another system knows of its users. */
@@ -64,6 +66,10 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       caller,
       [scopes.admin, scopes.delivery].filter((s) => allowed[access].includes(s)),
     )
+  const masks: Guards['masks'] = (request, userId) => {
+    const caller = callerOf(request)
+    return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
+  }
   return {
     allow: (access) => async (request) => {
       await check(request, access)
@@ -75,13 +81,13 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
     },
     security: (access) => allowed[access].map((scope) => ({ bearer: [scope] })),
     callerOf,
-    maySee(request, userId) {
+    maySee(request, userId, access = 'readOutcome') {
       const caller = callerOf(request)
-      return isManagement(caller, 'readOutcome') || caller.subject === userId
+      return isManagement(caller, access) || caller.subject === userId
     },
-    masks(request, userId) {
-      const caller = callerOf(request)
-      return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
+    masks,
+    refuseGuesses(request, userId) {
+      if (masks(request, userId)) throw insufficient([scopes.personalData, scopes.privacy])
     },
     manages(request, userId) {
       const caller = callerOf(request)
@@ -110,6 +116,6 @@ function insufficient(enough: readonly string[]): Problem {
 }
 
 /** 403 for a user who asks for another's. */
-function notYours(): Problem {
+export function notYours(): Problem {
   return new Problem(403, 'That belongs to another user.')
 }

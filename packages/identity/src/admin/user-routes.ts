@@ -1,4 +1,4 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, holdsMergePatch } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../declarations.ts'
 import { longestPassword, minPasswordLengthBounds } from '../password-rule.ts'
@@ -56,7 +56,8 @@ function changingRoutes(http: Http, { parts, check }: Gate): void {
   const change = { ...doc('Change, lock or unlock a user', scope, userAnswer), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await check(request, scope)
-    return shown(by, await changeUser(parts, by, request.params.id, request.body), maskUser)
+    const patch = { ...request.body, mergesClaims: holdsMergePatch(request) }
+    return shown(by, await changeUser(parts, by, request.params.id, patch), maskUser)
   })
   http.delete(`${path}/:id`, { schema: { ...doc('Delete a user', scope), params: byId } }, async (request, reply) => {
     const by = await check(request, scope)

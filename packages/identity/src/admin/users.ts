@@ -1,4 +1,4 @@
-import { changedMembers, Problem } from '@gatehouse/kit'
+import { changedMembers, merged, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
 import { endOfUser } from '../end-session.ts'
@@ -68,11 +68,16 @@ export async function createUser(parts: Parts, by: Authority, declaration: UserD
   return { ...(await readUserRecord(parts, id)), ...(password === undefined ? { password: chosen } : {}) }
 }
 
+export interface UserPatching extends UserPatch {
+  /** Whether claims are merged into those there are, null removing one (RFC 7396). Default: they take their place. */
+  readonly mergesClaims?: boolean
+}
+
 /**
  * Changes members of a user; those left out stay. Locking ends every session and grant.
  * @throws Problem 403, 404, 409, 422, 503
  */
-export async function changeUser(parts: Parts, by: Authority, id: string, patch: UserPatch): Promise<UserAnswer> {
+export async function changeUser(parts: Parts, by: Authority, id: string, patch: UserPatching): Promise<UserAnswer> {
   const user = await userUnder(parts, by, id)
   const changed = changedUser(user, patch)
   refuseUnknownRoles(changed.roles)
@@ -81,7 +86,7 @@ export async function changeUser(parts: Parts, by: Authority, id: string, patch:
   if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await refuseLastOwner(parts, user)
   const changes = changedMembers(recorded(user), recorded({ ...changed, lockedAt }))
   await record(parts, by, { action: 'users.update', target: target(id), ...changes })
-  const { locked, ...members } = patch
+  const { locked, mergesClaims: _how, ...members } = patch
   if (Object.keys(members).length > 0) await writeUser(parts, user, changed)
   if (locked !== undefined) {
     refuseUnlessDone(await parts.store.accounts.setLocked(id, locked, endOfUser(parts)))
@@ -90,8 +95,9 @@ export async function changeUser(parts: Parts, by: Authority, id: string, patch:
   return readUserRecord(parts, id)
 }
 
-function changedUser(user: User, patch: UserPatch): NewUser {
+function changedUser(user: User, patch: UserPatching): NewUser {
   const email = patch.email ?? user.email
+  const { claims = user.claims, mergesClaims = false } = patch
   return {
     id: user.id,
     username: patch.username === undefined ? user.username : normalName(patch.username),
@@ -99,7 +105,7 @@ function changedUser(user: User, patch: UserPatch): NewUser {
     email,
     emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
     roles: patch.roles ?? user.roles,
-    claims: patch.claims ?? user.claims,
+    claims: mergesClaims && patch.claims ? merged(user.claims, claims) : claims,
     passwordHash: undefined,
   }
 }

@@ -81,7 +81,10 @@ export function judge(
     return { ...record, what: 'dead_letter', next }
   }
   const failedProviders = providersFailed(claimed, left)
-  const goesOn = left.every(({ target }) => hasAnother(target, failedProviders))
+  // Whoever is asked again is given the pause that was asked for, whatever the others would do.
+  const goesOn = left.every(({ target, provider }) => {
+    return failedProviders.includes(provider) && hasAnother(target, failedProviders)
+  })
   const postponements = burns ? 0 : (claimed.message.postponements ?? 0) + 1
   const asked = goesOn ? 0 : Math.max(...left.map(retryAfter))
   const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : postponedMs(postponements), asked)

@@ -2,7 +2,7 @@ import { type Http, instantOf, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Audit } from '../audit.ts'
-import type { Guards } from '../caller.ts'
+import { type Guards, notYours } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { idPattern } from '../ids.ts'
 import { maskRequest } from '../masking.ts'
@@ -45,9 +45,9 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     const masks = guards.masks(request, each.payload.user_id)
     return written(masks ? { ...each, payload: maskRequest(each.payload) } : each)
   }
-  const find = async (id: string) => {
+  const find = async (request: FastifyRequest, id: string, access: Access) => {
     const found = await schedule.find(id)
-    if (!found) throw missing(id)
+    if (!found || !guards.maySee(request, found.payload.user_id, access)) throw missing(id)
     return found
   }
 
@@ -88,7 +88,9 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
       },
     },
     async (request) => {
-      const scheduled = await schedule.list(request.query.user_id)
+      const { user_id: userId } = request.query
+      if (!guards.maySee(request, userId, 'readScheduled')) throw notYours()
+      const scheduled = await schedule.list(userId)
       return { scheduled: scheduled.map((each) => shown(request, each)) } as never
     },
   )
@@ -98,7 +100,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
       onRequest: guards.allow('readScheduled'),
       schema: { ...about('One that is scheduled', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
     },
-    async (request) => shown(request, await find(request.params.id)) as never,
+    async (request) => shown(request, await find(request, request.params.id, 'readScheduled')) as never,
   )
   http.delete(
     '/v1/scheduled/:id',
@@ -112,8 +114,8 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     },
     async (request, reply) => {
       const { id } = request.params
+      const { fireAt, payload } = await find(request, id, 'cancelScheduled')
       if (guards.manages(request)) {
-        const { fireAt, payload } = await find(id)
         const before = { event: payload.event, user_id: payload.user_id, fire_at: new Date(fireAt).toISOString() }
         await audit(request, { action: 'scheduled.cancel', target: { type: 'scheduled', id }, before })
       }

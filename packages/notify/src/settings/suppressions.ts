@@ -255,6 +255,8 @@ async function listed(
   filter: SuppressionFilter,
   { limit = 100, before }: { readonly limit?: number; readonly before?: string },
 ) {
+  const { address, userId } = filter
+  if (address !== undefined && address !== all) guards.refuseGuesses(request, userId)
   const found = await store.list(filter, limit, before, clock.now())
   const last = found.at(-1)
   return {

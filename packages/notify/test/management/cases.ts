@@ -151,10 +151,10 @@ export const cases: Readonly<Record<string, Case>> = {
   })),
   'DELETE /v1/users/:id/devices/:device_id': change('devices.remove', of('/devices/phone')),
 
-  'GET /v1/suppressions': read(({ person }) => `/v1/suppressions?address=${encodeURIComponent(person.email)}`),
+  'GET /v1/suppressions': read(({ userId }) => `/v1/suppressions?user_id=${userId}`),
   'POST /v1/suppressions/search': read(
     () => '/v1/suppressions/search',
-    ({ person }) => ({ address: person.email }),
+    ({ userId }) => ({ user_id: userId }),
   ),
   'POST /v1/suppressions': change(
     'suppressions.add',

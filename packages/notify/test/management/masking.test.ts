@@ -98,6 +98,31 @@ test('what is masked is told to the user themself, and to callers who may read p
   assert.ok((await seen(`/v1/users/${userId}/suppressions`, own)).includes(person.email))
 })
 
+test('callers who see addresses masked can not find out by guessing whose one is', async (t) => {
+  const s = await managed()
+  t.after(s.close)
+  const phone = '+447700900123'
+  await s.call('POST', '/v1/suppressions', { user_id: 'zelda', channel: 'sms', address: phone })
+  const guess = (address: string, token: string) => [
+    s.call('GET', `/v1/suppressions?address=${encodeURIComponent(address)}`, undefined, token),
+    s.call('POST', '/v1/suppressions/search', { user_id: 'zelda', address }, token),
+  ]
+  const ofUser = (address: string, token: string) =>
+    s.call('GET', `/v1/users/zelda/suppressions?address=${encodeURIComponent(address)}`, undefined, token)
+  const asked = [...guess(phone, 'read:settings'), ofUser(phone, 'read:delivery')]
+  for (const { status, headers } of await Promise.all(asked)) {
+    assert.equal(status, 403)
+    assert.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope", scope="read:personal-data"')
+  }
+  const sees = [
+    ...guess(phone, 'read:settings read:personal-data'),
+    ofUser(phone, 'user:zelda write:preferences'),
+    ofUser(phone, 'read:delivery admin:privacy'),
+  ]
+  for (const { body } of await Promise.all(sees)) assert.equal(body.suppressions.length, 1)
+  assert.equal((await ofUser('*', 'read:delivery')).status, 200, 'any address is nobody’s')
+})
+
 test('masked answers keep what a support case needs', async (t) => {
   const s = await managed()
   t.after(s.close)

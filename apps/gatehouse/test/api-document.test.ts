@@ -70,13 +70,31 @@ describe('the OpenAPI document of a running program', () => {
 
   test('tells the problems, the limit headers and the statuses that a request may be answered with', () => {
     const notify = document.paths?.['/v1/notify']?.post
-    for (const status of ['202', '400', '401', '403', '413', '415', '422', '429', '500', '503'])
+    for (const status of ['202', '400', '401', '403', '405', '408', '413', '415', '422', '429', '500', '503'])
       assert.ok(notify?.responses && status in notify.responses, status)
     assert.match(JSON.stringify(notify?.responses?.['202']), /X-RateLimit-Remaining/)
     assert.ok(!JSON.stringify(document.paths?.['/healthz']).includes('X-RateLimit'))
     assert.ok(document.paths?.['/admin/v1/users']?.post?.responses?.['201'])
     assert.ok(document.paths?.['/admin/v1/users/{id}']?.delete?.responses?.['204'])
     assert.ok(document.paths?.['/login']?.post?.responses?.['303'])
+    assert.ok(document.paths?.['/v1/users/{id}/choices']?.get?.responses?.['414'])
+  })
+
+  test('describes the answers of pages as HTML, errors too', () => {
+    const { responses } = { ...document.paths?.['/login']?.post }
+    const components: Readonly<Record<string, unknown>> = { ...document.components?.responses }
+    for (const status of ['200', '400', '403', '404', '413', '415', '429', '500', '503'] as const) {
+      const response = JSON.stringify(responses?.[status])
+      const name = /#\/components\/responses\/(\w+)/.exec(response)?.[1]
+      assert.match(name === undefined ? response : JSON.stringify(components[name]), /"text\/html"/, status)
+    }
+  })
+
+  test('has no component that nothing refers to', () => {
+    const text = JSON.stringify(document)
+    for (const part of ['schemas', 'responses', 'headers'] as const)
+      for (const name of Object.keys(document.components?.[part] ?? {}))
+        assert.ok(text.includes(`"#/components/${part}/${name}"`), name)
   })
 
   test('tells member by member what management answers with', () => {

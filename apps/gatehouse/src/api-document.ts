@@ -104,10 +104,10 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
   const isPage = tags.includes('pages')
   const own = isPage ? pageResponses : withDescriptions(declared)
   const statuses = problemsOf({
-    asks: !isPage && security.length > 0 && security.every((one) => Object.keys(one).length > 0),
-    isForm: isPage,
+    answers: isPage ? 'pages' : security.some((one) => 'basic' in one) ? 'OAuth errors' : 'problems',
+    asks: security.length > 0 && security.every((one) => Object.keys(one).length > 0),
     sends: method !== 'get' && method !== 'head',
-    takes: !isPage && requestBody !== undefined,
+    takes: requestBody !== undefined,
     names: parameters.some((parameter) => parameter.in === 'path'),
     limited: facts.limited,
   })
@@ -122,10 +122,13 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
 }
 
 interface Traits {
+  /**
+   * What its errors are: pages for people; those of RFC 6749 §5.2, which the routes that authenticate clients declare
+   * themselves; or problem details.
+   */
+  readonly answers: 'pages' | 'OAuth errors' | 'problems'
   /** Whether it requires a credential. */
   readonly asks: boolean
-  /** Whether it is a page, whose forms are checked for their origin and which may be absent. */
-  readonly isForm: boolean
   /** Whether a request may come with a body, which is read in any case. */
   readonly sends: boolean
   readonly takes: boolean
@@ -134,15 +137,18 @@ interface Traits {
   readonly limited: boolean
 }
 
-function problemsOf({ asks, isForm, sends, takes, names, limited }: Traits): ProblemStatus[] {
+function problemsOf({ answers, asks, sends, takes, names, limited }: Traits): ProblemStatus[] {
+  const always: ProblemStatus[] = [405, ...(sends ? ([408] as const) : [])]
+  if (answers === 'OAuth errors') return always
+  const isPage = answers === 'pages'
   return [
+    ...always,
     400,
     ...(asks ? ([401, 403] as const) : []),
-    ...(isForm ? ([403, 404] as const) : []),
+    ...(isPage ? ([403, 404] as const) : []),
     ...(names ? ([404, 414] as const) : []),
-    405,
-    ...(sends ? ([408, 413, 415] as const) : []),
-    ...(takes ? ([409, 422] as const) : []),
+    ...(sends ? ([413, 415] as const) : []),
+    ...(takes && !isPage ? ([409, 422] as const) : []),
     ...(limited ? ([429] as const) : []),
     500,
     503,

@@ -42,6 +42,7 @@ const rateLimitHeaders = {
 const allHeaders = {
   ...rateLimitHeaders,
   'Retry-After': { description: 'Seconds to wait.', schema: integer },
+  'WWW-Authenticate': { description: 'What is required (RFC 6750 §3).', schema: { type: 'string' } },
   Allow: { description: 'The methods of this path (RFC 9110 §10.2.1).', schema: { type: 'string' } },
 } as const
 
@@ -54,6 +55,7 @@ const limitHeaders = headers('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-Ra
 
 /** The headers that come with a problem of this status. */
 function headersOf(status: ProblemStatus): object | undefined {
+  if (status === 401) return headers('WWW-Authenticate')
   if (status === 405) return headers('Allow')
   if (status === 429) return { ...limitHeaders, ...headers('Retry-After') }
   if (status === 503) return headers('Retry-After')

@@ -1,3 +1,5 @@
+import { htmlAnswer, ProblemBody, redirectAnswer } from '@gatehouse/kit'
+
 /** A response of an operation, as an OpenAPI document holds it. */
 export interface Response {
   readonly description: string
@@ -87,15 +89,9 @@ const problem = { 'application/problem+json': { schema: { $ref: '#/components/sc
 
 /** What pages for people answer, besides errors: a page, or a redirect. */
 export const pageResponses: Responses = {
-  200: { description: 'A page.', content: page },
-  302: {
-    description: 'A redirect.',
-    headers: { Location: { description: 'Where to go on.', schema: { type: 'string' } } },
-  },
-  303: {
-    description: 'A redirect.',
-    headers: { Location: { description: 'Where to go on.', schema: { type: 'string' } } },
-  },
+  200: htmlAnswer('A page.'),
+  302: redirectAnswer('A redirect.'),
+  303: redirectAnswer('A redirect.'),
 }
 
 /** The components that completed operations refer to. */
@@ -106,7 +102,7 @@ export function commonComponents() {
     return { description: problems[status][1], ...(common ? { headers: common } : {}), content }
   }
   return {
-    schemas: { Problem: problemSchema },
+    schemas: { Problem: ProblemBody },
     responses: Object.fromEntries(
       all.flatMap((status) => [
         [problems[status][0], response(status, problem)],
@@ -116,30 +112,3 @@ export function commonComponents() {
     headers: allHeaders,
   }
 }
-
-const problemSchema = {
-  type: 'object',
-  title: 'Problem',
-  description: 'Problem details (RFC 9457).',
-  required: ['type', 'title', 'status', 'detail'],
-  properties: {
-    type: { type: 'string', description: 'A URI that identifies the kind of problem.' },
-    title: { type: 'string', description: 'The kind of problem, for people.' },
-    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
-    detail: { type: 'string', description: 'What is wrong, for people.' },
-    errors: {
-      type: 'array',
-      description: 'Every fault of the request.',
-      items: {
-        type: 'object',
-        required: ['pointer', 'detail'],
-        properties: {
-          pointer: { type: 'string', description: 'Where the fault is: a JSON pointer (RFC 6901).' },
-          detail: { type: 'string', description: 'What was expected there.' },
-        },
-      },
-    },
-    'violated-policies': { type: 'array', items: { type: 'string' }, description: 'The limits that were exceeded.' },
-    request_id: { type: 'string', description: 'The id under which the log has the cause.' },
-  },
-} as const

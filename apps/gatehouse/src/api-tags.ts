@@ -2,7 +2,6 @@
 const tags = [
   ['authorize', 'Pushed authorization requests.'],
   ['dead letters', 'Deliveries that failed for good: list, replay or discard them.'],
-  ['development', 'Pages of a local run, which need no credential.'],
   ['devices', 'The push targets of a user.'],
   ['event types', 'What can be notified of: priority, channels, aggregation and caps.'],
   ['gateway', 'Keys of the tokens that the gateway sends to upstreams.'],

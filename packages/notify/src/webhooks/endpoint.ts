@@ -1,4 +1,4 @@
-import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
+import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Channel } from '../channel.ts'
 import { channelOf } from '../ids.ts'
@@ -55,10 +55,17 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
       },
       schema: {
         tags: ['webhooks'],
-        summary: "Takes a provider's reports: delivered, opened, clicked, bounced, complained, unsubscribed",
+        operationId: 'webhooks.receive',
+        summary: 'Receive reports of a provider',
+        description:
+          'Deliveries, opens, clicks, bounces, complaints and unsubscriptions, in the format of the provider. Its signature is the credential.',
         security: [],
-        params: Type.Object({ provider: Type.String({ maxLength: 64 }) }),
-        response: { 204: Type.Null() },
+        params: Type.Object({ provider: Type.String({ maxLength: 64, description: 'The name of the provider.' }) }),
+        response: {
+          204: Type.Null({ description: 'The reports are stored.' }),
+          403: problemAnswer('The signature is missing or invalid.'),
+          429: problemAnswer('The signature cannot be checked at this moment, or a limit is exceeded.'),
+        },
       },
     },
     async (request, reply) => {

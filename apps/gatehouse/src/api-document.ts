@@ -6,6 +6,7 @@ import {
   type Responses,
   withLimits,
 } from './api-responses.ts'
+import { precise } from './api-schemas.ts'
 import { scopes } from './api-scopes.ts'
 import { declaredTags } from './api-tags.ts'
 
@@ -51,7 +52,7 @@ const methods: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'o
  */
 export function completed(document: ApiDocument, factsOf: (method: string, path: string) => RouteFacts): ApiDocument {
   const paths = Object.fromEntries(
-    Object.entries(document.paths ?? {}).map(([path, item]) => [path, completeItem(path, item, factsOf)]),
+    Object.entries(precise(document.paths ?? {})).map(([path, item]) => [path, completeItem(path, item, factsOf)]),
   )
   const common: Components = commonComponents()
   const components = Object.fromEntries(

@@ -37,3 +37,14 @@ export function redirectAnswer(description: string) {
   const Location = { description: 'Where to go on.', schema: Type.String() }
   return { description, headers: { Location } }
 }
+
+/** What an operation is for: a summary in the imperative, and what else its caller should know. */
+type Purpose = readonly [summary: string, description: string]
+
+/** What the API document says about operations, by their ids (`noun.verb`), which name the calls of generated clients. */
+export function operationsOf<Id extends `${string}.${string}`>(purposes: Readonly<Record<Id, Purpose>>) {
+  return (id: Id) => {
+    const [summary, description] = purposes[id]
+    return { operationId: id, summary, description }
+  }
+}

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import type { Choices } from '../choices.ts'
 import { linkFault } from '../link-fault.ts'
 import type { LinkPurpose, Links } from '../links.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Recipients } from '../store.ts'
 import { readQuietHours, readSwitches, readZone } from './form.ts'
 import { preferencesPage, type Sent, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
@@ -63,9 +64,9 @@ type By = (
 ) => (request: Asked, reply: FastifyReply) => Promise<unknown>
 
 /** What the API document says about a page, and what it answers besides. */
-function route(operationId: string, summary: string, description: string, more: object = {}) {
+function route(id: OperationId, more: object = {}) {
   const response: object = { 200: htmlAnswer('The page.'), 404: NoLink, ...more }
-  const about = { tags: ['subscriptions'], operationId, summary, description, security: [] }
+  const about = { tags: ['subscriptions'], ...operation(id), security: [] }
   return { bodyLimit: mostBytes, schema: { ...about, params: Token, response } }
 }
 
@@ -86,11 +87,7 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
   }
   http.get(
     '/unsubscribe/:token',
-    route(
-      'unsubscribePage.show',
-      'Show the page of an unsubscribe link',
-      'Asks whether to unsubscribe; changes nothing.',
-    ),
+    route('unsubscribePage.show'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
       const texts = textsFor(pages, request)
       sendPage(pages, reply, texts, unsubscribePage(texts, request.url, await titleFor(texts, userId, event)))
@@ -98,11 +95,7 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
   )
   http.post(
     '/unsubscribe/:token',
-    route(
-      'unsubscribePage.submit',
-      'Unsubscribe from an event type',
-      'At once, also by one click in a mail program (RFC 8058).',
-    ),
+    route('unsubscribePage.submit'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
       const oneClick = oneClickField.test(String(request.body ?? ''))
       await choices.unsubscribe(userId, event, oneClick ? 'one-click, from a mail' : 'on the page, from a mail')
@@ -124,20 +117,15 @@ function preferring(http: Http, given: SubscriptionRoutes, by: By): void {
     )
   http.get(
     '/preferences/:token',
-    route('preferencesPage.show', 'Show the preferences of a user', 'What the preferences link of a mail opens.'),
+    route('preferencesPage.show'),
     by('preferences', ([userId = ''], request, reply) => show(userId, textsFor(pages, request), request, reply)),
   )
   http.post(
     '/preferences/:token',
-    route(
-      'preferencesPage.submit',
-      'Change the preferences of a user',
-      'By the form of the page, which names each switch.',
-      {
-        403: htmlAnswer('A page: the form came from another site.'),
-        415: problemAnswer('The body is not a form.'),
-      },
-    ),
+    route('preferencesPage.submit', {
+      403: htmlAnswer('A page: the form came from another site.'),
+      415: problemAnswer('The body is not a form.'),
+    }),
     by('preferences', async ([userId = ''], request, reply) => {
       const texts = textsFor(pages, request)
       if (!isOwnForm(request, links.baseUrl)) return sendPage(pages, reply, texts, { ...linkFault(texts), status: 403 })

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { linkFault } from '../link-fault.ts'
 import type { Links } from '../links.ts'
 import type { NotifyMetrics } from '../metrics.ts'
+import { operation } from '../operations.ts'
 import type { Reports } from '../reports.ts'
 import { machineOf } from './machine.ts'
 
@@ -25,16 +26,12 @@ export function trackingEndpoints(http: Http, { links, pages, reports, metrics, 
   const about = { tags: ['tracking'], security: [], params: Token }
   const open = {
     ...about,
-    operationId: 'opens.record',
-    summary: 'Record that a mail was opened',
-    description: 'The image of a mail. An invalid token gets the same image.',
+    ...operation('opens.record'),
     response: { 200: Image } as object,
   }
   const click = {
     ...about,
-    operationId: 'clicks.record',
-    summary: 'Record a click and redirect',
-    description: 'Where a tracked link of a mail leads first.',
+    ...operation('clicks.record'),
     response: {
       302: redirectAnswer('The link of the mail.'),
       404: htmlAnswer('A page that says that this link does not exist.'),

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Channel } from '../channel.ts'
 import { channelOf } from '../ids.ts'
 import type { NotifyMetrics } from '../metrics.ts'
+import { operation } from '../operations.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
 import type { Reports } from '../reports.ts'
@@ -55,10 +56,7 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
       },
       schema: {
         tags: ['webhooks'],
-        operationId: 'webhooks.receive',
-        summary: 'Receive reports of a provider',
-        description:
-          'Deliveries, opens, clicks, bounces, complaints and unsubscriptions, in the format of the provider. Its signature is the credential.',
+        ...operation('webhooks.receive'),
         security: [],
         params: Type.Object({ provider: Type.String({ maxLength: 64, description: 'The name of the provider.' }) }),
         response: {

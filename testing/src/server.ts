@@ -3,7 +3,7 @@ import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { connect, createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 
 /** A real server that a test or a race started for itself. */
 export interface Server {
@@ -95,7 +95,7 @@ export const waitsFor = (name: ServerName): string => `waits for ${name} (${howT
  * A test that needs a real server. Without the server it is skipped, saying so; with `REQUIRE_SERVICES=1` in the
  * environment it fails instead, where every system has a package of that server.
  */
-export function testWith(name: ServerName, title: string, body: () => Promise<void> | void): void {
+export function testWith(name: ServerName, title: string, body: (t: TestContext) => Promise<void> | void): void {
   const installed = findProgram(programs[name]) !== undefined
   if (needRoot.has(name) && process.getuid?.() !== 0) test(title, { skip: `only root may start ${name}` }, () => {})
   else if (installed) test(title, body)

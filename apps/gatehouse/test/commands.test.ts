@@ -44,6 +44,9 @@ test('clients are changed on the command line: what is named, and the rest stays
   assert.deepEqual([changed.client_name, changed.plan, changed.scopes], ['The shop', 'pro', ['read:users']])
   await assert.rejects(gatehouse('client', 'change', 'shop'), /nothing is named that is to be changed/)
   await assert.rejects(gatehouse('client', 'change', 'shop', '--grant-types', 'password'), StartError)
+  await assert.rejects(gatehouse('client', 'change', 'shop', '--assertion-audience', 'token'), StartError)
+  const withSecret = gatehouse('client', 'change', 'shop', '--assertion-audience', 'endpoint')
+  await assert.rejects(withSecret, /private_key_jwt/)
 })
 
 test('users are changed, and given a new password that is shown once', async () => {
@@ -59,7 +62,7 @@ test('consents and sessions of a user are listed and ended', async () => {
   await gatehouse('user', 'add', 'carol')
   await gatehouse('client', 'add', 'app', '--redirect-uris', 'https://app.example/callback')
   const { consents, sessions } = postgresIdentityStore(database)
-  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], grantedAt: 0 })
+  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], claims: [], grantedAt: 0 })
   const now = manualClock().now()
   for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
     const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }
@@ -87,4 +90,35 @@ test('signing keys are listed, the one that was just made among them, and no pri
   const keys = await gatehouse('keys', 'list')
   assert.ok(keys.some((key: { kid: string }) => key.kid === kid))
   assert.doesNotMatch(JSON.stringify(keys), /sealed|"d"/)
+})
+
+test('the first owner is made on the command line, and the last one stays', async () => {
+  await gatehouse('user', 'add', 'olga')
+  assert.deepEqual(await gatehouse('admin', 'list'), [])
+  assert.deepEqual(await gatehouse('admin', 'grant', 'olga', 'gatehouse-owner'), { done: true })
+  const owner = { role: 'gatehouse-owner', user_id: 'olga', username: 'olga', locked: false }
+  assert.deepEqual(await gatehouse('admin', 'list'), [owner])
+  await assert.rejects(gatehouse('admin', 'revoke', 'olga', 'gatehouse-owner'), /the last user with the role/)
+  await assert.rejects(gatehouse('user', 'remove', 'olga'), /the last user with the role/)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga', 'gatehouse-king'), /there are gatehouse-owner, /)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga'), /the role: gatehouse-owner.* is missing/)
+  await assert.rejects(gatehouse('admin', 'grant', 'olga', 'gatehouse-owner', 'x'), /takes no x/)
+  await gatehouse('user', 'add', 'otto')
+  await gatehouse('admin', 'grant', 'otto', 'gatehouse-owner')
+  await gatehouse('admin', 'revoke', 'olga', 'gatehouse-owner')
+  assert.deepEqual(await gatehouse('admin', 'list'), [{ ...owner, user_id: 'otto', username: 'otto' }])
+  const { audit } = postgresIdentityStore(database)
+  const events = await audit.list({ actor: 'command line', subject: 'olga', most: 10 })
+  assert.deepEqual(events.map(({ action, before, after }) => [action, before, after]).slice(1), [
+    ['roles.grant', { roles: [] }, { roles: ['gatehouse-owner'] }],
+    ['roles.revoke', { roles: ['gatehouse-owner'] }, { roles: [] }],
+  ])
+})
+
+test('a reserved role that is none of the four is refused on the command line', async () => {
+  await gatehouse('user', 'add', 'rolf')
+  await assert.rejects(
+    gatehouse('user', 'change', 'rolf', '--roles', 'gatehouse-admin'),
+    /must be one of gatehouse-owner/,
+  )
 })

@@ -31,7 +31,7 @@ test('the first run says where everything is and what was seeded, and its lines 
   ]) {
     assert.ok(printed.includes(`${first.url}${place}`), `${place} in ${printed}`)
   }
-  assert.match(printed, /user +alice +password \S{16,}/)
+  assert.match(printed, /user +alice +password \S{16,} .*administers as gatehouse-owner/)
   assert.match(printed, /client +demo +secret \S{32,}/)
   assert.match(printed, /client +demo-web +\(public/)
   assert.match(printed, /client +demo-device +\(public; connects by device code\)/)

@@ -3,6 +3,7 @@ export type AuditType =
   | 'login'
   | 'login_failed'
   | 'logout'
+  | 'client_authentication_failed'
   | 'consent_given'
   | 'consent_denied'
   | 'consent_withdrawn'

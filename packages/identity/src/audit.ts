@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import type { ManagementChange, RecordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuditType } from './audit-type.ts'
 import type { Parts } from './parts.ts'
@@ -10,9 +11,11 @@ export interface AuditFacts {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
+type AuditParts = Pick<Parts, 'store' | 'clock' | 'metrics'>
+
 /** Writes a security event to the audit trail, with where the request came from. */
 export async function audit(
-  { store, clock, metrics }: Pick<Parts, 'store' | 'clock' | 'metrics'>,
+  { store, clock, metrics }: AuditParts,
   request: Pick<FastifyRequest, 'ip' | 'id'> | undefined,
   type: AuditType,
   { details = {}, ...facts }: AuditFacts,
@@ -22,9 +25,29 @@ export async function audit(
     id: randomUUIDv7(),
     at: clock.now(),
     type,
+    service: 'identity',
     address: request?.ip,
     requestId: request?.id,
     details,
     ...facts,
   })
+}
+
+/** Writes changes made through management to the audit trail, whichever service makes them. */
+export function changeRecorder(parts: AuditParts): RecordChange {
+  return async (change) => {
+    await parts.store.audit.record({
+      id: randomUUIDv7(),
+      at: parts.clock.now(),
+      type: 'management' satisfies AuditType,
+      ...factsOf(change),
+    })
+    parts.metrics.securityEvent('management')
+  }
+}
+
+function factsOf({ service, action, actor, target, before, after }: ManagementChange) {
+  const { subject, ...rest } = actor
+  const about = target.type === 'user' ? { subject: target.id } : {}
+  return { service, actor: subject, ...rest, ...about, action, target, before, after, details: {} }
 }

@@ -6,6 +6,8 @@ export interface Caller {
   readonly kind: 'user' | 'client'
   readonly clientId?: string | undefined
   readonly scopes: ReadonlySet<string> | readonly string[]
+  /** The grant that the token was issued under. */
+  readonly grantId?: string | undefined
 }
 
 /** Checks the bearer credential and the scope; throws what answers 401 or 403. */

@@ -1,5 +1,6 @@
 import { type ClientMetadata, type GrantType, isPublic } from './client.ts'
 import type { ClientPatch } from './declarations.ts'
+import { isReservedRole } from './management-roles.ts'
 import { faultOfRedirectUri } from './redirect-uri.ts'
 import { userScopes } from './scope.ts'
 
@@ -12,6 +13,7 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
   return {
     name: members.client_name ?? id,
     authMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
+    assertionAudience: members.assertion_audience ?? 'issuer',
     grantTypes: members.grant_types ?? defaultGrants(redirectUris),
     redirectUris,
     postLogoutRedirectUris: members.post_logout_redirect_uris ?? [],
@@ -48,6 +50,7 @@ export function membersOf(client: ClientMetadata): ClientPatch {
   return {
     client_name: client.name,
     ...(client.authMethods.length === 1 ? { token_endpoint_auth_method: client.authMethods[0] as 'none' } : {}),
+    assertion_audience: client.assertionAudience,
     grant_types: [...client.grantTypes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
@@ -111,6 +114,7 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
     ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirectUri),
     ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
     ...each('resources', client.resources, faultOfResource),
+    ...each('roles', client.roles, faultOfRole),
     ...Object.entries(webAddresses)
       .filter(([, uri]) => uri !== undefined && !isWebAddress(uri))
       .map(([member]) => ({ pointer: `/${member}`, detail: 'must be an https:// URL (http:// on localhost)' })),
@@ -132,11 +136,18 @@ function faultsTogether(client: ClientMetadata): ClientFault[] {
     refuse('/redirect_uris', 'must name at least one for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
     refuse('/jwks', 'either jwks or jwks_uri is needed for private_key_jwt')
+  if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
+    refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
   return faults
 }
 
 function faultOfOrigin(origin: string): string | undefined {
   return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
+}
+
+/** People hold the management roles; a client holds scopes. */
+function faultOfRole(role: string): string | undefined {
+  return isReservedRole(role) ? 'is reserved for people: a client manages by its scopes' : undefined
 }
 
 /** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */

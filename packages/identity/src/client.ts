@@ -25,6 +25,10 @@ export const authMethods: readonly AuthMethod[] = [
   'private_key_jwt',
 ]
 
+/** What the assertions of a client name as their audience: the issuer, or the endpoint that they are sent to. */
+export const assertionAudiences = ['issuer', 'endpoint'] as const
+export type AssertionAudience = (typeof assertionAudiences)[number]
+
 export type TokenFormat = 'jwt' | 'opaque'
 export type SigningAlgorithm = 'RS256' | 'ES256'
 
@@ -34,6 +38,7 @@ export interface ClientMetadata {
   readonly authMethods: readonly AuthMethod[]
   readonly jwks?: { readonly keys: readonly Record<string, unknown>[] }
   readonly jwksUri?: string
+  readonly assertionAudience: AssertionAudience
   readonly grantTypes: readonly GrantType[]
   readonly redirectUris: readonly string[]
   readonly postLogoutRedirectUris: readonly string[]

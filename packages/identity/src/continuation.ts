@@ -1,5 +1,6 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { Browser } from './browser.ts'
+import type { Access } from './consent.ts'
 import { PageError } from './pages/page-error.ts'
 import type { Form } from './parameters.ts'
 import type { Parts } from './parts.ts'
@@ -17,6 +18,8 @@ export interface Continuation {
   readonly pushed?: boolean | undefined
   /** On a consent page: the session whose user is asked. No other page's fields are an answer to it. */
   readonly consentIn?: string | undefined
+  /** On a consent page: what it named. The answer is an answer to that, and to nothing else. */
+  readonly shown?: Access | undefined
   /** The client's name, for the page. */
   readonly client?: string | undefined
   /** Where the browser goes in the end: the page's forms may lead there. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { authMethods, grantTypes } from './client.ts'
+import { assertionAudiences, authMethods, grantTypes } from './client.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })
@@ -28,6 +28,12 @@ const clientMembers = {
     Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), { minItems: 1, maxItems: 20 }) }),
   ),
   jwks_uri: Type.Optional(uri('Where the public keys for private_key_jwt are; https.')),
+  assertion_audience: Type.Optional(
+    oneOf(
+      assertionAudiences,
+      'What aud of its private_key_jwt assertions is: the issuer (RFC 10070), or for libraries that can not do so the endpoint. Default: issuer.',
+    ),
+  ),
   grant_types: Type.Optional(
     Type.Array(oneOf(grantTypes, 'A way to get tokens.'), {
       description: 'Default: authorization_code and refresh_token with redirect_uris, else client_credentials.',

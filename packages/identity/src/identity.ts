@@ -1,6 +1,7 @@
-import type { Http, Worker } from '@gatehouse/kit'
+import type { Http, RecordChange, Worker } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
+import { changeRecorder } from './audit.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
 import { featuresFrom } from './features.ts'
@@ -14,6 +15,7 @@ import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Parts } from './parts.ts'
 import { Passwords } from './passwords.ts'
+import { RefusalBudget } from './refusal-budget.ts'
 import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
 import { routes } from './routes.ts'
 import { type Seeded, seed } from './seed.ts'
@@ -40,6 +42,8 @@ export interface Identity {
   introspect(token: string): Promise<Introspected>
   /** What was revoked after the cursor. */
   revocations(after: string | undefined): Promise<RevocationPage>
+  /** Stores a change that another service of this process is about to make in the audit trail. */
+  readonly recordChange: RecordChange
   /** What the command line does. */
   readonly management: Management
   /** Rejects when the store does not answer. */
@@ -71,6 +75,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     resolveApiKey: (key) => resolveApiKey(parts, key),
     introspect: (token) => introspect(parts, token),
     revocations: (after) => revocationFeed(parts, after),
+    recordChange: changeRecorder(parts),
     management: managementOf(parts),
     ready: () => parts.store.ping(),
   }
@@ -116,6 +121,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     wakeOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
+    refusals: new RefusalBudget(),
     clock,
     log,
   }

@@ -4,7 +4,10 @@
  */
 
 /** Role names that begin like this are Gatehouse's own; products choose others. */
-export const reservedRolePrefix = 'gatehouse-'
+const reservedRolePrefix = 'gatehouse-'
+
+/** The role that allows everything; there is always somebody who holds it, once there was. */
+export const ownerRole = 'gatehouse-owner'
 
 /** The scopes that each reserved role allows. */
 const roleScopes = {
@@ -86,4 +89,20 @@ export function scopesOfRoles(roles: readonly string[]): ReadonlySet<string> {
 
 export function isManagementRole(role: string): role is ManagementRole {
   return Object.hasOwn(roleScopes, role)
+}
+
+/** Whether a role name is Gatehouse's own, known or not. */
+export function isReservedRole(role: string): boolean {
+  return role.startsWith(reservedRolePrefix)
+}
+
+/** What is wrong about a role of a user: a reserved name that is none of the roles. */
+export function faultOfUserRole(role: string): string | undefined {
+  if (!isReservedRole(role) || isManagementRole(role)) return undefined
+  return `begins with ${reservedRolePrefix}, so it must be one of ${managementRoles.join(', ')}`
+}
+
+/** The scope itself and every scope that includes it: holding one of them is enough. */
+export function scopesIncluding(scope: string): string[] {
+  return [scope, ...Object.keys(includedScopes).filter((wider) => includedScopes[wider]?.includes(scope))]
 }

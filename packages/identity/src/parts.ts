@@ -11,6 +11,7 @@ import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
 import type { IdentityMetrics } from './metrics.ts'
 import type { Passwords } from './passwords.ts'
+import type { RefusalBudget } from './refusal-budget.ts'
 import type { IdentityStore } from './store.ts'
 
 /** What the endpoints are made of; each takes what it needs. */
@@ -28,6 +29,7 @@ export interface Parts extends PageParts {
   readonly clients: ClientDirectory
   readonly keys: SigningKeys
   readonly assertions: ClientAssertions
+  readonly refusals: RefusalBudget
   readonly passwords: Passwords
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey

@@ -21,7 +21,7 @@ const tokenAnswer = Type.Object(
     access_token: text,
     token_type: text,
     expires_in: Type.Integer(),
-    scope: text,
+    scope: Type.Optional(text),
     refresh_token: Type.Optional(text),
     id_token: Type.Optional(text),
   },

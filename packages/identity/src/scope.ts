@@ -1,4 +1,7 @@
+import type { Client } from './client.ts'
+import { isManagementScope, scopesOfRoles } from './management-roles.ts'
 import { OAuthError } from './oauth-error.ts'
+import type { User } from './user.ts'
 
 /** The scopes of OpenID Connect (Core §5.4, §11): about a user, so never given to a client on its own behalf. */
 export const userScopes = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'] as const
@@ -27,4 +30,32 @@ export function allowedScopes(asked: readonly string[], allowed: readonly string
   const refused = asked.filter((name) => !allowed.includes(name))
   if (refused.length > 0) throw new OAuthError('invalid_scope', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
   return [...asked]
+}
+
+/** The member scope of answers and tokens: none for no scopes, for its syntax has no empty one (RFC 6749 §3.3). */
+export function scopeMember(scopes: readonly string[]): { readonly scope?: string } {
+  return scopes.length === 0 ? {} : { scope: scopes.join(' ') }
+}
+
+/** Whether scopes tell who a user is and open no API: none, or those of OpenID Connect alone. */
+export function isIdentityOnly(scopes: readonly string[]): boolean {
+  return scopes.every(isUserScope)
+}
+
+/**
+ * Those of the scopes that a client may be given for a user now: it is registered for them and, where they belong to
+ * management, the user's roles allow them.
+ */
+export function permittedScopes(
+  scopes: readonly string[],
+  client: Pick<Client, 'scopes'>,
+  user: Pick<User, 'roles'>,
+): string[] {
+  const ofRoles = scopesOfRoles(user.roles)
+  return scopes.filter((scope) => client.scopes.includes(scope) && (!isManagementScope(scope) || ofRoles.has(scope)))
+}
+
+/** Whether narrowing took everything: what is left, if anything, is leave to go on without the user. */
+export function nothingLeft(before: readonly string[], after: readonly string[]): boolean {
+  return after.length < before.length && after.every((scope) => scope === 'offline_access')
 }

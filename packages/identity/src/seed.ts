@@ -4,6 +4,7 @@ import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
 import { endOfUser } from './end-session.ts'
 import { MacKey } from './mac-key.ts'
+import { faultOfUserRole } from './management-roles.ts'
 import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Passwords } from './passwords.ts'
@@ -21,7 +22,13 @@ import { normalName } from './user.ts'
 /** Something the declarations made at this start. The secret is there when it was generated, this once. */
 export type Seeded =
   | { readonly kind: 'client'; readonly id: string; readonly secret?: Secret; readonly declaration: ClientDeclaration }
-  | { readonly kind: 'user'; readonly id: string; readonly username: string; readonly secret?: Secret }
+  | {
+      readonly kind: 'user'
+      readonly id: string
+      readonly username: string
+      readonly roles: readonly string[]
+      readonly secret?: Secret
+    }
 
 interface SeedParts {
   readonly store: Pick<IdentityStore, 'declared'>
@@ -69,8 +76,8 @@ function seededClient(declaration: ClientDeclaration): Seeded {
   return { kind: 'client', id: declaration.client_id, declaration }
 }
 
-function seededUser({ id, username = id }: UserDeclaration): Seeded {
-  return { kind: 'user', id, username }
+function seededUser({ id, username = id, roles = [] }: UserDeclaration): Seeded {
+  return { kind: 'user', id, username, roles }
 }
 
 function shown(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
@@ -143,6 +150,11 @@ function refuseFaults(clients: readonly ClientDeclaration[], users: readonly Use
       ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
     ),
   )
+  for (const { id, roles = [] } of users) {
+    const wrong = roles.map((role, index) => ({ index, detail: faultOfUserRole(role) }))
+    const named = wrong.filter(({ detail }) => detail !== undefined)
+    faults.push(...named.map(({ index, detail }) => `user ${id}: roles.${index} ${detail}`))
+  }
   for (const [what, ids] of [
     ['client', clients.map((client) => client.client_id)],
     ['user', users.map((user) => user.id)],

@@ -5,4 +5,5 @@ export const serviceScopes = [
   'read:api-keys',
   'write:notifications',
   'admin:notifications',
+  'write:audit',
 ] as const

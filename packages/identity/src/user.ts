@@ -1,5 +1,5 @@
 /** Standard claims of OpenID Connect Core §5.1 that are kept as they are, by the scope that asks for them (§5.4). */
-export const claimsOfScope = {
+const claimsOfScope = {
   profile: [
     'name',
     'family_name',
@@ -23,6 +23,11 @@ export const claimsOfScope = {
 
 /** Every claim about a user that can be asked for. */
 export const userClaims: readonly string[] = Object.values(claimsOfScope).flat()
+
+/** The claims that the scopes cover. */
+export function claimsCoveredBy(scopes: readonly string[]): ReadonlySet<string> {
+  return new Set(Object.entries(claimsOfScope).flatMap(([scope, claims]) => (scopes.includes(scope) ? claims : [])))
+}
 
 /** A resource owner with an account here. Points in time are Unix milliseconds. */
 export interface User {

@@ -19,7 +19,9 @@ import { issuer, served, service } from './setup.ts'
 const running = served({ declared: { clients: [...clients, service], users } })
 
 test('a user signs in, allows, and the client gets its tokens', async () => {
-  const { code, code_verifier, answer } = await getCode(running, { extra: { state: 'x'.repeat(128), nonce: 'n-1' } })
+  const scope = 'openid offline_access read:users'
+  const extra = { state: 'x'.repeat(128), nonce: 'n-1' }
+  const { code, code_verifier, answer } = await getCode(running, { scope, extra })
   assert.equal(answer.state, 'x'.repeat(128))
   assert.equal(answer.iss, issuer)
   const exchange = { grant_type: 'authorization_code', code, code_verifier, redirect_uri: callback, ...webSecret }
@@ -38,7 +40,8 @@ test('a user signs in, allows, and the client gets its tokens', async () => {
   assert.deepEqual([payload.sub, payload.nonce, payload.amr], ['alice', 'n-1', ['pwd']])
   assert.ok(payload.sid && payload.auth_time && payload.acr && !('name' in payload))
   const access = decodeJwt(String(body.access_token))
-  assert.deepEqual([access.sub, access.client_id, access.roles, access.aud], ['alice', 'web', ['support'], issuer])
+  assert.deepEqual([access.sub, access.client_id, access.roles], ['alice', 'web', ['support']])
+  assert.deepEqual(access.aud, [issuer, `${issuer}/userinfo`])
 })
 
 test("the specification's minimal requests work as they are written", async () => {

@@ -142,6 +142,8 @@ export function answerParameters(answer: Answer): Record<string, string> {
 export interface CodeOptions {
   readonly scope?: string
   readonly client?: string
+  /** Of a confidential client other than `web`. */
+  readonly secret?: { readonly client_id: string; readonly client_secret: string }
   readonly browser?: TestBrowser
   readonly user?: readonly [string, string]
   readonly extra?: Record<string, string>
@@ -172,7 +174,8 @@ export async function getCode(
 /** The tokens of a user, through login, consent and exchange. */
 export async function getTokens(running: Served, options: CodeOptions = {}): Promise<Record<string, string>> {
   const { code, code_verifier } = await getCode(running, options)
-  const secret = options.client === undefined || options.client === 'web' ? webSecret : { client_id: options.client }
+  const { client = 'web' } = options
+  const secret = options.secret ?? (client === 'web' ? webSecret : { client_id: client })
   const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...secret })
   assert.equal(answer.status, 200, answer.text)
   return answer.body as Record<string, string>

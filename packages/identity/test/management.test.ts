@@ -9,7 +9,11 @@ import { answerOf, type Running, service, setup } from './setup.ts'
 let running: Running
 let token: string
 const recipients: (Recipient | GoneRecipient)[] = []
-const operator = { client_id: 'operator', client_secret: 'operator-secret-0123', scopes: Object.values(adminScopes) }
+const operator = {
+  client_id: 'operator',
+  client_secret: 'operator-secret-0123',
+  scopes: [...Object.values(adminScopes), 'admin:notifications', 'admin:privacy'],
+}
 
 before(async () => {
   const internal = { ...service, client_id: 'internal', scopes: ['read:api-keys', 'read:revocations'] }

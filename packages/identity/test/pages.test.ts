@@ -14,6 +14,8 @@ interface Visit {
   readonly posted: URLSearchParams[]
 }
 
+const photos = 'https://a-long-name-that-does-not-break-anywhere.photos.example/v1'
+
 /** A client that takes its answers by form_post, and Chromium before the service. */
 async function visit(options: BrowserContextOptions, work: (visit: Visit) => Promise<void>): Promise<void> {
   const posted: URLSearchParams[] = []
@@ -33,7 +35,13 @@ async function visit(options: BrowserContextOptions, work: (visit: Visit) => Pro
     grant_types: ['urn:ietf:params:oauth:grant-type:device_code' as const],
     scopes: ['openid'],
   }
-  const web = { client_id: 'web', client_secret: 'web-secret-0123456789abc', redirect_uris: [callback] }
+  const web = {
+    client_id: 'web',
+    client_secret: 'web-secret-0123456789abc',
+    redirect_uris: [callback],
+    scopes: ['openid', 'profile', 'email', 'read:photos'],
+    resources: [photos],
+  }
   const server = await live({ users, clients: [web, tv] })
   const browser = await chromium.launch({ executablePath: findProgram('chromium') ?? '', args: ['--no-sandbox'] })
   try {
@@ -48,7 +56,9 @@ async function visit(options: BrowserContextOptions, work: (visit: Visit) => Pro
 
 function authorizeAddress({ server }: Visit): string {
   const { code_challenge } = pkce()
-  const request = { client_id: 'web', response_type: 'code', scope: 'openid profile', state: 's', code_challenge }
+  const claims = JSON.stringify({ userinfo: { email: null, email_verified: null } })
+  const asked = { scope: 'openid profile read:photos', resource: photos, claims }
+  const request = { client_id: 'web', response_type: 'code', ...asked, state: 's', code_challenge }
   return `${server.issuer}/authorize?${new URLSearchParams({ ...request, response_mode: 'form_post' })}`
 }
 

@@ -4,10 +4,18 @@ import { after, before, describe } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { clients, getCode, getTokens, TestBrowser, users, webSecret } from './journey.ts'
+import { covers } from '../src/consent.ts'
+import { postgresIdentityStore } from '../src/postgres/index.ts'
+import { callback, clients, getCode, getTokens, TestBrowser, users, webSecret } from './journey.ts'
 import { type Answer, type Running, service, setup } from './setup.ts'
 
-const declared = { clients: [...clients, service], users }
+const consoleSecret = { client_id: 'console', client_secret: 'console-secret-0123456789' }
+const adminConsole = {
+  ...consoleSecret,
+  redirect_uris: [callback],
+  scopes: ['openid', 'offline_access', 'read:users', 'admin:users'],
+}
+const declared = { clients: [...clients, service, adminConsole], users }
 const twenty = Array.from({ length: 20 })
 
 describe('on PostgreSQL', () => {
@@ -26,8 +34,8 @@ describe('on PostgreSQL', () => {
     await server?.stop()
   })
 
-  const refresh = (refresh_token: string, at: Running = running) =>
-    at.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
+  const refresh = (refresh_token: string, at: Running = running, secret = webSecret) =>
+    at.post('/token', { grant_type: 'refresh_token', refresh_token, ...secret })
   /** Resolves once so many of the database's statements wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
@@ -164,6 +172,51 @@ describe('on PostgreSQL', () => {
     const pages = await Promise.all(twenty.map(() => running.http.inject(url)))
     assert.equal(pages.filter(({ statusCode }) => statusCode === 200).length, 1)
   })
+
+  testWith(
+    'postgresql',
+    'of consents that are given at once, each page stays covered, and only the widest are kept',
+    async () => {
+      const { consents } = postgresIdentityStore(database)
+      for (let round = 0; round < 5; round++) {
+        const pages = twenty.map((_, n) => ({
+          scopes: Array.from({ length: (n % 10) + 1 }, (_, k) => `read:${round}-${k}`),
+          resources: n < 10 ? ['https://photos.example'] : ['https://films.example'],
+          claims: [],
+        }))
+        await Promise.all(pages.map((page) => consents.add('alice', { clientId: 'spa', ...page, grantedAt: round })))
+        const kept = await consents.find('alice', 'spa')
+        assert.ok(pages.every((page) => kept.some((one) => covers(one, page))))
+        await consents.add('alice', { clientId: 'spa', ...(pages[9] ?? assert.fail()), grantedAt: round })
+        const named = (await consents.find('alice', 'spa')).filter(({ scopes }) => scopes.includes(`read:${round}-0`))
+        const photos = named.filter(({ resources }) => resources.includes('https://photos.example'))
+        assert.deepEqual(
+          photos.map(({ scopes }) => scopes.length),
+          [10],
+        )
+      }
+    },
+  )
+
+  testWith(
+    'postgresql',
+    'a refresh after a role was taken away gives none of its scopes, in another process too',
+    async () => {
+      const other = await setup({ declared }, database)
+      const setRoles = (roles: string[]) => other.identity.management.changeUser('alice', { roles })
+      for (let round = 0; round < 5; round++) {
+        await setRoles(['gatehouse-owner'])
+        const scope = 'openid offline_access read:users admin:users'
+        let { refresh_token = '' } = await getTokens(running, { client: 'console', secret: consoleSecret, scope })
+        const refreshes = twenty.map(() => refresh(refresh_token, running, consoleSecret))
+        await Promise.all([...refreshes, setRoles([])])
+        refresh_token = String((await refreshes[0])?.body.refresh_token)
+        const after = await Promise.all(twenty.map(() => refresh(refresh_token, running, consoleSecret)))
+        for (const { body } of after) assert.equal(body.scope, 'openid offline_access read:users')
+      }
+      await other.close()
+    },
+  )
 
   testWith('postgresql', 'processes that start together make one key of each kind', async () => {
     const fresh = await postgresDatabase(server as Server, 20)

@@ -23,12 +23,19 @@ export interface Running {
   readonly identity: Identity
   readonly database: Database
   readonly clock: ManualClock
+  /** Every route that is served. */
+  readonly routes: readonly ServedRoute[]
   readonly post: (
     path: string,
     form: Record<string, string | string[]>,
     headers?: Record<string, string>,
   ) => Promise<Answer>
   close(): Promise<void>
+}
+
+export interface ServedRoute {
+  readonly method: string
+  readonly url: string
 }
 
 export interface Answer {
@@ -68,9 +75,14 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
   })
   held.identity = identity
   const http = createHttp({ log: silentLog })
+  const routes: ServedRoute[] = []
+  http.addHook('onRoute', ({ method, url }) => {
+    routes.push(...[method].flat().map((one) => ({ method: one, url })))
+  })
   await http.register(identity.plugin)
   await http.ready()
   return {
+    routes,
     http,
     identity,
     database: db,
@@ -112,6 +124,9 @@ export function served(options: Partial<IdentityOptions> = {}): Omit<Running, 'c
     get clock() {
       return running().clock
     },
+    get routes() {
+      return running().routes
+    },
     post: (...request) => running().post(...request),
   }
 }
@@ -145,7 +160,8 @@ function bearerCheck(identity: () => Identity | undefined, clock: ManualClock): 
     if (scope !== undefined && !scopes.includes(scope)) throw new Problem(403, `The scope ${scope} is missing.`)
     const subject = String(payload.sub)
     const clientId = String(payload.client_id)
-    return { subject, clientId, kind: subject === clientId ? 'client' : 'user', scopes }
+    const grantId = String(payload.grant_id)
+    return { subject, clientId, kind: subject === clientId ? 'client' : 'user', scopes, grantId }
   }
 }
 

@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import { trustedConnections } from './connections.ts'
+import { isSilent, sqlState } from './database-error.ts'
 import type { Hearing } from './listening.ts'
 
 /** A query: its text with `$1 …`, its values, and a name when it is hot enough to be prepared once per connection. */
@@ -9,6 +11,8 @@ export interface Query {
   readonly text: string
   readonly values?: readonly unknown[]
   readonly name?: string
+  /** How long to wait for the answer, for statements that may take longer than most, in milliseconds. */
+  readonly timeoutMs?: number
 }
 
 export interface Rows<Row> {
@@ -47,7 +51,7 @@ export interface Database extends Queryable {
    * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
    */
   listen(channel: string, hearing: Hearing): () => Promise<void>
-  /** Throws when the database does not answer. */
+  /** Throws when the database does not answer, or can't write. */
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -56,6 +60,9 @@ const retried = new Set(['40001', '40P01'])
 const mostTries = 8
 /** After a first conflict; whoever won it gets on with its work meanwhile. */
 const longestPauseMs = 10
+/** Waits for the disk as a commit does, and leaves no row behind. */
+const writeProbe = `SELECT pg_logical_emit_message(true, 'gatehouse', 'write probe'),
+                           current_setting('transaction_read_only')::boolean AS reads_only`
 const inTransaction = new AsyncLocalStorage<true>()
 
 const oid = { int8: 20, timestamptz: 1184 } as const
@@ -83,19 +90,20 @@ export interface Engine {
 
 /** A database over a pool of node-postgres, whichever engine is behind it. */
 export function databaseOver(pool: Pool, { engine, listen, release }: Engine): Database {
+  const connections = trustedConnections(pool)
   return {
     engine,
     listen,
     async query(query, values) {
       if (inTransaction.getStore())
         throw new Error('a query on the database inside an open transaction; use its handle')
-      return run(pool, query, values)
+      return connections.use((client) => run(client, query, values))
     },
     async transaction(work) {
       if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
       for (let tries = 1; ; tries++) {
         try {
-          return await attempt(pool, work)
+          return await connections.use((client, discard) => attempt(client, discard, work))
         } catch (error) {
           if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
           await pause(Math.random() * longestPauseMs * tries)
@@ -103,7 +111,8 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
       }
     },
     async ping() {
-      await pool.query('SELECT 1')
+      const { rows } = await this.query<{ reads_only: boolean }>(writeProbe)
+      if (rows[0]?.reads_only) throw new Error('the database only reads')
     },
     async close() {
       await pool.end()
@@ -112,13 +121,7 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
   }
 }
 
-async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  const onBroken = (error: Error) => {
-    broken = error
-  }
-  client.on('error', onBroken)
+async function attempt<T>(client: PoolClient, discard: () => void, work: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     const gather = gathererOf(client)
     gather()
@@ -129,13 +132,9 @@ async function attempt<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Pr
     await client.query('COMMIT')
     return result
   } catch (error) {
-    await client.query('ROLLBACK').catch((rollback: Error) => {
-      broken = rollback
-    })
+    // On a connection that is silent there is no use in waiting for one more answer: the server rolls back by itself.
+    if (!isSilent(error)) await client.query('ROLLBACK').catch(discard)
     throw error
-  } finally {
-    client.off('error', onBroken)
-    client.release(broken)
   }
 }
 
@@ -167,7 +166,7 @@ function gathererOf(client: PoolClient): () => void {
 }
 
 async function run<Row extends object>(
-  on: Pool | PoolClient,
+  on: PoolClient,
   query: string | Query,
   values: readonly unknown[] | undefined,
 ): Promise<Rows<Row>> {
@@ -176,22 +175,8 @@ async function run<Row extends object>(
     text: asked.text,
     values: [...(asked.values ?? [])],
     ...(typeof query !== 'string' && query.name ? { name: query.name } : {}),
+    ...(typeof query !== 'string' && query.timeoutMs ? { query_timeout: query.timeoutMs } : {}),
   }
   const { rows, rowCount } = await on.query<QueryResultRow & Row>(config)
   return { rows, rowCount: rowCount ?? 0 }
-}
-
-/** The SQLSTATE of a database error, `23505` for a unique violation; undefined for any other error. */
-export function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
-}
-
-/** Whether an error says that the database is away for now: no connection, or one that broke (SQLSTATE 08, 57P). */
-export function isUnavailable(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  return (
-    /^(08|57P|ECONN|EPIPE|ETIMEDOUT)/.test(String(code)) ||
-    /^(Connection terminated|timeout exceeded)|not queryable/.test(String(message))
-  )
 }

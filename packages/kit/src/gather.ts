@@ -1,4 +1,4 @@
-import { sqlState } from './database.ts'
+import { sqlState } from './database-error.ts'
 import { Problem } from './problem.ts'
 
 export interface GatherOptions {

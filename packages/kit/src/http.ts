@@ -14,6 +14,7 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
+import { isUnavailable } from './database-error.ts'
 import { addFormats } from './formats.ts'
 import type { Log } from './log.ts'
 import { Problem } from './problem.ts'
@@ -180,11 +181,18 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
     const told = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
     return new Problem(400, `The ${partOf(error.validationContext)} is not valid: ${told}.`, { errors })
   }
+  if (isUnavailable(error)) return awayForNow()
   const status = error.statusCode ?? 500
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
   if (status === 415) return new Problem(415, mediaTypeExpected(request))
   if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
   return new Problem(status, error.message)
+}
+
+function awayForNow(): Problem {
+  return new Problem(503, 'A server that this request needs does not answer for now; try again.', {
+    headers: { 'retry-after': '2' },
+  })
 }
 
 function bodyLimitOf({ routeOptions, server }: FastifyRequest): number | undefined {

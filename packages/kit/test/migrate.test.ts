@@ -45,23 +45,36 @@ test('migrations run once each, in order, and a later start applies only the new
     assert.equal((await database.query('SELECT * FROM house.room')).rowCount, 3)
   }))
 
-test('a migration that fails leaves nothing behind', () =>
+test('a migration that fails leaves nothing of itself, and those before it stay', () =>
   withMemory(async (database) => {
     const { url } = migrations({
       '0001-room.sql': 'CREATE TABLE house.room (id int);',
-      '0002-bad.sql': 'SELECT nonsense;',
+      '0002-bad.sql': 'INSERT INTO house.room VALUES (1); SELECT nonsense;',
     })
     await assert.rejects(migrate(database, 'house', url), /nonsense/)
-    await assert.rejects(database.query('SELECT * FROM house.room'), /does not exist/)
+    assert.equal((await database.query('SELECT * FROM house.room')).rowCount, 0)
+    await assert.rejects(migrate(database, 'house', url), /nonsense/)
   }))
 
-test('a migration changed after it was applied, or a database newer than the program, refuses to start', () =>
+test('a migration that was changed after it was applied refuses to start', () =>
   withMemory(async (database) => {
     const { url, write } = migrations({ '0001-room.sql': 'CREATE TABLE house.room (id int);' })
     await migrate(database, 'house', url)
     write('0001-room.sql', 'CREATE TABLE house.room (id bigint);')
     await assert.rejects(migrate(database, 'house', url), StartError)
-    await assert.rejects(migrate(database, 'house', migrations({}).url), /newer than this program/)
+  }))
+
+test('an older program starts on a newer schema, unless that breaks older versions', () =>
+  withMemory(async (database) => {
+    const first = { '0001-room.sql': 'CREATE TABLE house.room (id int);' }
+    const older = migrations(first)
+    const newer = migrations({ ...first, '0002-colour.sql': 'ALTER TABLE house.room ADD colour text;' })
+    await migrate(database, 'house', newer.url)
+    assert.deepEqual(await migrate(database, 'house', older.url), [])
+    await database.query('INSERT INTO house.room (id) VALUES (1)')
+    newer.write('0003-no-id.sql', '-- breaks older versions\nALTER TABLE house.room DROP id;')
+    assert.deepEqual(await migrate(database, 'house', newer.url), ['0003-no-id.sql'])
+    await assert.rejects(migrate(database, 'house', older.url), /0003-no-id.sql breaks older versions/)
   }))
 
 test('what the file declares is written when new or edited there; changes made at run time stay otherwise', () =>
@@ -100,5 +113,30 @@ describe('on PostgreSQL', () => {
     const applied = await Promise.all(Array.from({ length: 10 }, () => migrate(database, 'house', url)))
     await database.close()
     assert.equal(applied.flat().length, 1)
+  })
+
+  testWith('postgresql', 'a migration waits for a lock in turns and lets other statements pass', async () => {
+    const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+    const { url, write } = migrations({ '0001-room.sql': 'CREATE TABLE house.room (id int);' })
+    await migrate(database, 'house', url)
+    write('0002-colour.sql', 'ALTER TABLE house.room ADD colour text;')
+    const reading = Promise.withResolvers<void>()
+    const waited = Promise.withResolvers<void>()
+    const reader = database.transaction(async (tx) => {
+      await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0; SELECT * FROM house.room')
+      reading.resolve()
+      await waited.promise
+    })
+    await reading.promise
+    const migrated = migrate(database, 'house', url)
+    // The lock of the migration bars this insert, until it is given up for the statements that queue behind it.
+    await database.transaction(async (tx) => {
+      await tx.query('SET LOCAL lock_timeout = 0')
+      await tx.query('INSERT INTO house.room (id) VALUES (1)')
+    })
+    waited.resolve()
+    await reader
+    assert.deepEqual(await migrated, ['0002-colour.sql'])
+    await database.close()
   })
 })

@@ -30,7 +30,7 @@ export const EventTypeSettings = Type.Object(
             Type.Integer({
               minimum: 0,
               maximum: 1000,
-              description: 'Distinct actors above which one combined notification is sent. Default 3',
+              description: 'Items above which one combined notification is sent. Default 3',
             }),
           ),
           actor: Type.String({
@@ -64,6 +64,12 @@ export const EventTypeSettings = Type.Object(
       Type.Enum([...trackings], {
         description:
           'What its mails tell about their reader: opens, clicks, both (on) or nothing (off). Default: as notify.tracking',
+      }),
+    ),
+    failover_on_timeout: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a message whose provider did not answer in time, and may have sent it, goes to the next provider: it may arrive twice. Default true, but for critical SMS',
       }),
     ),
     sensitive: Type.Optional(
@@ -109,6 +115,7 @@ export function eventTypeOf(event: string, settings: Static<typeof EventTypeSett
     ...(rate ? { rate: { limit: rate.limit, perSeconds: rate.per_seconds } } : {}),
     ...(settings.title === undefined ? {} : { title: settings.title }),
     ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
+    ...(settings.failover_on_timeout === undefined ? {} : { failoverOnTimeout: settings.failover_on_timeout }),
     sensitive: settings.sensitive ?? false,
   }
 }
@@ -116,6 +123,7 @@ export function eventTypeOf(event: string, settings: Static<typeof EventTypeSett
 /** Writes an event type as its endpoint answers it. */
 export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
   const { event, priority, channels: chosen, templateId, aggregation, rate, title, tracking, sensitive } = eventType
+  const { failoverOnTimeout } = eventType
   return {
     event,
     priority,
@@ -125,6 +133,7 @@ export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
     ...(rate ? { rate_limit: { limit: rate.limit, per_seconds: rate.perSeconds } } : {}),
     ...(title === undefined ? {} : { title }),
     ...(tracking === undefined ? {} : { tracking }),
+    ...(failoverOnTimeout === undefined ? {} : { failover_on_timeout: failoverOnTimeout }),
     sensitive,
   }
 }

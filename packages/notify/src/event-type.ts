@@ -3,7 +3,7 @@ import type { Priority, Tracking } from './options.ts'
 
 /** How like-type events are gathered into one notification. */
 interface Aggregation {
-  /** Distinct actors above which one combined notification is sent. */
+  /** Items above which one combined notification is sent. */
   readonly threshold: number
   /** Path of the actor in `data`, dots between members. */
   readonly actor: string
@@ -28,6 +28,16 @@ export interface EventType {
   readonly rate?: EventRate
   /** Whether mails tell when they are opened and which links are followed; left out: as the service's setting says. */
   readonly tracking?: Tracking
+  /** Whether a message whose call timed out, and may have been sent, goes to the next provider; left out: see {@link failsOverOnTimeout}. */
+  readonly failoverOnTimeout?: boolean
   /** Body and data are erased after sending and never in a timeline. */
   readonly sensitive: boolean
+}
+
+/**
+ * Whether a doubled message is the lesser evil for an event type, where nobody knows if the first was sent. By default it
+ * is, but for critical SMS: two one-time codes confuse, and each costs.
+ */
+export function failsOverOnTimeout({ failoverOnTimeout, priority }: EventType, channel: Channel): boolean {
+  return failoverOnTimeout ?? !(priority === 'critical' && channel === 'sms')
 }

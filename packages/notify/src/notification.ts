@@ -63,6 +63,12 @@ export interface Message extends Content {
   readonly taken?: boolean
   /** Since when it waits for its providers, Unix milliseconds: it was not tried, or not for a fault of its own. */
   readonly waitsSince?: number
+  /** How often in a row it was postponed: no provider took it, and no attempt was counted. */
+  readonly postponements?: number
+  /** Providers that failed for it; the next attempt goes to another one while there is a healthy one. */
+  readonly failedProviders?: readonly string[]
+  /** Set to false where a call that timed out, and may have been carried out, is repeated at the same provider only. */
+  readonly failoverOnTimeout?: false
 }
 
 /** Something that was decided or happened, told in a notification's timeline. */

@@ -70,11 +70,13 @@ export interface NotifyOptions {
   readonly pushAttempts: number
   /** How long a push waits while no provider takes anything from us before email is tried, in milliseconds. */
   readonly pushPatienceMs: number
+  /** How long any other message waits for that before it is a dead letter, in milliseconds. */
+  readonly patienceMs: number
   readonly backoff: Backoff
   readonly breaker: BreakerRules
   /** From the first item of an aggregation to its flush, in milliseconds. */
   readonly aggregationDelayMs: number
-  /** Distinct actors above which an aggregation is told in one notification, where the event type doesn't say. */
+  /** Items above which one combined notification is sent, where the event type doesn't say. */
   readonly aggregationThreshold: number
   /** The zone of users whose zone isn't known (IANA name). */
   readonly zone: string
@@ -110,6 +112,8 @@ export const defaultOptions: NotifyOptions = {
   pushAttempts: 3,
   // ours: as long as a breaker takes to open for its longest
   pushPatienceMs: 600_000,
+  // ours: a day; nothing waits for ever
+  patienceMs: 86_400_000,
   // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
   backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
   breaker: { windowMs: 30_000, leastCalls: 20, failureRate: 0.5, openMs: 10_000, longestOpenMs: 300_000 },

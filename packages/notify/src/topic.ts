@@ -2,7 +2,10 @@
 export interface TopicMessage {
   /** Undefined when it is not UTF-8. */
   readonly text: string | undefined
-  /** `stream:sequence`: the same however often the message is delivered. */
+  /**
+   * `stream:sequence:published`, the time in nanoseconds: the same however often the message is delivered, and another one
+   * for a message of a stream that was made anew and counts from one again.
+   */
   readonly key: string
   /** Its place in the stream: who was published later has a greater one. */
   readonly place: number

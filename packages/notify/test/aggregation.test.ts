@@ -57,7 +57,7 @@ async function scene(t: { after(work: () => Promise<void>): void }, threshold: n
   }
 }
 
-test('as many actors as the threshold are told one by one, one more makes it one notification', async (t) => {
+test('as many items as the threshold are sent one by one, one more makes it one notification', async (t) => {
   const { like, pass, told } = await scene(t, 3)
   for (const actor of ['Ann', 'Bob', 'Cid']) {
     assert.deepEqual(await like('three', actor), ['aggregated'])
@@ -71,14 +71,16 @@ test('as many actors as the threshold are told one by one, one more makes it one
   assert.deepEqual(told.get('four'), ['4 by 4: Ann, Bob and 2 others'])
 })
 
-test('one actor who comes again counts as one, however often; events without an actor count each', async (t) => {
-  const { like, pass, told } = await scene(t, 2)
-  for (const actor of ['Ann', 'Bob', 'Ann', 'Ann', 'Bob']) await like('two', actor)
+test('items count towards the threshold, and the text counts each actor once', async (t) => {
+  const { like, pass, told } = await scene(t, 3)
+  for (let n = 0; n < 8; n++) await like('one', 'Ann')
   for (const actor of ['Ann', 'Bob', 'Ann', 'Cid']) await like('three', actor)
-  for (let n = 0; n < 3; n++) await like('nobody', undefined)
+  for (const actor of ['Ann', 'Ann', 'Bob']) await like('few', actor)
+  for (let n = 0; n < 4; n++) await like('nobody', undefined)
   await pass(window)
-  assert.equal(told.get('two')?.length, 5, 'two actors are not above two')
+  assert.deepEqual(told.get('one'), ['8 by 1: Ann'])
   assert.deepEqual(told.get('three'), ['4 by 3: Ann, Bob and 1 other'])
+  assert.equal(told.get('few')?.length, 3, 'three items are not above three')
   assert.equal(told.get('nobody')?.length, 1)
 })
 
@@ -120,7 +122,7 @@ function expected(steps: readonly Step[], threshold: number): string[] {
   let items: string[] = []
   const flush = () => {
     const actors = [...new Set(items)]
-    if (actors.length > threshold && items.length > 1) messages.push(`${items.length} by ${actors.length}`)
+    if (items.length > threshold && items.length > 1) messages.push(`${items.length} by ${actors.length}`)
     else messages.push(...items.map((actor) => `one by ${actor}`))
     items = []
   }

@@ -172,10 +172,13 @@ test('a provider that asks us to slow down is left alone until then, and the nex
   await isTaken((await send()).body.id)
   assert.equal(first.seen.length, 1)
   assert.equal(second.seen.length, 1)
+  s.clock.advance(1_000)
+  await isTaken(put.id)
+  assert.deepEqual([first.seen.length, second.seen.length], [1, 2], 'what it did not take went to the next one')
   free = true
   s.clock.advance(30_000)
-  await isTaken(put.id)
-  assert.deepEqual([first.seen.length, second.seen.length], [2, 1])
+  await isTaken((await send()).body.id)
+  assert.deepEqual([first.seen.length, second.seen.length], [2, 2])
 })
 
 test('a fallback does not enter a channel that a stored preference excludes', async (t) => {

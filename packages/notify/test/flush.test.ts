@@ -37,9 +37,10 @@ describe('large pending sets on PostgreSQL', () => {
   after(() => server?.stop())
 
   /** A service without workers that has one window of `items`, their actors `actor` in SQL of the number `n`. */
-  const filled = async (items: number, actor: string, options: Parameters<typeof setup>[0] = {}): Promise<Setup> => {
+  const filled = async (items: number, actor: string, { threshold = 3, work = true } = {}): Promise<Setup> => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
-    const s = await aggregating({ database, options: noCap, ...options })
+    const settings = { aggregation: { threshold, actor: 'actor' } }
+    const s = await aggregating({ database, options: noCap, work }, settings)
     const id = newId(0)
     await database.query(
       `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
@@ -81,9 +82,9 @@ describe('large pending sets on PostgreSQL', () => {
 
   testWith(
     'postgresql',
-    'a pending set of one actor is told item by item, a part at a time, each item once',
+    'a pending set of up to the threshold is sent item by item, a part at a time, each item once',
     async () => {
-      const s = await filled(450, "'Ann'")
+      const s = await filled(450, "'Ann'", { threshold: 450 })
       const second = await setup({ database: s.database, clock: s.clock, options: noCap })
       try {
         await eventually(

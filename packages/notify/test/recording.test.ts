@@ -49,7 +49,47 @@ describe('what became of deliveries is stored beside the calls', () => {
       await s.close()
     }
   })
+
+  for (const state of ['53100', '53300', '57014', 'XX000', '42P01'])
+    testWith('postgresql', `a mail whose outcome meets SQLSTATE ${state} is recorded later and sent once`, async () => {
+      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+      const called: string[] = []
+      const provider: Provider = {
+        ...carrier,
+        async send(messages, signal) {
+          called.push(...messages.map(({ id }) => id))
+          return carrier.send(messages, signal)
+        },
+      }
+      const s = await setup({ database, providers: { email: [provider] }, options: { leaseMs: 10_000 } })
+      try {
+        await furnish(s)
+        await failingDeletes(database, state, 3)
+        const { body } = await s.call('POST', '/v1/notify', shipped)
+        await eventually(
+          () => stateOf(s, body.id),
+          (found) => found === 'sent',
+        )
+        const { rows } = await database.query<{ failures: number }>('SELECT last_value AS failures FROM failures')
+        assert.equal(called.length, 1, 'it was handed to the provider once')
+        assert.ok((rows[0]?.failures ?? 0) > 3, 'recording failed three times before')
+      } finally {
+        await s.close()
+      }
+    })
 })
+
+/** The next `count` times that a delivery is taken off the queue fail with `state`. */
+async function failingDeletes(database: Database, state: string, count: number): Promise<void> {
+  await database.query(`
+    CREATE SEQUENCE failures;
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF nextval('failures') <= ${count} THEN RAISE EXCEPTION 'injected' USING ERRCODE = '${state}'; END IF;
+      RETURN OLD;
+    END $$;
+    CREATE TRIGGER failing BEFORE DELETE ON notify.work FOR EACH ROW EXECUTE FUNCTION fail()`)
+}
 
 /** Keeps the rows of all queued deliveries locked, so that nothing can be stored of them. */
 function holding(database: Database) {

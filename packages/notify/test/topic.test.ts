@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { silentLog } from '@gatehouse/kit'
 import { type Server, startNats, testWith } from '@gatehouse/testing'
-import { jetstream } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../src/nats/index.ts'
 import { eventually, furnish, setup } from './setup.ts'
@@ -67,6 +67,36 @@ describe('the topic notifications', () => {
       await s.close()
     },
   )
+
+  testWith('nats-server', 'events of a stream that was made anew are no duplicates of those before it', async () => {
+    const url = server?.url ?? assert.fail('NATS did not start')
+    const s = await setup()
+    await furnish(s)
+    const connection = await connect({ servers: url.replace('nats://', '') })
+    const publish = async (order: string) => {
+      const topic = await natsTopic({ url, log: silentLog })
+      const consuming = await topic.consume(async (message) => {
+        const { dedup_key: _none, ...event } = JSON.parse(message.text ?? '')
+        await s.call('POST', '/v1/notify', { ...event, dedup_key: message.key })
+        message.ack()
+      })
+      const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: order }, channels: ['in-app'] }
+      await jetstream(connection).publish('notifications', JSON.stringify(event))
+      await eventually(
+        () => s.call('GET', '/dev/mailbox'),
+        ({ body }) => body.messages.some((message: { subject: string }) => message.subject === `Order ${order}`),
+      )
+      await consuming.stop()
+      await topic.close()
+    }
+    const manager = await jetstreamManager(connection)
+    await manager.streams.delete('NOTIFICATIONS')
+    await publish('first')
+    await manager.streams.delete('NOTIFICATIONS')
+    await publish('second')
+    await connection.close()
+    await s.close()
+  })
 })
 
 test('an event type over its rate answers 429 with Retry-After and names its policy, and the others pass', async (t) => {

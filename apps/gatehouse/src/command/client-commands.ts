@@ -23,11 +23,14 @@ export const clientCommands: Commands = {
       ),
   },
   'client change': {
-    usage: '<id> [--name NAME] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
+    usage:
+      '<id> [--name NAME] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN] ' +
+      '[--assertion-audience issuer|endpoint]',
     summary: 'change what is named; the rest stays',
     run: (management, { args, options }) => {
       const id = first(args, 'the id of the client')
-      return management.changeClient(id, checked(ClientPatch, someOf(clientMembers(options))))
+      const audience = text('assertion_audience', options['assertion-audience'])
+      return management.changeClient(id, checked(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
     },
   },
   'client secret': {

@@ -1,11 +1,23 @@
 import { parseArgs } from 'node:util'
 import type { Management } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
+import type { Command } from './command.ts'
 import { commands } from './commands.ts'
 
 const flags = ['public', 'compromised', 'help']
 const values = [
-  ...['name', 'username', 'email', 'plan', 'roles', 'scopes', 'grant-types', 'redirect-uris', 'alg'],
+  ...[
+    'name',
+    'username',
+    'email',
+    'plan',
+    'roles',
+    'scopes',
+    'grant-types',
+    'redirect-uris',
+    'assertion-audience',
+    'alg',
+  ],
   ...['client', 'session'],
 ]
 
@@ -28,7 +40,7 @@ export async function runCommand(typed: readonly string[], open: () => Promise<O
   }
   const command = commands[name]
   if (!command) throw new StartError(`there is no command ${JSON.stringify(name)}; \`gatehouse --help\` lists them`)
-  const surplus = positionals.slice(2 + (command.usage.startsWith('<') ? 1 : 0))
+  const surplus = positionals.slice(2 + argumentsOf(command).length)
   if (surplus.length > 0)
     throw new StartError(`${name} takes no ${surplus.join(' ')}: gatehouse ${name} ${command.usage}`)
   const { management, close } = await open()
@@ -38,6 +50,11 @@ export async function runCommand(typed: readonly string[], open: () => Promise<O
   } finally {
     await close()
   }
+}
+
+/** What the usage names in angle brackets, before the options. */
+function argumentsOf({ usage }: Command): string[] {
+  return usage.split('[', 1)[0]?.match(/<\w+>/g) ?? []
 }
 
 function read(args: readonly string[]) {

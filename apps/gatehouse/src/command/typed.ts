@@ -8,7 +8,12 @@ export interface Typed {
 
 /** The first argument. @throws StartError saying what is missing */
 export function first(args: readonly string[], what: string): string {
-  const [value] = args
+  return argument(args, 0, what)
+}
+
+/** The argument at a place. @throws StartError saying what is missing */
+export function argument(args: readonly string[], index: number, what: string): string {
+  const value = args[index]
   if (value === undefined) throw new StartError(`${what} is missing`)
   return value
 }

@@ -5,7 +5,8 @@ import type { Settings } from '../config.ts'
 
 /** Opens the database the settings name: PostgreSQL, or the embedded engine in the data folder. */
 export function openDatabase(settings: Settings, log: Log): Promise<Database> {
-  return settings.databaseUrl ? openPostgres({ url: settings.databaseUrl, log }) : openEmbedded(settings.dataDir)
+  const { databaseUrl: url, databaseConnections: connections, databaseTimeouts: timeouts } = settings
+  return url ? openPostgres({ url, log, connections, timeouts }) : openEmbedded(settings.dataDir)
 }
 
 /** The key that encrypts secrets at rest: the one given, or one made for the embedded engine on its first run. */

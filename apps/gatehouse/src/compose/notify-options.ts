@@ -17,6 +17,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     attempts: declared.attempts,
     pushAttempts: declared.push_attempts,
     pushPatienceMs: milliseconds(declared.push_patience_seconds),
+    patienceMs: milliseconds(declared.patience_seconds),
     aggregationDelayMs: milliseconds(declared.aggregation_seconds),
     aggregationThreshold: declared.aggregation_threshold,
     morningSpreadMs: milliseconds(declared.morning_spread_seconds),

@@ -30,11 +30,17 @@ function told({
   return callbacks.length > 0 ? `public; callback ${callbacks.join(' ')}` : 'public; connects by device code'
 }
 
+/** An administrator is named as one: the role is worth more than the password tells. */
+function signsIn(roles: readonly string[]): string {
+  const administers = roles.filter((role) => role.startsWith('gatehouse-'))
+  return ['signs in with name and password', ...administers.map((role) => `administers as ${role}`)].join('; ')
+}
+
 /** What the first run created, in the words of the banner. */
 export function seededLines(seeded: Identity['seeded']): Seeded[] {
   return seeded.map((made) => {
     const secret = made.secret ? { secret: made.secret } : {}
-    if (made.kind === 'user') return { kind: 'user', id: made.id, detail: 'signs in with name and password', ...secret }
+    if (made.kind === 'user') return { kind: 'user', id: made.id, detail: signsIn(made.roles), ...secret }
     return { kind: 'client', id: made.id, detail: told(made.declaration), ...secret }
   })
 }

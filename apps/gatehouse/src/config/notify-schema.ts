@@ -14,6 +14,7 @@ const {
   caps,
   attempts,
   pushAttempts,
+  patienceMs,
   pushPatienceMs,
   aggregationDelayMs,
   aggregationThreshold,
@@ -116,8 +117,14 @@ export const NotifySection = Type.Object(
       'How long a push waits while its providers take nothing from us (a refused credential, an open breaker, a limit) before email is tried.',
       pushPatienceMs / 1000,
     ),
+    patience_seconds: whole(
+      60,
+      30 * 86_400,
+      'How long any other message waits for that before it becomes a dead letter.',
+      patienceMs / 1000,
+    ),
     aggregation_seconds: whole(1, 86_400, 'From the first of a burst to its flush.', aggregationDelayMs / 1000),
-    aggregation_threshold: whole(0, 1_000, 'Distinct actors above which one message is sent.', aggregationThreshold),
+    aggregation_threshold: whole(0, 1_000, 'Items above which one combined message is sent.', aggregationThreshold),
     morning_spread_seconds: whole(
       0,
       3_600,

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { Secret } from '@gatehouse/kit'
+import { type DatabaseTimeouts, defaultTimeouts, Secret } from '@gatehouse/kit'
 import type { Faults } from './faults.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
@@ -19,6 +19,9 @@ export interface Settings {
   readonly notifyUrl: string | undefined
   readonly serviceClient: { readonly id: string; readonly secret: Secret } | undefined
   readonly databaseUrl: Secret | undefined
+  /** Most connections of this process to the database. */
+  readonly databaseConnections: number
+  readonly databaseTimeouts: DatabaseTimeouts
   readonly redisUrl: Secret | undefined
   readonly natsUrl: Secret | undefined
   readonly smtpUrl: Secret | undefined
@@ -49,6 +52,17 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     notifyUrl: read.url('NOTIFY_URL'),
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
+    databaseTimeouts: {
+      statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', defaultTimeouts.statementMs, 1_000, 600_000),
+      lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', defaultTimeouts.lockMs, 100, 600_000),
+      idleTransactionMs: read.integer(
+        'DATABASE_IDLE_TRANSACTION_TIMEOUT_MS',
+        defaultTimeouts.idleTransactionMs,
+        500,
+        600_000,
+      ),
+    },
     redisUrl: read.redisUrl('REDIS_URL'),
     natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),

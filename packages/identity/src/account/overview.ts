@@ -9,6 +9,7 @@ import { accountPage } from '../pages/account-page.ts'
 import type { Parts } from '../parts.ts'
 import { revocationTimes } from '../revocation-times.ts'
 import { signInFirst } from '../sign-in-first.ts'
+import { claimsCoveredBy } from '../user.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -42,8 +43,11 @@ async function appsOf(parts: Parts, userId: string, now: number) {
       const consent = consents.find((one) => one.clientId === clientId)
       const name = (await parts.clients.find(clientId))?.name ?? clientId
       const scopes = [...new Set([...(consent?.scopes ?? []), ...live.flatMap((grant) => grant.scopes)])]
+      const named = live.flatMap((grant) => [...grant.claims.userinfo, ...grant.claims.idToken])
+      const covered = claimsCoveredBy(scopes)
+      const claims = [...new Set([...(consent?.claims ?? []), ...named])].filter((claim) => !covered.has(claim))
       const since = Math.min(consent?.grantedAt ?? now, ...live.map((grant) => grant.createdAt))
-      return { clientId, name, scopes, since }
+      return { clientId, name, scopes, claims, since }
     }),
   )
 }

@@ -4,6 +4,8 @@ import { endSession } from '../end-session.ts'
 import type { Parts } from '../parts.ts'
 import { revocationTimes } from '../revocation-times.ts'
 import type { consentAnswer, sessionAnswer } from './answers.ts'
+import { type Authority, record } from './authority.ts'
+import { userUnder } from './users.ts'
 
 /** What a user let a client do. */
 export type ConsentAnswer = Static<typeof consentAnswer>
@@ -12,18 +14,22 @@ export type ConsentAnswer = Static<typeof consentAnswer>
 export type SessionAnswer = Static<typeof sessionAnswer>
 
 export async function listConsents({ store }: Parts, userId: string): Promise<ConsentAnswer[]> {
-  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, grantedAt }) => {
+  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
     return {
       client_id: clientId,
       scopes: [...scopes],
       resources: [...resources],
+      claims: [...claims],
       granted_at: new Date(grantedAt).toISOString(),
     }
   })
 }
 
-/** Forgets the consent and ends what the client was granted. */
-export async function withdrawConsent(parts: Parts, userId: string, clientId: string): Promise<void> {
+/** Forgets the consent and ends what the client was granted. @throws Problem 403, 404, 503 */
+export async function withdrawConsent(parts: Parts, by: Authority, userId: string, clientId: string): Promise<void> {
+  await userUnder(parts, by, userId)
+  const before = { client_id: clientId }
+  await record(parts, by, { action: 'consents.withdraw', target: { type: 'user', id: userId }, before })
   await parts.store.grants.withdraw(userId, clientId, revocationTimes(parts))
 }
 
@@ -37,8 +43,14 @@ export async function listSessions({ store, clock }: Parts, userId: string): Pro
   }))
 }
 
-/** Signs a user out of one browser. @throws Problem 404 */
-export async function endSessionOf(parts: Parts, userId: string, sessionId: string): Promise<void> {
-  const known = /^[0-9a-f-]{36}$/.test(sessionId) && (await endSession(parts, sessionId, userId))
-  if (!known) throw new Problem(404, 'There is no such session.')
+/** Signs a user out of one browser. @throws Problem 403, 404, 503 */
+export async function endSessionOf(parts: Parts, by: Authority, userId: string, sessionId: string): Promise<void> {
+  await userUnder(parts, by, userId)
+  const sessions = await parts.store.sessions.ofUser(userId, parts.clock.now())
+  if (!sessions.some(({ id }) => id === sessionId)) throw noSession()
+  const before = { session_id: sessionId }
+  await record(parts, by, { action: 'sessions.end', target: { type: 'user', id: userId }, before })
+  if (!(await endSession(parts, sessionId, userId))) throw noSession()
 }
+
+const noSession = () => new Problem(404, 'There is no such session.')

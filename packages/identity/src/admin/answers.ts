@@ -59,7 +59,7 @@ export const newUserAnswer = Type.Object(
 )
 
 export const consentAnswer = Type.Object(
-  { client_id: text, scopes: texts, resources: texts, granted_at: instant },
+  { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
   { title: 'Consent' },
 )
 export const sessionAnswer = Type.Object(
@@ -72,6 +72,23 @@ export const sessionAnswer = Type.Object(
   },
   { title: 'Session' },
 )
+
+export const roleAnswer = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const memberAnswer = Type.Object(
+  { user_id: text, username: text, locked: Type.Boolean() },
+  { title: 'RoleMember' },
+)
+export const callerAnswer = Type.Object(
+  {
+    user: Type.Optional(text),
+    client: Type.Optional(text),
+    roles: texts,
+    scopes: Type.Array(text, { description: 'What the caller may do now, included scopes as well.' }),
+    auth_time: Type.Optional(Type.Integer({ description: 'When the person signed in, in Unix seconds.' })),
+  },
+  { title: 'ManagementCaller' },
+)
+export const revealedAnswer = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
 
 const apiKey = {
   id: text,
@@ -112,11 +129,17 @@ export const auditEventAnswer = Type.Object(
     id: text,
     at: instant,
     type: text,
+    service: Type.String({ description: 'identity, notify or gateway.' }),
     actor: Type.Optional(text),
+    role: Type.Optional(Type.String({ description: 'The management role by which a person acted.' })),
     subject: Type.Optional(text),
     client_id: Type.Optional(text),
     address: Type.Optional(text),
     request_id: Type.Optional(text),
+    action: Type.Optional(Type.String({ description: 'What was changed and how, such as `users.update`.' })),
+    target: Type.Optional(Type.Object({ type: text, id: text })),
+    before: Type.Optional(anything),
+    after: Type.Optional(anything),
     details: anything,
   },
   { title: 'AuditEvent' },

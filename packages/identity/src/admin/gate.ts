@@ -1,7 +1,17 @@
+import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Caller } from '../caller.ts'
+import type { Authenticate, Caller } from '../caller.ts'
+import {
+  isManagementRole,
+  isManagementScope,
+  scopesIncluding,
+  scopesOfRoles,
+  withIncludedScopes,
+} from '../management-roles.ts'
 import type { Parts } from '../parts.ts'
+import type { User } from '../user.ts'
+import type { Authority } from './authority.ts'
 
 /** Path parameters of one thing. */
 export const byId = Type.Object({ id: Type.String({ maxLength: 256 }) })
@@ -16,16 +26,55 @@ export const pageQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** Lets the caller through for a scope, and writes a change down. */
+/** One scope, or several of which one is enough. */
+type Scopes = string | readonly string[]
+
+/** Lets callers through. */
 export interface Gate {
   readonly parts: Parts
-  check(request: FastifyRequest, scope: string): Promise<Caller>
-  changed(
-    request: FastifyRequest,
-    caller: Caller,
-    action: string,
-    about: { readonly subject?: string; readonly clientId?: string },
-  ): Promise<void>
+  /** Who calls, if they hold a scope, or one that includes it. @throws Problem 401, 403 */
+  check(request: FastifyRequest, scopes: Scopes): Promise<Authority>
+  /** Who calls, whatever they hold. @throws Problem 401 */
+  identify(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
+}
+
+export function gateOf(parts: Parts, authenticate: Authenticate): Gate {
+  const identify = async (request: FastifyRequest, scopes: readonly string[] = []) => {
+    const caller = await authenticate(request, undefined)
+    const user = caller.kind === 'user' ? await parts.store.users.find(caller.subject) : undefined
+    return { caller, by: authorityOf(request, caller, user, scopes) }
+  }
+  return {
+    parts,
+    identify,
+    async check(request, scopes) {
+      const enough = [scopes].flat()
+      const { by } = await identify(request, enough)
+      if (enough.some((scope) => by.scopes.has(scope))) return by
+      const [scope = ''] = enough
+      await authenticate(request, scope)
+      const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
+      const headers = { 'www-authenticate': challenge }
+      throw new Problem(403, `Your roles do not allow the scope ${scope}.`, { headers })
+    },
+  }
+}
+
+/** A client holds what its token says; a person only what their roles allow now, however old the token is. */
+function authorityOf(
+  request: FastifyRequest,
+  { kind, subject, clientId, scopes: carried }: Caller,
+  user: User | undefined,
+  needed: readonly string[],
+): Authority {
+  const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
+  const allowed = scopesOfRoles(roles)
+  const held = [...withIncludedScopes(carried)].filter(
+    (scope) => kind === 'client' || !isManagementScope(scope) || allowed.has(scope),
+  )
+  const role = roles.filter(isManagementRole).find((one) => needed.some((scope) => scopesOfRoles([one]).has(scope)))
+  const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
+  return { actor, scopes: new Set(held), roles, unrestricted: false }
 }
 
 const done = Type.Null({ description: 'Done.' })
@@ -33,11 +82,13 @@ const done = Type.Null({ description: 'Done.' })
 /** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
 export function doc(
   summary: string,
-  scope: string,
+  scopes: Scopes,
   answer: object = done,
   status: 200 | 201 | 204 = answer === done ? 204 : 200,
 ): object {
-  return { tags: ['management'], summary, security: [{ bearer: [scope] }], response: { [status]: answer } }
+  const alternatives = [...new Set([scopes].flat().flatMap(scopesIncluding))]
+  const security = alternatives.map((scope) => ({ bearer: [scope] }))
+  return { tags: ['management'], summary, security, response: { [status]: answer } }
 }
 
 /** One page of a list, and where the next one begins. */

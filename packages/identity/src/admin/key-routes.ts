@@ -1,6 +1,5 @@
 import { type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { audit } from '../audit.ts'
 import {
   apiKeyAnswer,
   listAnswer,
@@ -12,8 +11,8 @@ import {
 } from './answers.ts'
 import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
-import { adminScopes } from './scopes.ts'
-import { listSigningKeys } from './signing-keys.ts'
+import { adminScopes, readScopes } from './scopes.ts'
+import { listSigningKeys, rotateKey } from './signing-keys.ts'
 
 const NewApiKey = Type.Object(
   {
@@ -27,14 +26,14 @@ const NewApiKey = Type.Object(
 )
 
 /** API keys: make, list, remove; whose a key is. */
-export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
+export function apiKeyRoutes(http: Http, { parts, check }: Gate): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
   http.get(
     path,
-    { schema: { ...doc('List API keys', scope, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
+    { schema: { ...doc('List API keys', readScopes.clients, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
     async (request) => {
-      await check(request, scope)
+      await check(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
       return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
     },
@@ -43,19 +42,16 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
     path,
     { schema: { ...doc('Make an API key', scope, newApiKeyAnswer, 201), body: NewApiKey } },
     async (request, reply) => {
-      const caller = await check(request, scope)
-      const made = await createApiKey(parts, request.body)
-      await changed(request, caller, 'api key created', { subject: made.owner })
-      return reply.code(201).send(made)
+      const by = await check(request, scope)
+      return reply.code(201).send(await createApiKey(parts, by, request.body))
     },
   )
   http.delete(
     `${path}/:id`,
     { schema: { ...doc('Remove an API key', scope), params: byId } },
     async (request, reply) => {
-      const caller = await check(request, scope)
-      await removeApiKey(parts, request.params.id)
-      await changed(request, caller, 'api key removed', {})
+      const by = await check(request, scope)
+      await removeApiKey(parts, by, request.params.id)
       return reply.code(204).send()
     },
   )
@@ -70,15 +66,19 @@ export function apiKeyRoutes(http: Http, { parts, check, changed }: Gate): void 
 }
 
 /** Signing keys: list, and sign with a new one. */
-export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): void {
+export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'
-  http.get(path, { schema: doc('List signing keys', scope, listAnswer(signingKeyAnswer)) }, async (request) => {
-    await check(request, scope)
-    return {
-      items: listSigningKeys(parts),
-    }
-  })
+  http.get(
+    path,
+    { schema: doc('List signing keys', readScopes.signingKeys, listAnswer(signingKeyAnswer)) },
+    async (request) => {
+      await check(request, readScopes.signingKeys)
+      return {
+        items: listSigningKeys(parts),
+      }
+    },
+  )
   const body = Type.Object(
     {
       alg: Type.Unsafe<'ES256' | 'RS256'>({ type: 'string', enum: ['ES256', 'RS256'] }),
@@ -90,12 +90,9 @@ export function signingKeyRoutes(http: Http, { parts, check, changed }: Gate): v
     `${path}/rotate`,
     { schema: { ...doc('Sign with a new key', scope, newSigningKeyAnswer), body } },
     async (request) => {
-      const caller = await check(request, scope)
+      const by = await check(request, scope)
       const { alg, compromised = false } = request.body
-      const kid = await parts.keys.rotate(alg, compromised)
-      await audit(parts, request, 'key_rotated', { actor: caller.subject, details: { alg, kid, compromised } })
-      await changed(request, caller, 'signing key rotated', {})
-      return { kid, alg }
+      return { kid: await rotateKey(parts, by, alg, compromised), alg }
     },
   )
 }

@@ -1,11 +1,13 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
 import { type Browser, formToken } from '../browser.ts'
+import { onPage } from '../consent.ts'
 import { type Continuation, sealContinuation } from '../continuation.ts'
 import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
 import type { Parts } from '../parts.ts'
 import { isNativeRedirect, originOf } from '../redirect-uri.ts'
+import { accessOf } from './access.ts'
 import type { Proceeding } from './proceeding.ts'
 import type { AuthorizationRequest } from './request.ts'
 
@@ -40,12 +42,13 @@ export function askConsent(
   const texts = textsFor(parts, at.request, asked.uiLocales)
   const { client, redirectUri } = asked
   const startedAt = at.waitingSince ?? parts.clock.now()
+  const shown = accessOf(parts, asked)
   const page = consentPage(texts, {
     formToken: formToken(parts, at.browser),
-    continuation: sealed(parts, at, asked, { startedAt, consentIn: session.id }),
+    continuation: sealed(parts, at, asked, { startedAt, consentIn: session.id, shown }),
     client: client.name,
     user: user.email ?? user.username,
-    scopes: asked.scopes,
+    access: onPage(parts, shown),
     host: isNativeRedirect(redirectUri) ? undefined : URL.parse(redirectUri)?.host,
     policyUri: client.policyUri,
     tosUri: client.tosUri,
@@ -58,7 +61,7 @@ function sealed(
   parts: Parts,
   { browser, parameters, pushed }: Proceeding,
   { client, redirectUri }: AuthorizationRequest,
-  stage: Pick<Continuation, 'startedAt' | 'consentIn'>,
+  stage: Pick<Continuation, 'startedAt' | 'consentIn' | 'shown'>,
 ): string {
   return sealContinuation(parts, browser, {
     to: '/authorize/continue',

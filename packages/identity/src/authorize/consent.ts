@@ -1,18 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { type Browser, checkForm, readBrowser } from '../browser.ts'
+import type { Access } from '../consent.ts'
 import { openContinuation } from '../continuation.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { pageParameters } from '../page-route.ts'
 import { PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
+import { nothingLeft } from '../scope.ts'
+import { accessOf, limitedTo } from './access.ts'
 import { askLogin } from './asking.ts'
 import { issueCode } from './code.ts'
 import { nextOf, type Proceeding, resumed } from './proceeding.ts'
 import { destinationOf } from './request.ts'
 import { respond, respondError } from './respond.ts'
 
-/** POST /consent: what the user decided about exactly the request that the page showed. */
+/**
+ * POST /consent: what the user decided about exactly what the page showed. What the request would bring beyond that by
+ * now, since roles or registrations changed meanwhile, was not agreed to and is left out.
+ */
 export function consentEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const decided = pageParameters(request)
@@ -25,7 +31,7 @@ export function consentEndpoint(parts: Parts): (request: FastifyRequest, reply: 
       throw new PageError(400, 'error.stale')
     }
     const at = await resumed(parts, { request, reply, browser }, continuation)
-    return decide(parts, at, signedIn, decided.get('decision'))
+    return decide(parts, at, signedIn, { decision: decided.get('decision'), shown: continuation.shown })
   }
 }
 
@@ -33,25 +39,26 @@ async function decide(
   parts: Parts,
   at: Proceeding,
   signedIn: NonNullable<Browser['signedIn']>,
-  decision: string | undefined,
+  { decision, shown }: { readonly decision: string | undefined; readonly shown: Access | undefined },
 ): Promise<FastifyReply> {
   const { request, reply, client } = at
   const { user } = signedIn
   const destination = destinationOf(client, at.parameters)
   try {
     const { asked, next } = await nextOf(parts, at, destination)
-    const { scopes, resources } = asked
-    const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { scopes, resources } }
+    const allowed = shown && limitedTo(parts, asked, shown)
+    if (allowed === undefined || nothingLeft(asked.scopes, allowed.scopes)) throw new PageError(400, 'error.stale')
+    const access = accessOf(parts, allowed)
+    const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { ...access } }
     if (decision === 'switch') return askLogin(parts, at, asked, parts.clock.now())
     if (decision !== 'allow') {
       await audit(parts, request, 'consent_denied', facts)
       throw new OAuthError('access_denied', 'the user said no')
     }
     if (next === 'login') return askLogin(parts, at, asked, parts.clock.now(), user.username)
-    const grantedAt = parts.clock.now()
-    await parts.store.consents.add(user.id, { clientId: client.id, scopes, resources, grantedAt })
+    await parts.store.consents.add(user.id, { clientId: client.id, ...access, grantedAt: parts.clock.now() })
     await audit(parts, request, 'consent_given', facts)
-    return respond(parts, request, reply, destination, { code: await issueCode(parts, request, asked, signedIn) })
+    return respond(parts, request, reply, destination, { code: await issueCode(parts, request, allowed, signedIn) })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
     return respondError(parts, request, reply, destination, error)

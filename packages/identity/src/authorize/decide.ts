@@ -1,7 +1,7 @@
 import type { Browser } from '../browser.ts'
 import { isPublic } from '../client.ts'
+import { type Access, covers } from '../consent.ts'
 import { OAuthError } from '../oauth-error.ts'
-import type { Consent } from '../store.ts'
 import type { AuthorizationRequest } from './request.ts'
 
 /** What stands between a sound request and its code. */
@@ -9,9 +9,11 @@ export type Next = 'login' | 'consent' | 'code'
 
 export interface Situation {
   readonly request: AuthorizationRequest
+  /** What it asks the user to allow. */
+  readonly access: Access
   readonly signedIn: Browser['signedIn']
-  /** What the user allowed this client before. */
-  readonly consent: Consent | undefined
+  /** What the user allowed this client before, page by page. */
+  readonly consents: readonly Access[]
   /** The subject of the id_token_hint, once checked. */
   readonly hintedSubject: string | undefined
   /** When this request was sent off to a login, in Unix milliseconds: a login since then is a fresh one. */
@@ -46,13 +48,13 @@ function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Sit
   return request.maxAgeSeconds !== undefined && now - session.authTime > request.maxAgeSeconds * 1000
 }
 
-/** A public client is asked about every time: anyone can say its name. */
-function needsConsent({ request, consent }: Situation): boolean {
-  const { client, scopes, resources, prompts } = request
+/**
+ * A public client is asked about every time: anyone can say its name. Others are once a single page has named all that
+ * the request asks for; what two pages named apart was never allowed together.
+ */
+function needsConsent({ request, access, consents }: Situation): boolean {
+  const { client, prompts } = request
   if (prompts.has('consent') || isPublic(client)) return true
   if (client.skipConsent) return false
-  if (consent === undefined) return true
-  return (
-    !scopes.every((one) => consent.scopes.includes(one)) || !resources.every((one) => consent.resources.includes(one))
-  )
+  return !consents.some((consent) => covers(consent, access))
 }

@@ -6,6 +6,8 @@ import { readIdTokenHint } from '../id-token-hint.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
+import { nothingLeft } from '../scope.ts'
+import { accessOf, permittedTo } from './access.ts'
 import { decide, type Next } from './decide.ts'
 import { type AuthorizationRequest, type Destination, readRequest } from './request.ts'
 
@@ -38,27 +40,32 @@ export async function resumed(
   return { ...at, client: await clientOf(parts, parameters), parameters, pushed, waitingSince: startedAt }
 }
 
-/** Reads the request and decides what comes next. @throws OAuthError to be told by redirect */
+/** Reads the request, as far as the user who is signed in may allow it, and decides what comes next. @throws OAuthError to be told by redirect */
 export async function nextOf(
   parts: Parts,
   at: Proceeding,
   destination: Destination,
 ): Promise<{ readonly asked: AuthorizationRequest; readonly next: Next }> {
   refuseUnpushed(at)
-  const asked = readRequest(destination, at.parameters, parts.apiIdentifier)
+  const { signedIn } = at.browser
+  const read = readRequest(destination, at.parameters, parts)
+  const asked = signedIn === undefined ? read : permittedTo(parts, read, signedIn.user)
   const hint = asked.idTokenHint === undefined ? undefined : await readIdTokenHint(parts, asked.idTokenHint)
   if (asked.idTokenHint !== undefined && hint === undefined) {
     throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
   }
-  const user = at.browser.signedIn?.user
   const next = decide({
     request: asked,
-    signedIn: at.browser.signedIn,
-    consent: user && (await parts.store.consents.find(user.id, at.client.id)),
+    access: accessOf(parts, asked),
+    signedIn,
+    consents: signedIn === undefined ? [] : await parts.store.consents.find(signedIn.user.id, at.client.id),
     hintedSubject: hint?.subject,
     waitingSince: at.waitingSince,
     now: parts.clock.now(),
   })
+  if (next !== 'login' && nothingLeft(read.scopes, asked.scopes)) {
+    throw new OAuthError('access_denied', "the user's roles allow none of the scopes asked for")
+  }
   return { asked, next }
 }
 

@@ -28,7 +28,7 @@ export function pushEndpoint(parts: Parts): (request: FastifyRequest, reply: Fas
     const kept = Object.entries(given.form).filter(([name]) => !credentials.has(name))
     const form: Form = Object.fromEntries(kept)
     const parameters = new Parameters(form)
-    readRequest(destinationOf(client, parameters), parameters, parts.apiIdentifier)
+    readRequest(destinationOf(client, parameters), parameters, parts)
     const reference = randomToken()
     const seconds = parts.lifetimes.pushedRequest
     await parts.store.pushedRequests.put(tokenHash(reference), client.id, form, parts.clock.now() + seconds * 1000)

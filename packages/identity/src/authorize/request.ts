@@ -3,10 +3,12 @@ import type { Client } from '../client.ts'
 import type { ClaimsRequest } from '../grant.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Form, Parameters } from '../parameters.ts'
+import type { Parts } from '../parts.ts'
 import { checkChallenge } from '../pkce.ts'
 import { sameRedirectUri } from '../redirect-uri.ts'
+import { requestedResources } from '../resource.ts'
 import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
-import { userClaims } from '../user.ts'
+import { claimsCoveredBy } from '../user.ts'
 import { answerWishes } from './request-object.ts'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
@@ -60,7 +62,7 @@ export function destinationOf(client: Client, parameters: Parameters): Destinati
 export function readRequest(
   destination: Destination,
   parameters: Parameters,
-  apiIdentifier: string,
+  parts: Pick<Parts, 'issuer' | 'apiIdentifier'>,
 ): AuthorizationRequest {
   const { client } = destination
   refuseUnsupported(client, parameters)
@@ -75,14 +77,14 @@ export function readRequest(
   return {
     ...destination,
     scopes,
-    resources: resourcesOf(client, parameters, apiIdentifier),
+    resources: requestedResources(parts, client, scopes, parameters.all('resource')),
     codeChallenge,
     nonce: parameters.get('nonce'),
     prompts: promptsOf(parameters),
     maxAgeSeconds: maxAgeOf(parameters),
     loginHint: parameters.get('login_hint'),
     idTokenHint: parameters.get('id_token_hint'),
-    ...claimsOf(parameters),
+    ...claimsOf(client, scopes, parameters),
     uiLocales: parameters.get('ui_locales'),
     form: parameters.form,
   }
@@ -111,13 +113,6 @@ function scopesOf(client: Client, parameters: Parameters): string[] {
   return asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((scope) => !isUserScope(scope))
 }
 
-function resourcesOf(client: Client, parameters: Parameters, apiIdentifier: string): string[] {
-  const asked = [...new Set(parameters.all('resource'))]
-  const refused = asked.filter((one) => one !== apiIdentifier && !client.resources.includes(one))
-  if (refused.length > 0) throw new OAuthError('invalid_target', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
-  return asked.length > 0 ? asked : [apiIdentifier]
-}
-
 function promptsOf(parameters: Parameters): ReadonlySet<Prompt> {
   const asked = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
   const known = prompts.filter((prompt) => asked.includes(prompt))
@@ -137,13 +132,21 @@ function maxAgeOf(parameters: Parameters): number | undefined {
   return Number(text)
 }
 
-/** The parameter claims (OpenID Connect Core §5.5): what it asks for that is known here. */
-function claimsOf(parameters: Parameters): { claims: ClaimsRequest; subject: string | undefined } {
+/**
+ * The parameter claims (OpenID Connect Core §5.5): those that a scope covers which the client is registered for. The
+ * others are left out without an error, as §5.5.1 has it of claims that are not given.
+ */
+function claimsOf(
+  client: Client,
+  scopes: readonly string[],
+  parameters: Parameters,
+): { claims: ClaimsRequest; subject: string | undefined } {
   const text = parameters.get('claims')
   if (text === undefined) return { claims: { userinfo: [], idToken: [] }, subject: undefined }
   const asked = parseObject(text)
+  const registered = scopes.includes('openid') ? [...claimsCoveredBy(client.scopes)] : []
   const names = (part: unknown) =>
-    part !== null && typeof part === 'object' ? userClaims.filter((name) => Object.hasOwn(part, name)) : []
+    part !== null && typeof part === 'object' ? registered.filter((name) => Object.hasOwn(part, name)) : []
   const idToken = asked.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
   refuseUnmet(idToken?.acr)
   const value = idToken?.sub?.value

@@ -8,6 +8,7 @@ import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
+import { requestedResources } from '../resource.ts'
 import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
 import { makeUserCode, userCodeHash } from './user-code.ts'
 
@@ -58,9 +59,7 @@ async function open(
   const asked = parseScope(parameters.get('scope'))
   const scopes =
     asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((one) => !isUserScope(one))
-  const resources = [...new Set(parameters.all('resource'))]
-  const refused = resources.filter((one) => one !== parts.apiIdentifier && !client.resources.includes(one))
-  if (refused.length > 0) throw new OAuthError('invalid_target', 'a resource is not allowed for this client')
+  const resources = requestedResources(parts, client, scopes, parameters.all('resource'))
   const createdAt = parts.clock.now()
   for (let tries = 0; tries < mostTries; tries++) {
     const userCode = makeUserCode()
@@ -69,7 +68,7 @@ async function open(
       userCodeHash: userCodeHash(userCode),
       clientId: client.id,
       scopes,
-      resources: resources.length > 0 ? resources : [parts.apiIdentifier],
+      resources,
       state: 'pending',
       claimedBy: undefined,
       grantId: undefined,

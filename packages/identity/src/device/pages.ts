@@ -3,6 +3,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../browser.ts'
+import { type Access, onPage } from '../consent.ts'
 import { openContinuation, sealContinuation } from '../continuation.ts'
 import type { GrantRecord } from '../grant.ts'
 import { pass } from '../guards.ts'
@@ -11,7 +12,9 @@ import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
+import { apisFor, grantResources } from '../resource.ts'
 import { longestAccessTokenMs } from '../revocation-times.ts'
+import { nothingLeft, permittedScopes } from '../scope.ts'
 import { signInFirst } from '../sign-in-first.ts'
 import type { DeviceRequest } from '../store.ts'
 import { readUserCode, userCodeHash } from './user-code.ts'
@@ -61,18 +64,19 @@ export function deviceCodeEndpoint(parts: Parts): Handler {
     const found = code && (await claim(parts, code, signedIn))
     const client = found && (await parts.clients.find(found.clientId))
     if (!code || !found || !client) return refuse('device.unknown', 400)
+    const scopes = permittedScopes(found.scopes, client, signedIn.user)
+    if (nothingLeft(found.scopes, scopes)) {
+      await deny(parts, request, found, signedIn)
+      return sendPage(parts, reply, texts, messagePage(texts, 'device.powerless'))
+    }
+    const shown = { scopes, resources: apisFor(parts, scopes, found.resources), claims: [] }
     const page = deviceConfirmPage(texts, {
       formToken: formToken(parts, browser),
-      continuation: sealContinuation(parts, browser, {
-        to: '/device',
-        request: { user_code: code },
-        startedAt: parts.clock.now(),
-        consentIn: signedIn.session.id,
-      }),
+      continuation: continuationOf(parts, browser, signedIn, { code, shown }),
       code,
       client: client.name,
       user: signedIn.user.email ?? signedIn.user.username,
-      scopes: found.scopes,
+      access: onPage(parts, shown),
       address: found.address,
       userAgent: found.userAgent,
     })
@@ -80,27 +84,77 @@ export function deviceCodeEndpoint(parts: Parts): Handler {
   }
 }
 
-/** POST /device/decision: what the session that entered the code decided on the page that asked it, and on no other. */
+function continuationOf(
+  parts: Parts,
+  browser: Browser,
+  { session }: SignedIn,
+  { code, shown }: { readonly code: string; readonly shown: Access },
+): string {
+  return sealContinuation(parts, browser, {
+    to: '/device',
+    request: { user_code: code },
+    startedAt: parts.clock.now(),
+    consentIn: session.id,
+    shown,
+  })
+}
+
+/**
+ * POST /device/decision: what the session that entered the code decided on the page that asked it, and on no other,
+ * about the scopes which that page named.
+ */
 export function deviceDecisionEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const { browser, signedIn } = await readSignedIn(parts, request, reply)
     const continuation = openContinuation(parts, browser, parameters.get('continuation'))
-    const { id } = signedIn.session
-    if (continuation.to !== '/device' || continuation.consentIn !== id) throw new PageError(400, 'error.stale')
-    const code = String(continuation.request.user_code)
-    const found = await parts.store.deviceCodes.find(userCodeHash(code))
-    const allowed = parameters.get('decision') === 'allow'
-    const grant = found && allowed ? grantOf(parts, found, signedIn) : undefined
-    if (!found || !(await parts.store.deviceCodes.decide(found.hash, id, grant, parts.clock.now()))) {
-      throw new PageError(400, 'device.unknown')
+    const { shown } = continuation
+    if (continuation.to !== '/device' || continuation.consentIn !== signedIn.session.id || shown === undefined) {
+      throw new PageError(400, 'error.stale')
     }
-    const details = { scopes: found.scopes, address: found.address }
-    const facts = { actor: signedIn.user.id, subject: signedIn.user.id, clientId: found.clientId, details }
-    await audit(parts, request, allowed ? 'device_approved' : 'device_denied', facts)
+    const found = await parts.store.deviceCodes.find(userCodeHash(String(continuation.request.user_code)))
     const texts = textsFor(parts, request)
-    return sendPage(parts, reply, texts, messagePage(texts, allowed ? 'device.done' : 'device.denied'))
+    if (found === undefined) throw new PageError(400, 'device.unknown')
+    if (parameters.get('decision') === 'allow') {
+      await approve(parts, request, found, { ...signedIn, shown })
+      return sendPage(parts, reply, texts, messagePage(texts, 'device.done'))
+    }
+    await deny(parts, request, found, signedIn)
+    return sendPage(parts, reply, texts, messagePage(texts, 'device.denied'))
   }
+}
+
+async function approve(
+  parts: Parts,
+  request: FastifyRequest,
+  found: DeviceRequest,
+  { shown, ...signedIn }: SignedIn & { readonly shown: Access },
+): Promise<void> {
+  const client = await parts.clients.find(found.clientId)
+  const permitted = client === undefined ? [] : permittedScopes(found.scopes, client, signedIn.user)
+  const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
+  if (client === undefined || nothingLeft(found.scopes, scopes)) throw new PageError(400, 'error.stale')
+  await decide(parts, request, found, signedIn, grantOf(parts, { ...found, scopes }, signedIn))
+}
+
+function deny(parts: Parts, request: FastifyRequest, found: DeviceRequest, signedIn: SignedIn): Promise<void> {
+  return decide(parts, request, found, signedIn, undefined)
+}
+
+async function decide(
+  parts: Parts,
+  request: FastifyRequest,
+  found: DeviceRequest,
+  signedIn: SignedIn,
+  grant: GrantRecord | undefined,
+): Promise<void> {
+  const { session, user } = signedIn
+  if (!(await parts.store.deviceCodes.decide(found.hash, session.id, grant, parts.clock.now()))) {
+    throw new PageError(400, 'device.unknown')
+  }
+  const details = { scopes: grant?.scopes ?? found.scopes, address: found.address }
+  const facts = { actor: user.id, subject: user.id, clientId: found.clientId, details }
+  await audit(parts, request, grant === undefined ? 'device_denied' : 'device_approved', facts)
 }
 
 type SignedIn = NonNullable<Browser['signedIn']>
@@ -127,7 +181,7 @@ function grantOf(parts: Parts, found: DeviceRequest, { session, user }: SignedIn
     clientId: found.clientId,
     sessionId: undefined,
     scopes: found.scopes,
-    resources: found.resources,
+    resources: grantResources(parts, found.scopes, found.resources),
     claims: { userinfo: [], idToken: [] },
     authTime: session.authTime,
     amr: session.amr,

@@ -6,6 +6,7 @@ import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
 import { readRefreshToken } from '../refresh-token.ts'
+import { nothingLeft, permittedScopes, scopeMember } from '../scope.ts'
 
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
 
@@ -39,9 +40,11 @@ async function aboutRefreshToken(parts: Parts, given: string, client: Client): P
     found.grant.revokedAt === undefined &&
     found.user.lockedAt === undefined
   if (!live || found.grant.clientId !== client.id) return inactive
+  const scopes = permittedScopes(found.grant.scopes, client, found.user)
+  if (!scopes.includes('offline_access') || nothingLeft(found.grant.scopes, scopes)) return inactive
   return {
     active: true,
-    scope: found.grant.scopes.join(' '),
+    ...scopeMember(scopes),
     client_id: client.id,
     sub: found.user.id,
     iss: parts.issuer,
@@ -71,7 +74,7 @@ function answerAbout(parts: Parts, facts: AccessTokenFacts): Introspected {
     sub: facts.subject,
     aud: facts.audience.length === 1 ? facts.audience[0] : facts.audience,
     client_id: facts.clientId,
-    scope: facts.scopes.join(' '),
+    ...scopeMember(facts.scopes),
     iat: facts.issuedAt,
     nbf: facts.issuedAt,
     exp: facts.expiresAt,

@@ -1,6 +1,6 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import { deviceName } from './device-name.ts'
-import { meaning } from './scope-list.ts'
+import { meanings } from './scope-list.ts'
 
 export interface AccountPage {
   readonly formToken: string
@@ -9,6 +9,7 @@ export interface AccountPage {
     readonly clientId: string
     readonly name: string
     readonly scopes: readonly string[]
+    readonly claims: readonly string[]
     readonly since: number
   }[]
   readonly sessions: readonly {
@@ -34,7 +35,7 @@ export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
 ${page.apps.length === 0 && html`<p class="soft">${texts.say('account.apps.none')}</p>`}
 <ul class="rows">${page.apps.map(
       (app) => html`<li><div><strong>${app.name}</strong>
-<span class="soft">${app.scopes.map((scope) => meaning(texts, scope)).join(' · ')}</span><br>
+<span class="soft">${meanings(texts, app).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.apps.since', { date: date(app.since) })}</span></div>
 ${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
     )}</ul>

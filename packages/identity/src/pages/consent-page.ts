@@ -1,12 +1,14 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import { scopeList } from './scope-list.ts'
+import type { Access } from '../consent.ts'
+import { accessList } from './scope-list.ts'
 
 export interface ConsentPage {
   readonly formToken: string
   readonly continuation: string
   readonly client: string
   readonly user: string
-  readonly scopes: readonly string[]
+  /** What the user is asked for; of the resources those that are not this server's own. */
+  readonly access: Access
   /** The host the browser will be sent to; undefined for a program on this device. */
   readonly host: string | undefined
   readonly policyUri: string | undefined
@@ -22,7 +24,7 @@ export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
     formTargets: page.formTargets,
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('consent.lead', { client, user })}</p>
-${scopeList(texts, page.scopes)}
+${accessList(texts, page.access)}
 ${
   host === undefined
     ? html`<p class="note careful">${texts.say('consent.local')}</p>`

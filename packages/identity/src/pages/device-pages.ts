@@ -1,6 +1,7 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import type { Access } from '../consent.ts'
 import { deviceName } from './device-name.ts'
-import { scopeList } from './scope-list.ts'
+import { accessList } from './scope-list.ts'
 
 export interface DevicePage {
   readonly formToken: string
@@ -32,7 +33,7 @@ export interface DeviceConfirmPage {
   readonly code: string
   readonly client: string
   readonly user: string
-  readonly scopes: readonly string[]
+  readonly access: Access
   readonly address: string
   readonly userAgent: string
 }
@@ -44,7 +45,7 @@ export function deviceConfirmPage(texts: Texts, page: DeviceConfirmPage): PageAn
     title,
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('device.confirm.lead', { user, code })}</p>
-${scopeList(texts, page.scopes)}
+${accessList(texts, page.access)}
 <p class="soft">${texts.say('device.confirm.where', { address, agent: deviceName(page.userAgent) })}</p>
 <p class="note careful">${texts.say('device.confirm.warning')}</p>
 <form method="post" action="/device/decision">

@@ -1,7 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Accounts, MailedLink, OutboxMessage, UserEnd } from '../store.ts'
+import type { Accounts, MailedLink, OutboxMessage, UserChange, UserEnd } from '../store.ts'
 import { endGrantsOfUser } from './grants.ts'
 import { putMessages } from './outbox.ts'
+import { lockUser } from './owners.ts'
 import { appendRevocations } from './revocations.ts'
 import { endSessions } from './sessions.ts'
 
@@ -16,18 +17,21 @@ export class PostgresAccounts implements Accounts {
     return this.#database.transaction((tx) => setPassword(tx, userId, hash, keepSession, end))
   }
 
-  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<boolean> {
+  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
-      const { rowCount } = await tx.query(
+      const found = await lockUser(tx, userId, locked)
+      if (found === undefined) return 'missing'
+      if (found.lastOwner) return 'last_owner'
+      await tx.query(
         'UPDATE identity.account SET locked_at = CASE WHEN $2 THEN coalesce(locked_at, $3) END, updated_at = $3 WHERE id = $1',
         [userId, locked, end.now],
       )
-      if (rowCount === 1 && locked) {
+      if (locked) {
         await endSessions(tx, userId, {}, end.tell)
         await endGrantsOfUser(tx, userId, end)
         await appendRevocations(tx, [{ subject: userId, before: nextSecond(end.now) }], end)
       }
-      return rowCount === 1
+      return 'changed'
     })
   }
 

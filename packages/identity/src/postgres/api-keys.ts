@@ -35,6 +35,11 @@ export class PostgresApiKeys implements ApiKeys {
     return rows[0] && keyOf(rows[0])
   }
 
+  async find(id: string): Promise<ApiKey | undefined> {
+    const { rows } = await this.#database.query<KeyRow>(`${select} WHERE id = $1`, [id])
+    return rows[0] && keyOf(rows[0])
+  }
+
   async list(after: string, most: number): Promise<ApiKey[]> {
     const text = `${select} WHERE id::text > $1 ORDER BY id::text LIMIT $2`
     return (await this.#database.query<KeyRow>(text, [after, most])).rows.map(keyOf)

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Client } from '../client.ts'
+import type { Client, ClientMetadata } from '../client.ts'
 import { type Clients, NameTaken, type NewClient, type RevocationTimes, type Written } from '../store.ts'
 import { nextSecond } from './accounts.ts'
 import { appendRevocations } from './revocations.ts'
@@ -34,12 +34,16 @@ export class PostgresClients implements Clients {
     })
   }
 
-  update(client: NewClient, now: number): Promise<boolean> {
+  update(client: NewClient, expected: ClientMetadata, now: number): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const found = await tx.query('SELECT 1 FROM identity.client WHERE id = $1 FOR UPDATE', [client.id])
-      if (found.rowCount === 0) return false
+      const { rows } = await tx.query<{ current: boolean }>(
+        'SELECT metadata = $2::jsonb AS current FROM identity.client WHERE id = $1 FOR UPDATE',
+        [client.id, JSON.stringify(expected)],
+      )
+      if (rows[0] === undefined) return 'missing'
+      if (!rows[0].current) return 'outdated'
       await writeClient(tx, client, now)
-      return true
+      return 'changed'
     })
   }
 

@@ -1,19 +1,27 @@
-import type { Database } from '@gatehouse/kit'
+import { type Database, tokenHash } from '@gatehouse/kit'
 import type { Consent, Consents } from '../store.ts'
 
 interface ConsentRow {
   readonly client_id: string
   readonly scopes: string[]
   readonly resources: string[]
+  readonly claims: string[]
   readonly granted_at: number
 }
 
-const select = 'SELECT client_id, scopes, resources, granted_at FROM identity.consent'
+const columns = 'client_id, scopes, resources, claims, granted_at'
 
-const add = `INSERT INTO identity.consent AS c (user_id, client_id, scopes, resources, granted_at) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (user_id, client_id) DO UPDATE SET granted_at = excluded.granted_at,
-    scopes = ARRAY(SELECT DISTINCT unnest(c.scopes || excluded.scopes) ORDER BY 1),
-    resources = ARRAY(SELECT DISTINCT unnest(c.resources || excluded.resources) ORDER BY 1)`
+/** More pages than a person ever allows one client; the oldest are asked about again. */
+const maxPages = 100
+const maxRowsOfUser = 1_000
+
+const add = `WITH narrower AS (
+    DELETE FROM identity.consent
+    WHERE user_id = $1 AND client_id = $2 AND digest <> $3 AND scopes <@ $4 AND resources <@ $5 AND claims <@ $6
+  )
+  INSERT INTO identity.consent (user_id, client_id, digest, scopes, resources, claims, granted_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (user_id, client_id, digest) DO UPDATE SET granted_at = excluded.granted_at`
 
 export class PostgresConsents implements Consents {
   readonly #database: Database
@@ -22,24 +30,38 @@ export class PostgresConsents implements Consents {
     this.#database = database
   }
 
-  async find(userId: string, clientId: string): Promise<Consent | undefined> {
-    const { rows } = await this.#database.query<ConsentRow>(`${select} WHERE user_id = $1 AND client_id = $2`, [
-      userId,
-      clientId,
-    ])
-    return rows[0] && consentOf(rows[0])
+  async find(userId: string, clientId: string): Promise<Consent[]> {
+    const text = `SELECT ${columns} FROM identity.consent WHERE user_id = $1 AND client_id = $2
+      ORDER BY granted_at DESC LIMIT ${maxPages}`
+    return (await this.#database.query<ConsentRow>(text, [userId, clientId])).rows.map(consentOf)
   }
 
   async ofUser(userId: string): Promise<Consent[]> {
-    const text = `${select} WHERE user_id = $1 ORDER BY granted_at DESC LIMIT 500`
-    return (await this.#database.query<ConsentRow>(text, [userId])).rows.map(consentOf)
+    const text = `SELECT ${columns} FROM identity.consent WHERE user_id = $1
+      ORDER BY granted_at DESC LIMIT ${maxRowsOfUser}`
+    const { rows } = await this.#database.query<ConsentRow>(text, [userId])
+    return [...Map.groupBy(rows.map(consentOf), ({ clientId }) => clientId)].map(together)
   }
 
-  async add(userId: string, { clientId, scopes, resources, grantedAt }: Consent): Promise<void> {
-    await this.#database.query(add, [userId, clientId, scopes, resources, grantedAt])
+  async add(userId: string, consent: Consent): Promise<void> {
+    const { clientId, grantedAt } = consent
+    const named = [consent.scopes, consent.resources, consent.claims].map((names) => [...new Set(names)].sort())
+    await this.#database.query(add, [userId, clientId, tokenHash(JSON.stringify(named)), ...named, grantedAt])
   }
 }
 
 function consentOf(row: ConsentRow): Consent {
-  return { clientId: row.client_id, scopes: row.scopes, resources: row.resources, grantedAt: row.granted_at }
+  const { scopes, resources, claims } = row
+  return { clientId: row.client_id, scopes, resources, claims, grantedAt: row.granted_at }
+}
+
+function together([clientId, pages]: [string, readonly Consent[]]): Consent {
+  const all = (of: (page: Consent) => readonly string[]) => [...new Set(pages.flatMap(of))].sort()
+  return {
+    clientId,
+    scopes: all(({ scopes }) => scopes),
+    resources: all(({ resources }) => resources),
+    claims: all(({ claims }) => claims),
+    grantedAt: Math.max(...pages.map(({ grantedAt }) => grantedAt)),
+  }
 }

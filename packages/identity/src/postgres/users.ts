@@ -1,9 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
-import { NameTaken, type NewUser, type OutboxMessage, type UserEnd, type Users, type Written } from '../store.ts'
+import { isManagementRole, ownerRole } from '../management-roles.ts'
+import {
+  NameTaken,
+  type NewUser,
+  type OutboxMessage,
+  type RevocationTimes,
+  type UserChange,
+  type UserEnd,
+  type Users,
+  type Written,
+} from '../store.ts'
 import type { User } from '../user.ts'
 import { nextSecond } from './accounts.ts'
 import { endGrantsOfUser } from './grants.ts'
 import { putMessages } from './outbox.ts'
+import { lockUser } from './owners.ts'
 import { appendRevocations } from './revocations.ts'
 import { type UserRow, userOf } from './rows.ts'
 import { endSessions } from './sessions.ts'
@@ -46,26 +58,42 @@ export class PostgresUsers implements Users {
     })
   }
 
-  update(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<boolean> {
+  async withRole(role: string, after: string, most: number): Promise<User[]> {
+    const text = `${select} WHERE roles @> ARRAY[$1::text] AND account.id > $2 ORDER BY account.id LIMIT $3`
+    return (await this.#database.query<UserRow>(text, [role, after, most])).rows.map(userOf)
+  }
+
+  update(
+    user: NewUser,
+    expected: readonly string[],
+    outbox: readonly OutboxMessage[],
+    end: RevocationTimes,
+  ): Promise<UserChange | 'roles_changed'> {
     return this.#database.transaction(async (tx) => {
-      const found = await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR UPDATE', [user.id])
-      if (found.rowCount === 0) return false
-      await writeUser(tx, user, now)
+      const revoked = expected.filter((role) => isManagementRole(role) && !user.roles.includes(role))
+      const found = await lockUser(tx, user.id, revoked.includes(ownerRole))
+      if (found === undefined) return 'missing'
+      if (!isDeepStrictEqual(found.roles, expected)) return 'roles_changed'
+      if (found.lastOwner) return 'last_owner'
+      await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)
-      return true
+      if (revoked.length > 0) await appendRevocations(tx, [{ subject: user.id, before: nextSecond(end.now) }], end)
+      return 'changed'
     })
   }
 
-  remove(id: string, end: UserEnd): Promise<boolean> {
+  remove(id: string, end: UserEnd): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
+      const found = await lockUser(tx, id, true)
+      if (found === undefined) return 'missing'
+      if (found.lastOwner) return 'last_owner'
       await endSessions(tx, id, {}, end.tell)
       await endGrantsOfUser(tx, id, end)
-      const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
-      if (rowCount === 0) return false
+      await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
       await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
-      return true
+      return 'changed'
     })
   }
 }

@@ -12,6 +12,7 @@ export interface ApiKeys {
   create(key: ApiKey, hash: string): Promise<void>
   /** The key while it lives and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
+  find(id: string): Promise<ApiKey | undefined>
   list(after: string, most: number): Promise<ApiKey[]>
   remove(id: string): Promise<boolean>
 }

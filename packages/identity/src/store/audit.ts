@@ -1,20 +1,36 @@
+import type { ManagementChange } from '@gatehouse/kit'
+
 export interface AuditEvent {
   readonly id: string
   readonly at: number
   readonly type: string
+  readonly service: ManagementChange['service']
   readonly actor?: string | undefined
+  /** The management role by which a person acted. */
+  readonly role?: string | undefined
   readonly subject?: string | undefined
   readonly clientId?: string | undefined
   readonly address?: string | undefined
   readonly requestId?: string | undefined
+  /** What was changed through management, and how. */
+  readonly action?: string | undefined
+  readonly target?: ManagementChange['target'] | undefined
+  readonly before?: Readonly<Record<string, unknown>> | undefined
+  readonly after?: Readonly<Record<string, unknown>> | undefined
   readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface AuditQuery {
   readonly type?: string | undefined
   readonly subject?: string | undefined
+  readonly actor?: string | undefined
+  readonly clientId?: string | undefined
+  readonly service?: string | undefined
+  readonly requestId?: string | undefined
   readonly since?: number | undefined
   readonly until?: number | undefined
+  /** Newest first. Default: oldest first. */
+  readonly descending?: boolean | undefined
   /** The id of the last event seen. */
   readonly after?: string | undefined
   readonly most: number

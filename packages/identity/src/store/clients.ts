@@ -16,8 +16,8 @@ export interface Clients {
   list(after: string, most: number): Promise<Client[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
-  /** False when there is no such client. */
-  update(client: NewClient, now: number): Promise<boolean>
+  /** Changes a client whose registration is still the one `expected`. */
+  update(client: NewClient, expected: ClientMetadata, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
    * Ends the client and everything under it, and tells the revocation feed. `forgottenAt`: until then another process may
    * still remember the client and issue tokens to it.

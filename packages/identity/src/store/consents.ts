@@ -1,13 +1,15 @@
-export interface Consent {
+import type { Access } from '../consent.ts'
+
+export interface Consent extends Access {
   readonly clientId: string
-  readonly scopes: readonly string[]
-  readonly resources: readonly string[]
   readonly grantedAt: number
 }
 
 export interface Consents {
-  find(userId: string, clientId: string): Promise<Consent | undefined>
+  /** What the user allowed the client, page by page. */
+  find(userId: string, clientId: string): Promise<Consent[]>
+  /** What the user allowed each client, taken together. */
   ofUser(userId: string): Promise<Consent[]>
-  /** Adds to what the user allowed the client before. */
+  /** Remembers what a page named and the user allowed; it takes the place of pages that named less. */
   add(userId: string, consent: Consent): Promise<void>
 }

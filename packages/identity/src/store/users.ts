@@ -1,5 +1,6 @@
 import type { User } from '../user.ts'
 import type { OutboxMessage } from './outbox.ts'
+import type { RevocationTimes } from './revocations.ts'
 import type { UserEnd } from './sessions.ts'
 
 export interface NewUser {
@@ -16,6 +17,9 @@ export interface NewUser {
   readonly firstPasswordHash?: string
 }
 
+/** What became of a change. The last owner who is not locked stays an owner, unlocked. */
+export type UserChange = 'changed' | 'missing' | 'last_owner'
+
 export interface Users {
   find(id: string): Promise<User | undefined>
   /** By username or address, in normal form. */
@@ -23,10 +27,20 @@ export interface Users {
   list(after: string, most: number): Promise<User[]>
   /** @throws NameTaken */
   create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void>
-  /** Changes what is known of the user, with messages for the outbox. False when there is no such user. @throws NameTaken */
-  update(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<boolean>
+  /** Users who hold the role. */
+  withRole(role: string, after: string, most: number): Promise<User[]>
+  /**
+   * Changes what is known of a user who still holds the roles `expected`, with messages for the outbox. Access tokens
+   * that were issued under a management role end with it. @throws NameTaken
+   */
+  update(
+    user: NewUser,
+    expected: readonly string[],
+    outbox: readonly OutboxMessage[],
+    end: RevocationTimes,
+  ): Promise<UserChange | 'roles_changed'>
   /** Deletes the user and everything of theirs, and tells the revocation feed. */
-  remove(id: string, end: UserEnd): Promise<boolean>
+  remove(id: string, end: UserEnd): Promise<UserChange>
 }
 
 /** A unique name (an id, a username, an address) belongs to somebody else. */

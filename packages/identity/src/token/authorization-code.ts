@@ -6,8 +6,8 @@ import { verifierMatches } from '../pkce.ts'
 import { revocationTimes } from '../revocation-times.ts'
 import type { FoundCode } from '../store.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { narrowedResources } from './issue.ts'
 import { firstRefresh, issueForGrant } from './issue-grant.ts'
+import { termsOf } from './terms.ts'
 
 const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used, over, or not for this request')
 
@@ -21,8 +21,9 @@ export function authorizationCode(parts: Parts): Grant {
     async issue(asked) {
       const found = await live(parts, asked)
       const { hash } = found.code
-      const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
-      const refresh = firstRefresh(parts, parts.refreshMac, asked.client, found.grant)
+      const terms = termsOf(parts, asked, found)
+      const family = { grantId: found.grant.id, scopes: terms.scopes }
+      const refresh = firstRefresh(parts, parts.refreshMac, asked.client, family)
       if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
         return replayed(parts, asked, await parts.store.codes.find(hash))
       }
@@ -31,7 +32,7 @@ export function authorizationCode(parts: Parts): Grant {
         held: found,
         nonce: found.code.nonce,
         refreshToken: refresh?.token,
-        resources,
+        terms,
       })
     },
   }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
 import type { Grant } from './grant.ts'
-import { allowedResources, type IssueParts, issueAccessToken } from './issue.ts'
+import { type IssueParts, issueAccessToken } from './issue.ts'
+import { clientTarget } from './target.ts'
 
 /**
  * Client credentials (RFC 6749 §4.4): a token for the client itself. Without a scope asked for it carries all that the
@@ -13,12 +14,12 @@ export function clientCredentials(parts: IssueParts): Grant {
       const allowed = client.scopes.filter((scope) => !isUserScope(scope))
       const asked = parseScope(parameters.get('scope'))
       const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
-      const resources = allowedResources(parts, client, parameters.all('resource'))
+      const target = clientTarget(parts, client, parameters.all('resource'))
       return issueAccessToken(parts, {
         client,
         subject: client.id,
         scopes,
-        resources,
+        target,
         roles: client.roles,
         grantId: randomUUID(),
       })

@@ -4,6 +4,7 @@ import type { Parts } from '../parts.ts'
 import type { DeviceRequest, HeldGrant } from '../store.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { firstRefresh, issueForGrant } from './issue-grant.ts'
+import { termsOf } from './terms.ts'
 
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
 export function deviceCode(parts: Parts): Grant {
@@ -20,11 +21,13 @@ export function deviceCode(parts: Parts): Grant {
       const found = refuseOver(asked, await parts.store.deviceCodes.poll(hash, now), now)
       refuseUnlessApproved(found, now)
       const held = await heldOf(parts, found)
-      const refresh = firstRefresh(parts, parts.refreshMac, client, held.grant)
+      const terms = termsOf(parts, asked, held)
+      const family = { grantId: held.grant.id, scopes: terms.scopes }
+      const refresh = firstRefresh(parts, parts.refreshMac, client, family)
       if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
         throw new OAuthError('invalid_grant', 'the device_code is used')
       }
-      return issueForGrant(parts, { client, held, refreshToken: refresh?.token })
+      return issueForGrant(parts, { client, held, refreshToken: refresh?.token, terms })
     },
   }
 }

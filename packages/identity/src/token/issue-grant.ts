@@ -1,14 +1,15 @@
 import { tokenHash } from '@gatehouse/kit'
 import { passwordAcr } from '../acr.ts'
 import type { Client } from '../client.ts'
-import type { GrantRecord, RefreshFamily } from '../grant.ts'
+import type { RefreshFamily } from '../grant.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { MacKey } from '../mac-key.ts'
 import type { Parts } from '../parts.ts'
 import { makeRefreshToken } from '../refresh-token.ts'
 import type { HeldGrant } from '../store.ts'
-import { claimsOf } from '../user.ts'
+import { claimsCoveredBy, claimsOf } from '../user.ts'
 import { type IssueParts, issueAccessToken, type TokenResponse } from './issue.ts'
+import type { Terms } from './terms.ts'
 
 /** A refresh token and the family that begins with it. */
 export interface FirstRefresh {
@@ -16,20 +17,20 @@ export interface FirstRefresh {
   readonly family: RefreshFamily
 }
 
-/** The first refresh token of a grant, if offline_access was granted and the client may refresh. */
+/** The first refresh token of a grant, if offline_access is among its scopes and the client may refresh. */
 export function firstRefresh(
   parts: Pick<Parts, 'lifetimes' | 'clock'>,
   mac: MacKey,
   client: Client,
-  grant: GrantRecord,
+  { grantId, scopes }: { readonly grantId: string; readonly scopes: readonly string[] },
 ): FirstRefresh | undefined {
-  if (!grant.scopes.includes('offline_access') || !client.grantTypes.includes('refresh_token')) return undefined
-  const token = makeRefreshToken(mac, grant.id, 1)
+  if (!scopes.includes('offline_access') || !client.grantTypes.includes('refresh_token')) return undefined
+  const token = makeRefreshToken(mac, grantId, 1)
   const now = parts.clock.now()
   return {
     token,
     family: {
-      grantId: grant.id,
+      grantId,
       generation: 1,
       currentHash: tokenHash(token),
       previousHash: undefined,
@@ -50,20 +51,18 @@ export interface GrantTokens {
   readonly held: HeldGrant
   readonly nonce?: string | undefined
   readonly refreshToken?: string | undefined
-  /** Narrower than what was granted, where a client asked for less. */
-  readonly scopes?: readonly string[]
-  readonly resources?: readonly string[]
+  readonly terms: Terms
 }
 
 /** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
 export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Promise<TokenResponse> {
   const { client, held, refreshToken } = asked
-  const scopes = asked.scopes ?? held.grant.scopes
+  const { scopes, target } = asked.terms
   const access = await issueAccessToken(parts, {
     client,
     subject: held.user.id,
     scopes,
-    resources: asked.resources ?? held.grant.resources,
+    target,
     roles: held.user.roles,
     grantId: held.grant.id,
     authTime: held.grant.authTime,
@@ -80,7 +79,9 @@ function issueIdToken(parts: IssueParts, { client, held, nonce }: GrantTokens): 
   const { grant, user } = held
   const now = Math.floor(parts.clock.now() / 1000)
   const known = claimsOf(user)
-  const asked = grant.claims.idToken.filter((name) => name in known).map((name) => [name, known[name]] as const)
+  const registered = claimsCoveredBy(client.scopes)
+  const names = grant.claims.idToken.filter((name) => registered.has(name) && name in known)
+  const asked = names.map((name) => [name, known[name]] as const)
   return signJwt(parts.keys.active(client.idTokenAlgorithm), 'JWT', {
     ...Object.fromEntries(asked),
     iss: parts.issuer,

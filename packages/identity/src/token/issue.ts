@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { Client } from '../client.ts'
+import type { ResourceDeclaration } from '../declarations.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
-import { OAuthError } from '../oauth-error.ts'
 import type { Parts } from '../parts.ts'
+import { isUserScope, scopeMember } from '../scope.ts'
+import { audienceOf, type Target } from './target.ts'
 
 /** The body of a successful token response (RFC 6749 §5.1). */
 export interface TokenResponse {
   readonly access_token: string
   readonly token_type: 'Bearer'
   readonly expires_in: number
-  readonly scope: string
+  readonly scope?: string
   readonly refresh_token?: string
   readonly id_token?: string
 }
@@ -19,8 +21,8 @@ export interface AccessTokenRequest {
   readonly client: Client
   readonly subject: string
   readonly scopes: readonly string[]
-  /** As asked for; empty means the default API. */
-  readonly resources: readonly string[]
+  readonly target: Target
+  /** For APIs: a token for userinfo alone does not tell them. */
   readonly roles: readonly string[]
   readonly grantId: string
   readonly authTime?: number
@@ -33,23 +35,29 @@ export type IssueParts = Pick<
 
 /** Mints an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource wants it. */
 export async function issueAccessToken(parts: IssueParts, asked: AccessTokenRequest): Promise<TokenResponse> {
-  const audience = asked.resources.length > 0 ? asked.resources : [parts.apiIdentifier]
-  const scopes = scopesFor(parts, asked.scopes, audience)
-  const seconds = lifetimeFor(parts, asked.client, audience)
-  const mint = isOpaque(parts, asked.client, audience) ? mintOpaque : mintJwt
-  const access_token = await mint(parts, asked, audience, scopes, seconds)
-  return { access_token, token_type: 'Bearer', expires_in: seconds, scope: scopes.join(' ') }
+  const { client, target } = asked
+  const api = target.api === undefined ? undefined : parts.resources.get(target.api)
+  const content: TokenContent = {
+    audience: audienceOf(parts, target),
+    scopes: scopesFor(asked.scopes, target, api),
+    roles: target.api === undefined ? [] : asked.roles,
+    seconds: lifetimeFor(parts, client, api),
+  }
+  const mint = (api?.access_token_format ?? client.accessTokenFormat) === 'opaque' ? mintOpaque : mintJwt
+  const access_token = await mint(parts, asked, content)
+  return { access_token, token_type: 'Bearer', expires_in: content.seconds, ...scopeMember(content.scopes) }
 }
 
-type Mint = (
-  parts: IssueParts,
-  asked: AccessTokenRequest,
-  audience: readonly string[],
-  scopes: readonly string[],
-  seconds: number,
-) => Promise<string>
+interface TokenContent {
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+  readonly roles: readonly string[]
+  readonly seconds: number
+}
 
-const mintJwt: Mint = (parts, asked, audience, scopes, seconds) => {
+type Mint = (parts: IssueParts, asked: AccessTokenRequest, content: TokenContent) => Promise<string>
+
+const mintJwt: Mint = (parts, asked, { audience, scopes, roles, seconds }) => {
   const now = Math.floor(parts.clock.now() / 1000)
   return signJwt(parts.keys.active(parts.accessTokenAlgorithm), 'at+jwt', {
     iss: parts.issuer,
@@ -60,14 +68,14 @@ const mintJwt: Mint = (parts, asked, audience, scopes, seconds) => {
     nbf: now,
     jti: randomUUID(),
     client_id: asked.client.id,
-    scope: scopes.join(' '),
+    ...scopeMember(scopes),
     grant_id: asked.grantId,
-    ...(asked.roles.length > 0 ? { roles: asked.roles } : {}),
+    ...(roles.length > 0 ? { roles } : {}),
     ...(asked.authTime === undefined ? {} : { auth_time: Math.floor(asked.authTime / 1000) }),
   })
 }
 
-const mintOpaque: Mint = async (parts, asked, audience, scopes, seconds) => {
+const mintOpaque: Mint = async (parts, asked, { audience, scopes, roles, seconds }) => {
   const token = `at_${randomToken()}`
   const issuedAt = parts.clock.now()
   await parts.store.accessTokens.put({
@@ -77,55 +85,27 @@ const mintOpaque: Mint = async (parts, asked, audience, scopes, seconds) => {
     subject: asked.subject,
     scopes,
     audience,
-    roles: asked.roles,
+    roles,
     issuedAt,
     expiresAt: issuedAt + seconds * 1000,
   })
   return token
 }
 
-function isOpaque(parts: IssueParts, client: Client, audience: readonly string[]): boolean {
-  const chosen = audience.map((one) => parts.resources.get(one)?.access_token_format ?? client.accessTokenFormat)
-  return chosen.includes('opaque')
+/** A resource that declares its scopes gets no others; those of OpenID Connect are userinfo's. */
+function scopesFor(
+  scopes: readonly string[],
+  { api, userinfo }: Target,
+  declared: ResourceDeclaration | undefined,
+): readonly string[] {
+  if (api === undefined) return scopes.filter(isUserScope)
+  const known = declared?.scopes
+  if (known === undefined) return scopes
+  return scopes.filter((scope) => known.includes(scope) || (userinfo && isUserScope(scope)))
 }
 
-/**
- * The resources a client asked for, if it may have them (RFC 8707 §2).
- * @throws OAuthError `invalid_target` naming what is not allowed
- */
-export function allowedResources(
-  parts: Pick<Parts, 'apiIdentifier'>,
-  client: Client,
-  asked: readonly string[],
-): string[] {
-  const refused = asked.filter((one) => one !== parts.apiIdentifier && !client.resources.includes(one))
-  if (refused.length > 0) throw new OAuthError('invalid_target', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
-  return [...new Set(asked)]
-}
-
-/**
- * The resources of a grant, or those of them that a client asks for (RFC 8707 §2.2).
- * @throws OAuthError `invalid_target`
- */
-export function narrowedResources(granted: readonly string[], asked: readonly string[]): readonly string[] {
-  if (asked.length === 0) return granted
-  const refused = asked.filter((one) => !granted.includes(one))
-  if (refused.length > 0) throw new OAuthError('invalid_target', `not granted: ${refused.slice(0, 10).join(' ')}`)
-  return asked
-}
-
-/** A resource that declares its scopes gets no others; the OpenID Connect ones are this server's own. */
-function scopesFor(parts: IssueParts, scopes: readonly string[], audience: readonly string[]): readonly string[] {
-  const known = audience.map((one) => parts.resources.get(one)?.scopes)
-  if (known.some((one) => one === undefined)) return scopes
-  return scopes.filter((scope) => known.some((one) => one?.includes(scope)))
-}
-
-function lifetimeFor(parts: IssueParts, client: Client, audience: readonly string[]): number {
-  const chosen = [
-    client.accessTokenSeconds,
-    ...audience.map((one) => parts.resources.get(one)?.access_token_lifetime_seconds),
-  ]
+function lifetimeFor({ lifetimes }: IssueParts, client: Client, api: ResourceDeclaration | undefined): number {
+  const chosen = [client.accessTokenSeconds, api?.access_token_lifetime_seconds]
   const seconds = chosen.filter((one) => one !== undefined)
-  return seconds.length > 0 ? Math.min(...seconds) : parts.lifetimes.accessToken
+  return seconds.length > 0 ? Math.min(...seconds) : lifetimes.accessToken
 }

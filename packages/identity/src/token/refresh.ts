@@ -12,11 +12,10 @@ import {
   unsealSuccessor,
 } from '../refresh-token.ts'
 import { revocationTimes } from '../revocation-times.ts'
-import { allowedScopes, parseScope } from '../scope.ts'
 import type { FoundFamily } from '../store.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { narrowedResources } from './issue.ts'
 import { issueForGrant, refreshSeconds } from './issue-grant.ts'
+import { refreshTerms } from './terms.ts'
 
 const refused = () => new OAuthError('invalid_grant', 'the refresh token is unknown, used, over or revoked')
 
@@ -34,11 +33,9 @@ export function refresh(parts: Parts): Grant {
     async issue(asked) {
       const held = await find(parts, asked)
       const { found } = held
-      const scope = asked.parameters.get('scope')
-      const scopes = scope === undefined ? found.grant.scopes : allowedScopes(parseScope(scope), found.grant.scopes)
-      const resources = narrowedResources(found.grant.resources, asked.parameters.all('resource'))
+      const terms = refreshTerms(parts, asked, found)
       const refreshToken = await successorOf(parts, asked, held)
-      return issueForGrant(parts, { client: asked.client, held: found, refreshToken, scopes, resources })
+      return issueForGrant(parts, { client: asked.client, held: found, refreshToken, terms })
     },
   }
 }

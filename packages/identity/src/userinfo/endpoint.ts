@@ -1,14 +1,16 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { findAccessToken } from '../access-token.ts'
+import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
 import { allowOriginOf } from '../cors.ts'
 import type { Form } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
-import { claimsOf, claimsOfScope } from '../user.ts'
+import { userinfoResource } from '../resource.ts'
+import { claimsCoveredBy, claimsOf } from '../user.ts'
 
 /**
  * GET and POST /userinfo (OpenID Connect Core §5.3): the claims that the token's scopes allow, and those that were asked
- * for one by one.
+ * for one by one. It takes the tokens that name it as an audience: one for another API, wherever that got to, tells
+ * nothing here.
  */
 export function userinfoEndpoint(
   parts: Parts,
@@ -18,25 +20,29 @@ export function userinfoEndpoint(
     const token = bearerOf(request)
     const facts = token === undefined ? undefined : await findAccessToken(parts, token)
     if (facts !== undefined) await allowOriginOf(parts, request, reply, facts.clientId)
-    const held = facts && (await parts.store.grants.find(facts.grantId))
-    if (
-      facts === undefined ||
-      held === undefined ||
-      held.grant.revokedAt !== undefined ||
-      held.user.lockedAt !== undefined
-    ) {
+    if (facts !== undefined && !facts.audience.includes(userinfoResource(parts))) {
+      throw refusal(401, 'invalid_token', 'The access token is for another audience.')
+    }
+    const told = facts && (await claimsFor(parts, facts))
+    if (facts === undefined || told === undefined) {
       throw refusal(401, token === undefined ? undefined : 'invalid_token', 'A valid access token is needed.')
     }
     if (!facts.scopes.includes('openid'))
       throw refusal(403, 'insufficient_scope', 'The scope openid is missing.', 'openid')
-    const known = claimsOf(held.user)
-    const names = new Set<string>(held.grant.claims.userinfo)
-    for (const [scope, claims] of Object.entries(claimsOfScope)) {
-      if (facts.scopes.includes(scope)) for (const name of claims) names.add(name)
-    }
-    const told = [...names].filter((name) => known[name] !== undefined).map((name) => [name, known[name]] as const)
-    return { ...Object.fromEntries(told), sub: held.user.id }
+    return told
   }
+}
+
+/** What a token's client may know of its user now; undefined when the grant has ended. */
+async function claimsFor(parts: Parts, facts: AccessTokenFacts): Promise<Record<string, unknown> | undefined> {
+  const [client, held] = await Promise.all([parts.clients.find(facts.clientId), parts.store.grants.find(facts.grantId)])
+  if (client === undefined || held === undefined) return undefined
+  if (held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) return undefined
+  const registered = claimsCoveredBy(client.scopes)
+  const names = new Set([...claimsCoveredBy(facts.scopes), ...held.grant.claims.userinfo])
+  const known = claimsOf(held.user)
+  const told = [...names].filter((name) => registered.has(name) && known[name] !== undefined)
+  return { ...Object.fromEntries(told.map((name) => [name, known[name]])), sub: held.user.id }
 }
 
 /** The token, in the header or in a form, never in the address (RFC 6750 §2.1, §2.2). */

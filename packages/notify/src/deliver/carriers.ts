@@ -14,10 +14,15 @@ export type Carrier =
 export interface Carriers {
   /** Reads the breakers again when that was a while ago. Answers when anybody may carry at all; now, or later. */
   refresh(): Promise<number>
-  /** The preferred provider of those that carry to the target, or nobody; undefined while that one rests. */
-  choose(target: Target): Carrier | undefined
+  /**
+   * The preferred provider of those that carry to the target, or nobody; undefined while that one rests. Those in
+   * `failed` come after the others.
+   */
+  choose(target: Target, failed: readonly string[]): Carrier | undefined
   /** The first that carries to the target and whose breaker lets a call through, as a probe where need be. */
-  probe(target: Target): Promise<Carrier>
+  probe(target: Target, failed: readonly string[]): Promise<Carrier>
+  /** Whether a provider that is not in `failed` carries to the target and is healthy. */
+  hasAnother(target: Target, failed: readonly string[]): boolean
   /** Counts the answers of a call. True when they opened the provider's breaker. */
   seen(provider: Provider, results: readonly SendResult[]): Promise<boolean>
 }
@@ -53,19 +58,26 @@ export function createCarriers(
     )
     if (pauses.length > 0) paused.set(name, clock.now() + Math.min(longestPauseMs, Math.max(...pauses)))
   }
+  const isResting = ({ name }: Provider) => open.has(name) || (paused.get(name) ?? 0) > clock.now()
+  /** Those that carry to the target: the preferred first, those that failed for this delivery last, the latest at the end. */
+  const inOrder = (target: Target, failed: readonly string[]) => {
+    const able = providers.filter((provider) => provider.carries?.(target) ?? true)
+    return failed.length === 0 ? able : able.toSorted((a, b) => failed.indexOf(a.name) - failed.indexOf(b.name))
+  }
   return {
     async refresh() {
       if (performance.now() - readAt >= refreshEveryMs) await read()
       return Math.min(...providers.map(restsUntil))
     },
-    choose(target) {
-      const preferred = providers.find((provider) => provider.carries?.(target) ?? true)
+    choose(target, failed) {
+      const [preferred] = inOrder(target, failed)
       if (!preferred) return { kind: 'nobody' }
-      const rests = open.has(preferred.name) || (paused.get(preferred.name) ?? 0) > clock.now()
-      return rests ? undefined : { kind: 'provider', provider: preferred }
+      return isResting(preferred) ? undefined : { kind: 'provider', provider: preferred }
     },
-    async probe(target) {
-      const able = providers.filter((provider) => provider.carries?.(target) ?? true)
+    hasAnother: (target, failed) =>
+      inOrder(target, failed).some((provider) => !failed.includes(provider.name) && !isResting(provider)),
+    async probe(target, failed) {
+      const able = inOrder(target, failed)
       if (able.length === 0) return { kind: 'nobody' }
       const now = clock.now()
       for (const provider of able) {

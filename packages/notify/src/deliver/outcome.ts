@@ -1,5 +1,5 @@
 import { type Backoff, backoffMs } from '../backoff.ts'
-import type { Target } from '../notification.ts'
+import type { Message, Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { type SuppressionDays, suppressing } from '../suppression.ts'
@@ -12,13 +12,26 @@ export interface TargetResult {
   readonly result: SendResult
 }
 
+/** Stands for the provider of a target that nobody was called for. */
+export const noProvider = 'none'
+
 export interface RetryPolicy {
   /** Tries before a delivery is given up. */
   readonly attempts: number
   readonly backoff: Backoff
   readonly suppressionDays: SuppressionDays
-  /** How long a push waits for its providers before it is given up, in milliseconds. */
-  readonly pushPatienceMs: number
+  /** How long a delivery waits for its providers, without an attempt that counts, before it is given up, in milliseconds. */
+  readonly patienceMs: number
+}
+
+/** What is known at the moment of the decision. */
+export interface RetryContext {
+  /** Unix milliseconds. */
+  readonly now: number
+  /** In [0, 1). */
+  readonly random: number
+  /** Whether a healthy provider carries to the target that is not among the named. */
+  hasAnother(target: Target, failed: readonly string[]): boolean
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
@@ -31,15 +44,15 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
 
 /**
  * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
- * or a refused credential burns no try; a permanent answer spares the others; a push that no device took falls back to
- * email, and so does one that would wait for its providers longer than it may.
+ * or a refused credential burns no try; a permanent answer spares the others. What failed goes to the next healthy
+ * provider at its next try. A delivery that would wait for its providers longer than it may is given up; a push that is
+ * given up falls back to email.
  */
 export function judge(
   claimed: ClaimedDelivery,
   answers: readonly TargetResult[],
   policy: RetryPolicy,
-  now: number,
-  random: number,
+  { now, random, hasAnother }: RetryContext,
 ): TryRecord {
   const results = withoutQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
@@ -67,12 +80,16 @@ export function judge(
     const next = { kind: 'dead', cause: 'attempts_exhausted', detail, fallback: isPush(claimed) } as const
     return { ...record, what: 'dead_letter', next }
   }
-  const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : 0, ...left.map(retryAfter))
+  const failedProviders = providersFailed(claimed, left)
+  const goesOn = left.every(({ target }) => hasAnother(target, failedProviders))
+  const postponements = burns ? 0 : (claimed.message.postponements ?? 0) + 1
+  const asked = goesOn ? 0 : Math.max(...left.map(retryAfter))
+  const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : postponedMs(postponements), asked)
   const waitsSince = claimed.message.waitsSince ?? now
-  if (!burns && isPush(claimed) && now + pauseMs > waitsSince + policy.pushPatienceMs) {
+  if (!burns && now + pauseMs > waitsSince + policy.patienceMs) {
     if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
     const detail = `no provider took it in time, the last: ${reasonOf(left.at(-1))}`
-    const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: true } as const
+    const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
     return { ...record, what: 'dead_letter', next }
   }
   return {
@@ -82,9 +99,39 @@ export function judge(
       kind: 'again',
       dueAt: now + pauseMs,
       failures,
-      left: { targets: left.map(({ target }) => target), taken, ...(burns ? {} : { waitsSince }) },
+      left: {
+        targets: left.map(({ target }) => target),
+        taken,
+        postponements,
+        failedProviders,
+        ...(burns ? {} : { waitsSince }),
+      },
     },
   }
+}
+
+const minPostponedMs = 1_000
+const maxPostponedMs = 60_000
+
+/** The least pause after so many postponements in a row, whatever the provider says: nothing is asked in a loop. */
+function postponedMs(postponements: number): number {
+  return Math.min(maxPostponedMs, minPostponedMs * 2 ** Math.min(16, postponements - 1))
+}
+
+/** A provider that wants a pause of up to this is waited for; beyond it the next one is asked. */
+const patientRetryAfterMs = 5_000
+
+/** The providers that failed for what is left of a delivery, the last to fail last: its next attempt goes to another one. */
+function providersFailed({ message }: ClaimedDelivery, left: readonly TargetResult[]): string[] {
+  const failing = left.filter(({ provider, result }) => provider !== noProvider && failsOver(result, message))
+  const failed = new Set(failing.map(({ provider }) => provider))
+  return [...(message.failedProviders ?? []).filter((name) => !failed.has(name)), ...failed]
+}
+
+function failsOver(result: SendResult, message: Message): boolean {
+  if (result.kind === 'ambiguous') return message.failoverOnTimeout !== false
+  if (result.kind === 'rate_limited') return (result.retryAfterMs ?? unhurriedMs) > patientRetryAfterMs
+  return result.kind === 'transient' || result.kind === 'misconfigured'
 }
 
 /** A delivery whose workers keep dying is taken out of the way before it is tried again. */

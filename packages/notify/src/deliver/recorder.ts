@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createGatherer, isUnavailable, type Log } from '@gatehouse/kit'
+import { createGatherer, isRefusedValue, type Log } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { Hints } from '../hints.ts'
 import type { NotifyMetrics } from '../metrics.ts'
@@ -79,14 +79,17 @@ async function releaseAll({ deliveries, options }: RecorderOptions, untried: rea
   return untried.map(() => true)
 }
 
-/** What became of a claim must be stored: while the database is away it is tried again, as long as the lease lasts. */
+/**
+ * What became of a claim must be stored, or it is sent again: it is tried for as long as the lease lasts, whatever the
+ * error, unless the values themselves are refused.
+ */
 async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
   const deadline = performance.now() + leaseMs
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (performance.now() > deadline || !isUnavailable(error)) throw error
+      if (performance.now() > deadline || isRefusedValue(error)) throw error
       await setTimeout(persistPauseMs)
     }
   }

@@ -1,12 +1,12 @@
 import { createDeadlines, type Deadline } from '../deadlines.ts'
 import { notificationIdOf } from '../ids.ts'
-import type { Target } from '../notification.ts'
+import type { Content, Message, Target } from '../notification.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store.ts'
 
 /** The message of a delivery to one of its targets, with the id that every try of it carries. */
 export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {
-  const { targets: _targets, taken: _taken, waitsSince: _since, ...content } = claimed.message
+  const content = contentOf(claimed.message)
   return {
     id: claimed.channel === 'push' ? `${claimed.deliveryId}.${target.id}` : claimed.deliveryId,
     deliveryId: claimed.deliveryId,
@@ -19,6 +19,12 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
     target,
     content,
   }
+}
+
+/** The message without what is kept of its attempts. */
+function contentOf(message: Message): Content {
+  const { targets, taken, waitsSince, postponements, failedProviders, failoverOnTimeout, ...content } = message
+  return content
 }
 
 const deadlines = new WeakMap<Provider, () => Deadline>()

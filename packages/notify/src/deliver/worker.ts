@@ -2,7 +2,7 @@ import { type Clock, startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../store.ts'
 import { type Carriers, createCarriers } from './carriers.ts'
-import { judge, mostCrashes, quarantine, type RetryPolicy, suspiciousCrashes } from './outcome.ts'
+import { judge, mostCrashes, noProvider, quarantine, type RetryPolicy, suspiciousCrashes } from './outcome.ts'
 import { createRecorder, type RecorderOptions } from './recorder.ts'
 import { suppressedSince, withoutCarrier } from './refusal.ts'
 import { createSender, type SenderOptions } from './sender.ts'
@@ -38,7 +38,8 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const finish = ({ claimed, results, untried }: Try) => {
     trial.ended(claimed)
     const isTried = untried.length < claimed.message.targets.length
-    if (isTried) recorder.keep(judge(claimed, results, policy, clock.now(), Math.random()))
+    const context = { now: clock.now(), random: Math.random(), hasAnother: carriers.hasAnother }
+    if (isTried) recorder.keep(judge(claimed, results, policy, context))
     else recorder.giveBack(claimed)
   }
   const sender = createSender(settings, carriers, finish)
@@ -85,9 +86,10 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
 }
 
 function policyOf({ channel, options }: ChannelWorkerOptions): RetryPolicy {
-  const { backoff, suppressionDays, pushPatienceMs } = options
-  const attempts = channel === 'push' ? options.pushAttempts : options.attempts
-  return { attempts, backoff, suppressionDays, pushPatienceMs }
+  const { backoff, suppressionDays } = options
+  const isPush = channel === 'push'
+  const attempts = isPush ? options.pushAttempts : options.attempts
+  return { attempts, backoff, suppressionDays, patienceMs: isPush ? options.pushPatienceMs : options.patienceMs }
 }
 
 /** Who is called for which target; those for which nobody is, are answered here. */
@@ -100,16 +102,17 @@ async function addressed(
   const byProvider = new Map<Provider, Call[]>()
   for (const each of claimed) {
     const open = openTry(each)
+    const { failedProviders: failed = [] } = each.message
     for (const target of each.message.targets) {
       const answer = (result: SendResult) => {
-        for (const ended of open.answered(target, 'none', result)) finish(ended)
+        for (const ended of open.answered(target, noProvider, result)) finish(ended)
       }
       const suppressed = suppressedSince(each, target, clock.now())
       if (suppressed) {
         answer(suppressed)
         continue
       }
-      const carrier = carriers.choose(target) ?? (await carriers.probe(target))
+      const carrier = carriers.choose(target, failed) ?? (await carriers.probe(target, failed))
       if (carrier.kind !== 'provider') {
         answer(withoutCarrier(carrier, target.service ?? each.channel, clock.now()))
         continue

@@ -140,7 +140,7 @@ function topicMessage(message: JsMsg): TopicMessage {
   return {
     text: decodeUtf8(Buffer.from(message.data)),
     place: message.info.streamSequence,
-    key: `${message.info.stream}:${message.info.streamSequence}`,
+    key: `${message.info.stream}:${message.info.streamSequence}:${message.info.timestampNanos}`,
     ack: () => message.ack(),
     later: (delayMs) => message.nak(delayMs),
     terminate: (reason) => message.term(reason),

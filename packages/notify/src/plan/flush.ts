@@ -18,8 +18,8 @@ export interface FlushInput {
 }
 
 /**
- * Makes of a pending set what is sent: one combined notification when its distinct actors exceed the threshold, else
- * each item's own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. What settles
+ * Makes of a pending set what is sent: one combined notification when its items exceed the threshold, else each item's
+ * own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. What settles
  * the window, or the items, is admitted with it, so each is flushed once.
  */
 export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
@@ -32,7 +32,7 @@ export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit 
     return { settles: { ...whole, told, erases: true }, notifications: [] }
   }
   const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
-  if (!summary || summary.actorCount <= threshold)
+  if (!summary || summary.count <= threshold)
     return {
       settles: { ...whole, items: items.map(({ notificationId }) => notificationId) },
       notifications: items.map((item) => individual(item, input, eventType, options)),

@@ -1,7 +1,7 @@
 import type { DeliveryPlan } from '../admission.ts'
 import type { Catalog } from '../catalog.ts'
 import type { Channel } from '../channel.ts'
-import type { EventType } from '../event-type.ts'
+import { type EventType, failsOverOnTimeout } from '../event-type.ts'
 import { textOfHtml } from '../message-text.ts'
 import type { Content, Data, Target } from '../notification.ts'
 import type { Profile } from '../store.ts'
@@ -40,7 +40,8 @@ export function writeMessage(
   try {
     const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
     const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(variables)
-    return { plan: { kind: 'send', message: { ...withText(content), targets: reachable } }, missing }
+    const failover = failsOverOnTimeout(eventType, channel) ? {} : { failoverOnTimeout: false as const }
+    return { plan: { kind: 'send', message: { ...withText(content), targets: reachable, ...failover } }, missing }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
     return { plan: { kind: 'fail', cause: 'template', detail: error.message }, missing: [] }

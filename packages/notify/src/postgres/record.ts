@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
+import type { Message } from '../notification.ts'
 import type { TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
@@ -144,7 +145,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
         (r) => r.next.cause,
         (r) => r.next.detail,
         (r) => timestamp(r.at),
-        (r) => JSON.stringify({ ...r.claimed.message, waitsSince: undefined }),
+        (r) => JSON.stringify(withoutAttempts(r.claimed.message)),
       ),
     ],
   })
@@ -158,6 +159,12 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
     bucket,
     dead.filter(({ next }) => next.fallback),
   )
+}
+
+/** What a replay begins with: the message, and nothing of what was tried. */
+function withoutAttempts(message: Message): Message {
+  const { waitsSince, postponements, failedProviders, ...fresh } = message
+  return fresh
 }
 
 /** Gives a push that died to email, once: not when the notification has an email delivery already. */

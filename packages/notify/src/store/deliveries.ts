@@ -27,6 +27,8 @@ interface Left {
   readonly targets: readonly Target[]
   readonly taken: boolean
   readonly waitsSince?: number
+  readonly postponements?: number
+  readonly failedProviders?: readonly string[]
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */

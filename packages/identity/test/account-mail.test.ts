@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { NotifyRequest } from '../src/index.ts'
+import { administrators, call, consoleClient, tokenOf } from './administrators.ts'
+import { type Running, setup } from './setup.ts'
+
+const password = 'a long and quiet password'
+const sent: Promise<NotifyRequest>[] = []
+const deliver: ((mail: NotifyRequest) => void)[] = []
+for (let index = 0; index < 2; index++) {
+  const { promise, resolve } = Promise.withResolvers<NotifyRequest>()
+  sent.push(promise)
+  deliver.push(resolve)
+}
+
+let running: Running
+let support: string
+before(async () => {
+  running = await setup({
+    declared: {
+      clients: [consoleClient],
+      users: [
+        ...administrators,
+        { id: 'ada', password, email: 'ada@people.example', email_verified: true },
+        { id: 'bea', password, email: 'bea@people.example' },
+        { id: 'cid', password },
+      ],
+    },
+    notify: async (request) => deliver.shift()?.(request),
+  })
+  support = await tokenOf(running, 'gatehouse-support')
+})
+after(() => running.close())
+
+const mail = (user: string, kind: string) =>
+  call(running, support, { method: 'POST', url: `/admin/v1/users/${user}/mail`, payload: { kind } })
+
+test('support mails a link to the address of the user, and never sees either', async () => {
+  for (const [user, kind, event] of [
+    ['ada', 'reset', 'reset_password'],
+    ['bea', 'verify', 'verify_email'],
+  ] as const) {
+    const answer = await mail(user, kind)
+    assert.deepEqual([answer.status, answer.text], [204, ''])
+    const request = await sent.shift()
+    assert.deepEqual([request?.event, request?.user_id], [event, user])
+    assert.match(String(request?.data.link), /\?token=/)
+  }
+})
+
+test('a mail that can not be sent is refused with its reason', async () => {
+  for (const [user, kind, status, reason] of [
+    ['ada', 'verify', 422, /verified already/],
+    ['cid', 'reset', 422, /no address/],
+    ['ada', 'greeting', 400, /\/kind/],
+    ['nobody', 'reset', 404, /no user/],
+  ] as const) {
+    const answer = await mail(user, kind)
+    assert.equal(answer.status, status, answer.text)
+    assert.match(answer.text, reason)
+  }
+})

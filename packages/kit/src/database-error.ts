@@ -1,0 +1,48 @@
+/** The SQLSTATE of a database error, `23505` for a unique violation; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/**
+ * SQLSTATEs of a database that is away or overloaded for now: connection exceptions (08), operator intervention such as
+ * a shutdown or a statement that ran out of time (57), resources such as connections or disk (53), I/O (58), a lock that
+ * was not acquired in time (55P03), a transaction that stood idle too long (25P03), a standby (25006).
+ */
+const unavailableStates = /^(08|53|57|58|55P03$|25P03$|25006$)/
+
+/** Codes of Node's sockets and resolver. */
+const unavailableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+
+/** What node-postgres says in words alone. */
+const unavailableMessages = /^(Connection terminated|timeout exceeded|Query read timeout)|not queryable/
+
+/** Whether an error says that the database is away for now: the same statement can succeed later. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable)
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (typeof code === 'string' && unavailableCodes.has(code)) return true
+  return unavailableStates.test(sqlState(error) ?? '') || unavailableMessages.test(String(message))
+}
+
+/** Whether a statement fails for the values it was given, however often it runs: data exceptions (22), constraints (23). */
+export function isRefusedValue(error: unknown): boolean {
+  return /^(22|23)/.test(sqlState(error) ?? '')
+}
+
+/** Whether the database did not answer in time; the connection is then of no further use. */
+export function isSilent(error: unknown): boolean {
+  return /^Query read timeout/.test(String((error as { message?: unknown } | undefined)?.message))
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider, SendResult } from '../src/index.ts'
+import { eventually, furnish, type Setup, setup } from './setup.ts'
+
+const accepted: SendResult = { kind: 'accepted' }
+const backoff = { baseMs: 10, factor: 1, longestMs: 10 }
+const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
+const text = { ...mail, channels: ['sms'] }
+
+/** A provider of a channel that answers as it is told, and the calls it got. */
+function provider(name: string, answer: () => SendResult, channel: 'email' | 'sms' = 'email') {
+  const calls: string[] = []
+  const made: Provider = {
+    name,
+    channel,
+    timeoutMs: 1_000,
+    async send(messages) {
+      calls.push(...messages.map(({ id }) => id))
+      return messages.map(answer)
+    },
+  }
+  return { calls, made }
+}
+
+/** Lets time pass until the notification's only delivery is in `state`; answers the delivery. */
+async function until(s: Setup, id: string, state: string) {
+  return eventually(
+    async () => {
+      s.clock.advance(250)
+      return (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries[0]
+    },
+    (delivery) => delivery.state === state || delivery.ended === state,
+  )
+}
+
+const failures: readonly [what: string, result: SendResult][] = [
+  ['refuses the connection', { kind: 'transient', reason: 'connect ECONNREFUSED' }],
+  ['does not answer', { kind: 'ambiguous', reason: 'no answer' }],
+  ['refuses our credentials', { kind: 'misconfigured', reason: '401' }],
+  ['asks for a minute for this recipient', { kind: 'rate_limited', retryAfterMs: 60_000, reason: '429' }],
+]
+for (const [what, result] of failures)
+  test(`a mail whose provider ${what} goes to the next one at its next attempt`, async (t) => {
+    const [first, second] = [provider('first', () => result), provider('second', () => accepted)]
+    const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
+    t.after(s.close)
+    await furnish(s)
+    const begun = s.clock.now()
+    const { body } = await s.call('POST', '/v1/notify', mail)
+    const { provider: by } = await until(s, body.id, 'sent')
+    assert.deepEqual([first.calls.length, second.calls.length, by], [1, 1, 'second'])
+    assert.ok(s.clock.now() - begun < 30_000, 'it did not wait for the first one')
+  })
+
+test('where every provider fails, a delivery takes them in turn until its attempts are used up', async (t) => {
+  const broken: SendResult = { kind: 'transient', reason: '503' }
+  const order: string[] = []
+  const [first, second] = ['first', 'second'].map((name) =>
+    provider(name, () => {
+      order.push(name)
+      return broken
+    }),
+  ) as [ReturnType<typeof provider>, ReturnType<typeof provider>]
+  const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', mail)
+  await until(s, body.id, 'dead_letter')
+  assert.deepEqual(order, ['first', 'second', 'first', 'second', 'first'])
+})
+
+test('a critical SMS that may have been sent stays with its provider, unless its event type says otherwise', async (t) => {
+  for (const [settings, expected] of [
+    [{}, ['first', 'first']],
+    [{ failover_on_timeout: true }, ['first', 'second']],
+  ] as const) {
+    const order: string[] = []
+    const first = provider(
+      'first',
+      () => {
+        order.push('first')
+        return order.length === 1 ? { kind: 'ambiguous', reason: 'no answer' } : accepted
+      },
+      'sms',
+    )
+    const second = provider(
+      'second',
+      () => {
+        order.push('second')
+        return accepted
+      },
+      'sms',
+    )
+    const s = await setup({ providers: { sms: [first.made, second.made] }, options: { backoff } })
+    t.after(s.close)
+    await furnish(s, 'order.shipped', { priority: 'critical', ...settings })
+    const { body } = await s.call('POST', '/v1/notify', text)
+    await until(s, body.id, 'sent')
+    assert.deepEqual(order, expected)
+  }
+})
+
+test('a provider that says at once, again and again, is asked ever more rarely and at last given up', async (t) => {
+  const always = provider('always', () => ({ kind: 'rate_limited', retryAfterMs: 0, reason: '429' }))
+  const s = await setup({ providers: { email: [always.made] }, options: { patienceMs: 600_000 } })
+  t.after(s.close)
+  await furnish(s)
+  const begun = s.clock.now()
+  const { body } = await s.call('POST', '/v1/notify', mail)
+  const delivery = await eventually(
+    async () => {
+      s.clock.advance(5_000)
+      return (await s.call('GET', `/v1/notifications/${body.id}`)).body.deliveries[0]
+    },
+    ({ ended }) => ended === 'dead_letter',
+  )
+  assert.equal(delivery.state, 'queued')
+  assert.ok(always.calls.length <= 20, `${always.calls.length} calls in ten minutes`)
+  assert.ok(s.clock.now() - begun >= 480_000)
+  const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
+  assert.equal(letters.dead_letters.length, 1)
+})
+
+test('a replayed dead letter begins with the preferred provider again', async (t) => {
+  let works = false
+  const answer = (): SendResult => (works ? accepted : { kind: 'transient', reason: '503' })
+  const [first, second] = [provider('first', answer), provider('second', answer)]
+  const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
+  t.after(s.close)
+  await furnish(s)
+  const { body } = await s.call('POST', '/v1/notify', mail)
+  await until(s, body.id, 'dead_letter')
+  works = true
+  await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })
+  const { provider: by } = await until(s, body.id, 'sent')
+  assert.equal(by, 'first')
+})

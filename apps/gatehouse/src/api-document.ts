@@ -101,14 +101,13 @@ function completeItem(
 }
 
 function completeOperation(method: string, operation: Operation, facts: RouteFacts): Operation {
-  const { tags = [], security = [], parameters = [], requestBody, responses: declared = {} } = operation
+  const { tags = [], security = [], parameters = [], responses: declared = {} } = operation
   const isPage = tags.includes('pages')
   const own = isPage ? pageResponses : withDescriptions(declared)
   const statuses = problemsOf({
     answers: isPage ? 'pages' : security.some((one) => 'basic' in one) ? 'OAuth errors' : 'problems',
     asks: security.length > 0 && security.every((one) => Object.keys(one).length > 0),
     sends: method !== 'get' && method !== 'head',
-    takes: requestBody !== undefined,
     names: parameters.some((parameter) => parameter.in === 'path'),
     limited: facts.limited,
   })
@@ -130,15 +129,14 @@ interface Traits {
   readonly answers: 'pages' | 'OAuth errors' | 'problems'
   /** Whether it requires a credential. */
   readonly asks: boolean
-  /** Whether a request may come with a body, which is read in any case. */
+  /** Whether it may change something. A request may come with a body, which is read in any case. */
   readonly sends: boolean
-  readonly takes: boolean
   /** Whether it has path parameters. */
   readonly names: boolean
   readonly limited: boolean
 }
 
-function problemsOf({ answers, asks, sends, takes, names, limited }: Traits): ProblemStatus[] {
+function problemsOf({ answers, asks, sends, names, limited }: Traits): ProblemStatus[] {
   const always: ProblemStatus[] = [405, ...(sends ? ([408] as const) : [])]
   if (answers === 'OAuth errors') return always
   const isPage = answers === 'pages'
@@ -149,7 +147,7 @@ function problemsOf({ answers, asks, sends, takes, names, limited }: Traits): Pr
     ...(isPage ? ([403, 404] as const) : []),
     ...(names ? ([404, 414] as const) : []),
     ...(sends ? ([413, 415] as const) : []),
-    ...(takes && !isPage ? ([409, 422] as const) : []),
+    ...(sends && !isPage ? ([409, 422] as const) : []),
     ...(limited ? ([429] as const) : []),
     500,
     503,

@@ -32,6 +32,7 @@ export async function race(): Promise<RaceResult> {
     authenticate: (request) => ({
       subject: request.headers.authorization ?? '',
       kind: 'user',
+      roles: [],
       scopes: new Set(['read:notifications']),
     }),
     clock: systemClock,

@@ -36,7 +36,7 @@ export async function service({ url, users, providers, work }: ServiceOptions): 
       ],
       eventTypes: [{ event: 'order.shipped', channels: ['email'] }],
     },
-    authenticate: () => ({ subject: 'bench', scopes: new Set(['write:notifications']), kind: 'client' }),
+    authenticate: () => ({ subject: 'bench', scopes: new Set(['write:notifications']), roles: [], kind: 'client' }),
     options: { caps: { total: 1_000, channels: {}, priorities: {} } },
     clock: systemClock,
     log: silentLog,

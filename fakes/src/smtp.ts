@@ -17,6 +17,8 @@ export interface SmtpMail {
   /** The envelope's sender: where bounces go to. */
   readonly from: string
   readonly to: string
+  /** Everybody whom the envelope names, the first of whom is `to`. */
+  readonly recipients: readonly string[]
   readonly raw: string
 }
 
@@ -158,6 +160,7 @@ function mailOf(session: SMTPServerSession, raw: string): SmtpMail {
     id: /^message-id:\s*<([^>]+)>/im.exec(raw)?.[1] ?? randomUUID(),
     from: mailFrom === false ? '' : mailFrom.address,
     to: rcptTo[0]?.address ?? '',
+    recipients: rcptTo.map(({ address }) => address),
     raw,
   }
 }

@@ -2,6 +2,7 @@ import type { Identity } from '@gatehouse/identity'
 import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
 import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
+import { composeAudit } from './compose/audit.ts'
 import { composeServiceToken } from './compose/bearer.ts'
 import { openCounters } from './compose/counters.ts'
 import { openDatabase } from './compose/engines.ts'
@@ -59,8 +60,10 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   held.push(() => counters.close())
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
   registerCors(http, config.file.cors_origins ?? [])
-  const parts: Parts = { config, log, metrics, clock: systemClock, token: composeServiceToken(settings), held }
   const built: { identity?: Identity } = {}
+  const token = composeServiceToken(settings)
+  const recordChange = composeAudit({ settings, token, log, held, identityHere: () => built.identity })
+  const parts: Parts = { config, log, metrics, clock: systemClock, token, recordChange, held }
   const serveApiDocs = await gatherApi(http, {
     version,
     baseUrl,

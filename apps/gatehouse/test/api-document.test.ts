@@ -19,7 +19,8 @@ clients:
     client_secret: ${secret}
     grant_types: [client_credentials]
     scopes: [write:notifications, read:notifications, write:preferences, read:users, read:revocations, read:api-keys,
-      admin:notifications, admin:clients, admin:users, admin:api-keys, admin:keys, admin:audit, admin:limits]
+      admin:notifications, admin:clients, admin:users, admin:api-keys, admin:keys, admin:audit, admin:limits,
+      admin:privacy]
 tiers: { free: { rpm: 1000000 } }
 policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
 `

@@ -24,7 +24,7 @@ function configuration(smtp: string): string {
         client_id: 'shop',
         client_secret: secret,
         grant_types: ['client_credentials'],
-        scopes: ['write:notifications', 'read:notifications', 'admin:notifications'],
+        scopes: ['write:notifications', 'read:notifications', 'admin:notifications', 'read:personal-data'],
         plan: 'unlimited',
       },
     ],

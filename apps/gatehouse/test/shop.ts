@@ -9,7 +9,7 @@ clients:
   - client_id: shop
     client_secret: ${secret}
     grant_types: [client_credentials]
-    scopes: [write:notifications, read:notifications, admin:notifications]
+    scopes: [write:notifications, read:notifications, admin:notifications, read:personal-data]
     plan: unlimited
 `
 

@@ -1,5 +1,13 @@
 import type { Bearer } from '@gatehouse/bearer'
-import type { Clock, Http, Log, Registry, Secret } from '@gatehouse/kit'
+import {
+  type Clock,
+  changesInLog,
+  type Http,
+  type Log,
+  type RecordChange,
+  type Registry,
+  type Secret,
+} from '@gatehouse/kit'
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
 import { createAddresses } from './addresses.ts'
 import { createAdmission } from './admission.ts'
@@ -38,10 +46,17 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly ietfFields?: IetfFields
   /** Named in `WWW-Authenticate`. Default: gatehouse. */
   readonly realm?: string
+  /** Keeps the audit trail of what operators change. Default: the log. */
+  readonly recordChange?: RecordChange
+  /** Requests that a caller with `write:limit-grants` may give back in one call. Default: 100. */
+  readonly maxGrant?: number
   readonly metrics: Registry
   readonly log: Log
   readonly clock: Clock
 }
+
+/** Enough to help one caller over an hour's trouble, too little to make a limit void. */
+export const defaultMaxGrant = 100
 
 export interface Gateway {
   /** Register it before the services' plugins: it looks at every request first, and serves the upstreams' routes. */
@@ -100,7 +115,10 @@ export function createGateway(options: GatewayOptions): Gateway {
         if (rule) route.config = { ...route.config, gatewayRule: rule }
       })
       http.addHook('onRequest', admission.admit)
-      await http.register((own: Http) => routes(own, { limiter, contextTokens, limits: policies.limits }))
+      const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
+      const { authenticate } = admission
+      const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits }
+      await http.register((own: Http) => routes(own, parts))
       await http.register(upstreamRoutes.plugin)
     }),
   }

@@ -1,21 +1,27 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { type Http, Problem, type RecordChange } from '@gatehouse/kit'
 import type { Identifier, Limiter, Policy } from '@gatehouse/limiter'
 import { Type } from 'typebox'
 import { countedAddress, parseAddress } from './address.ts'
+import type { Authenticate } from './authenticate.ts'
 import type { ContextTokens } from './context-token.ts'
 import { decisionTold, explanationTold, limitsTold } from './limit-answers.ts'
+import { maskedExplanation } from './limit-masking.ts'
 import type { Limits } from './limits.ts'
+import { createOperators, limitScopes, type Operators } from './operators.ts'
 import { unlimited } from './route-rule.ts'
 import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
 
 /** Where upstreams read the keys that context tokens are signed with. */
 const contextKeysPath = '/.well-known/gatehouse-context.json'
-/** What an operator needs to look at limits and change them. */
-const operatorScope = 'admin:limits'
 
 export interface RouteParts {
   readonly limiter: Limiter
   readonly contextTokens: ContextTokens
+  readonly authenticate: Authenticate
+  /** Keeps the audit trail of what operators change. */
+  readonly recordChange: RecordChange
+  /** Requests that a caller with `write:limit-grants` may give back in one call. */
+  readonly maxGrant: number
   limits(): Limits
 }
 
@@ -35,55 +41,76 @@ export async function routes(http: Http, parts: RouteParts): Promise<void> {
   operatorRoutes(http, parts)
 }
 
-function operatorRoutes(http: Http, { limiter, limits }: RouteParts): void {
-  const operators = { tags: ['limits'], security: [{ bearer: [operatorScope] }] }
-  const config = { gatewayRule: { path: '/admin/v1/limits*', scope: operatorScope } }
-  const path = '/admin/v1/limits/:policy/:kind/:id'
+const limitsRule = { gatewayRule: { path: '/admin/v1/limits*' } }
+const onePath = '/admin/v1/limits/:policy/:kind/:id'
 
-  const list = { ...operators, summary: 'Every tier and policy', response: { 200: limitsAnswer } }
-  http.get('/admin/v1/limits', { schema: list, config }, async () => limitsTold(limits()))
+function operatorRoutes(http: Http, parts: RouteParts): void {
+  const operators = createOperators(parts)
+  readingRoutes(http, parts, operators)
+  changingRoutes(http, parts, operators)
+}
+
+function about(scopes: readonly string[], summary: string) {
+  return { tags: ['limits'], summary, security: scopes.map((scope) => ({ bearer: [scope] })) }
+}
+
+function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: Operators): void {
+  const reads = { config: limitsRule, onRequest: operators.allow(limitScopes.read) }
+  const list = { ...about(limitScopes.read, 'Every tier and policy'), response: { 200: limitsAnswer } }
+  http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits()))
 
   const peek = {
-    ...operators,
-    summary: 'How the next request would fare; takes nothing',
+    ...about(limitScopes.read, 'How the next request would fare; takes nothing'),
     params: whoseLimit,
     response: { 200: decisionAnswer },
   }
-  http.get(path, { schema: peek, config }, async ({ params }) =>
+  http.get(onePath, { ...reads, schema: peek }, async ({ params }) =>
     decisionTold(await limiter.peek(policyOf(limits(), params.policy), whose(params))),
   )
 
   const explain = {
-    ...operators,
-    summary: 'Where it is counted, and why the next request would be let through or not',
+    ...about(limitScopes.read, 'Where it is counted, and why the next request would be let through or not'),
     params: whoseLimit,
     response: { 200: explanationAnswer },
   }
-  http.get(`${path}/explain`, { schema: explain, config }, async ({ params }) =>
-    explanationTold(await limiter.explain(policyOf(limits(), params.policy), whose(params))),
-  )
+  http.get(`${onePath}/explain`, { ...reads, schema: explain }, async (request) => {
+    const { params } = request
+    const told = explanationTold(await limiter.explain(policyOf(limits(), params.policy), whose(params)))
+    return operators.masks(request) ? maskedExplanation(told) : told
+  })
+}
 
+function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, operators: Operators): void {
   const reset = {
-    ...operators,
-    summary: 'Forget what was used up of the current windows',
+    ...about(limitScopes.manage, 'Forget what was used up of the current windows'),
     params: whoseLimit,
     response: { 204: Type.Null() },
   }
-  http.delete(path, { schema: reset, config }, async ({ params }, reply) => {
-    await atStore(limiter.reset(policyOf(limits(), params.policy), whose(params)))
+  const resets = { config: limitsRule, onRequest: operators.allow(limitScopes.manage), schema: reset }
+  http.delete(onePath, resets, async (request, reply) => {
+    const policy = policyOf(limits(), request.params.policy)
+    const identifier = whose(request.params)
+    await operators.record(request, { action: 'limits.reset', policy, identifier })
+    await atStore(limiter.reset(policy, identifier))
     return reply.code(204).send(null)
   })
 
   const grant = {
-    ...operators,
-    summary: 'Give requests back to the current windows',
+    ...about(limitScopes.grant, 'Give requests back to the current windows'),
     params: whoseLimit,
     body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
     response: { 200: decisionAnswer },
   }
-  http.post(`${path}/grant`, { schema: grant, config }, async ({ params, body }) =>
-    decisionTold(await atStore(limiter.grant(policyOf(limits(), params.policy), whose(params), body.amount))),
-  )
+  const grants = { config: limitsRule, onRequest: operators.allow(limitScopes.grant), schema: grant }
+  http.post(`${onePath}/grant`, grants, async (request) => {
+    const { amount } = request.body
+    const policy = policyOf(limits(), request.params.policy)
+    const identifier = whose(request.params)
+    if (amount > maxGrant && !operators.holds(request, limitScopes.manage))
+      throw new Problem(403, `At most ${maxGrant} may be given back in one call without ${limitScopes.manage[0]}.`)
+    await operators.record(request, { action: 'limits.grant', policy, identifier, after: { amount } })
+    return decisionTold(await atStore(limiter.grant(policy, identifier, amount)))
+  })
 }
 
 function policyOf({ tiers, policies }: Limits, name: string): Policy {

@@ -4,6 +4,6 @@ export const serviceScopes = [
   'read:revocations',
   'read:api-keys',
   'write:notifications',
-  'admin:notifications',
+  'write:recipients',
   'write:audit',
 ] as const

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Log } from './log.ts'
 import { Problem } from './problem.ts'
 
 /** Who changes something through management. */
@@ -29,6 +30,13 @@ export interface ManagementChange {
 
 /** Stores a change in the audit trail, in this process or over HTTP. Rejects when it can't be stored. */
 export type RecordChange = (change: ManagementChange) => Promise<void>
+
+/** Keeps the audit trail in the log, for a program without an identity service. */
+export function changesInLog(log: Log): RecordChange {
+  return async (change) => {
+    log.info({ audit: change }, 'management change')
+  }
+}
 
 /**
  * Records a change before it is made: what can't be audited is not done.

@@ -1,12 +1,13 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { NotifyScopes } from './scopes.ts'
+import { type Access, accessBy, type NotifyScopes } from './scopes.ts'
 
 /** Who made a request, once verified. */
 export interface Caller {
   readonly subject: string
   readonly clientId?: string
   readonly scopes: ReadonlySet<string>
+  readonly roles: readonly string[]
   /** What the subject is; an API key has its owner's reach. */
   readonly kind: 'user' | 'client'
   /** When the credential ends, Unix milliseconds; an API key may last for ever. */
@@ -19,55 +20,93 @@ export type Authenticate = (request: FastifyRequest, scope: string | undefined) 
 /** Calls `end` once the credential of a request is no longer good. Answers how to stop watching. */
 export type WatchCredential = (request: FastifyRequest, expiresAt: number | undefined, end: () => void) => () => void
 
-/** The checks that routes ask for, by name. Each throws a finished answer when it fails. */
+type Hook = (request: FastifyRequest) => Promise<void>
+
+/** The checks that routes ask for. Each hook throws a finished answer when it fails. */
 export interface Guards {
-  readonly scopes: NotifyScopes
-  readonly write: (request: FastifyRequest) => Promise<void>
-  readonly admin: (request: FastifyRequest) => Promise<void>
-  /** Reading; the answer says whose notifications the caller may see. */
-  readonly read: (request: FastifyRequest) => Promise<(userId: string) => boolean>
-  /** Reading under /v1/users/{id}: the answer is who reads. */
-  readonly readOf: (request: FastifyRequest) => Promise<Caller>
-  /** A route under /v1/users/{id}: the user's own hand, or the management's. */
-  readonly own: (request: FastifyRequest) => Promise<void>
+  /** The hook of a route that is for this access. */
+  allow(access: Access): Hook
+  /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
+  allowUnder(access: Access): Hook
+  /** Who may call a route for this access, as the API document lists the alternatives. */
+  security(access: Access): ReadonlyArray<Readonly<Record<string, string[]>>>
+  /** Who makes a request that one of the hooks let through. */
+  callerOf(request: FastifyRequest): Caller
+  /** Whether the caller may see what belongs to a user at all. */
+  maySee(request: FastifyRequest, userId: string): boolean
+  /** Whether personal data is masked for the caller: not that of the user themself. */
+  masks(request: FastifyRequest, userId?: string): boolean
+  /** Whether the caller acts as the management, and so not on things of their own. */
+  manages(request: FastifyRequest, userId?: string): boolean
+  /** Whether the caller feeds what another system knows of its users. */
+  feeds(request: FastifyRequest): boolean
 }
 
 /** Builds the guards over the bearer check and the table of scopes. */
 export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): Guards {
-  const needs = (scope: string) => async (request: FastifyRequest) => {
-    await authenticate(request, scope)
-  }
-  const oneOf = async (request: FastifyRequest, enough: readonly string[]) => {
-    const caller = await authenticate(request, undefined)
-    if (enough.some((scope) => caller.scopes.has(scope))) return caller
-    const challenge = `Bearer error="insufficient_scope", scope="${enough[0]}"`
-    const detail = `This needs one of the scopes ${enough.join(', ')}.`
-    throw new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
-  }
-  const under = async (request: FastifyRequest, enough: readonly string[]) => {
-    const caller = await oneOf(request, enough)
-    const { id } = request.params as { id: string }
-    if (!seesAll(caller, scopes) && caller.subject !== id) throw notYours()
+  const callers = new WeakMap<FastifyRequest, Caller>()
+  const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
+  const callerOf = (request: FastifyRequest): Caller => {
+    const caller = callers.get(request)
+    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a guard`)
     return caller
   }
+  const check = async (request: FastifyRequest, access: Access) => {
+    const caller = await authenticate(request, undefined)
+    const enough = allowed[access].filter((scope) => scope !== scopes.feed || caller.kind === 'client')
+    if (!holdsOne(caller, enough)) throw insufficient(allowed[access])
+    callers.set(request, caller)
+    return caller
+  }
+  const isManagement = (caller: Caller, access: Access) =>
+    caller.kind !== 'user' ||
+    holdsOne(
+      caller,
+      [scopes.admin, scopes.delivery].filter((s) => allowed[access].includes(s)),
+    )
   return {
-    scopes,
-    write: needs(scopes.write),
-    admin: needs(scopes.admin),
-    async read(request) {
-      const caller = await oneOf(request, [scopes.read, scopes.write, scopes.admin])
-      return (userId) => seesAll(caller, scopes) || caller.subject === userId
+    allow: (access) => async (request) => {
+      await check(request, access)
     },
-    readOf: (request) => under(request, [scopes.read, scopes.write, scopes.admin]),
-    async own(request) {
-      await under(request, [scopes.own, scopes.admin])
+    allowUnder: (access) => async (request) => {
+      const caller = await check(request, access)
+      const { id } = request.params as { id: string }
+      if (!isManagement(caller, access) && caller.subject !== id) throw notYours()
+    },
+    security: (access) => allowed[access].map((scope) => ({ bearer: [scope] })),
+    callerOf,
+    maySee(request, userId) {
+      const caller = callerOf(request)
+      return isManagement(caller, 'readOutcome') || caller.subject === userId
+    },
+    masks(request, userId) {
+      const caller = callerOf(request)
+      return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
+    },
+    manages(request, userId) {
+      const caller = callerOf(request)
+      return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
+    },
+    feeds(request) {
+      const { scopes: held } = callerOf(request)
+      return held.has(scopes.feed) && !held.has(scopes.admin)
     },
   }
 }
 
-/** A user without the management's scope has a hand in their own things alone. */
-function seesAll({ kind, scopes: held }: Caller, { admin }: NotifyScopes): boolean {
-  return held.has(admin) || kind !== 'user'
+function holdsOne(caller: Caller, scopes: readonly string[]): boolean {
+  return scopes.some((scope) => caller.scopes.has(scope))
+}
+
+function isUser({ kind, subject }: Caller, userId: string | undefined): boolean {
+  return kind === 'user' && subject === userId
+}
+
+/** 403 that names what would be enough (RFC 6750 §3.1). */
+function insufficient(enough: readonly string[]): Problem {
+  const challenge = `Bearer error="insufficient_scope", scope="${enough[0]}"`
+  const detail = `This needs ${enough.length > 1 ? 'one of the scopes' : 'the scope'} ${enough.join(', ')}.`
+  return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
 }
 
 /** 403 for a user who asks for another's. */

@@ -1,6 +1,7 @@
 import { type Channel, channels } from './channel.ts'
 import type { EventType } from './event-type.ts'
 import { canonicalLocale, lookUpLocale } from './locale.ts'
+import { hidden } from './masking.ts'
 import type { EventTypes, Templates } from './store.ts'
 import { type Compiled, compileTemplate, TemplateError, type TemplateText } from './template.ts'
 
@@ -63,6 +64,22 @@ async function readCatalog(
       if (!place) throw new TemplateError(`the template ${templateId} has no text for ${channel}`)
       return place.text(wanted)
     },
+  }
+}
+
+/** A text as its template has it, with the variables unfilled; hidden where there is none any more. */
+export function unfilledText(
+  catalog: Catalog,
+  templateId: string,
+  channel: Channel,
+  locale: string,
+): { readonly subject?: string; readonly body: string } {
+  try {
+    const { subject, body } = catalog.text(templateId, channel, [locale]).text
+    return { ...(subject === undefined ? {} : { subject }), body }
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    return { subject: hidden, body: hidden }
   }
 }
 

@@ -141,21 +141,23 @@ export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
 const optionalText = (maxLength: number, description: string, example: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description, examples: [example] }))
 
+/** A telephone number in E.164. */
+export const phoneNumberPattern = '^\\+[1-9]\\d{4,14}$'
+
 /** How a recipient can be reached, as PUT /v1/recipients/{user_id} takes it. */
 export const RecipientSettings = Type.Object(
   {
     email: Type.Optional(
       Type.String({
-        minLength: 3,
-        maxLength: 320,
-        pattern: '^[^@\\s<>,;]+@[^@\\s<>,;]+$',
+        format: 'email',
+        maxLength: 254,
         description: 'Email address',
         examples: ['alice@example.com'],
       }),
     ),
     phone_number: Type.Optional(
       Type.String({
-        pattern: '^\\+[1-9]\\d{4,14}$',
+        pattern: phoneNumberPattern,
         description: 'Telephone number, E.164',
         examples: ['+14155550100'],
       }),

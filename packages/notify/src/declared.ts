@@ -1,4 +1,4 @@
-import type { Clock } from '@gatehouse/kit'
+import { type Clock, emailAddressExpected, isEmailAddress } from '@gatehouse/kit'
 import { type EventTypeDeclaration, eventTypeOf, type RecipientDeclaration, recipientOf } from './declaration.ts'
 import type { NotifyOptions } from './options.ts'
 import { deviceFault } from './providers/device-fault.ts'
@@ -15,15 +15,17 @@ export interface NotifyDeclarations {
 
 /**
  * Looks through what is declared for what its schema can't see.
- * @throws RangeError with a line for each device whose token none of the providers of its service could carry to
+ * @throws RangeError with a line for each email address that is none, and for each device whose token none of the
+ * providers of its service could carry to
  */
 export function checkDeclarations({ recipients = [] }: NotifyDeclarations, providers: readonly Provider[]): void {
-  const faults = recipients.flatMap(({ user_id, devices }) =>
-    devicesOf(devices).flatMap((device) => {
+  const faults = recipients.flatMap(({ user_id, email, devices }) => [
+    ...(email === undefined || isEmailAddress(email) ? [] : [`recipients, ${user_id}: email ${emailAddressExpected}`]),
+    ...devicesOf(devices).flatMap((device) => {
       const fault = deviceFault(providers, device)
       return fault === undefined ? [] : [`recipients, ${user_id}: the token of the device ${device.deviceId} ${fault}`]
     }),
-  )
+  ])
   if (faults.length > 0) throw new RangeError(faults.join('\n'))
 }
 

@@ -64,6 +64,12 @@ export function bucketOfId(id: string): number {
   return Number.parseInt(id.slice(-bucketDigits), 16)
 }
 
+/** The bucket of an id that came from outside; undefined where this database has no such bucket, and so no such record. */
+export function knownBucketOfId(id: string, buckets: number): number | undefined {
+  const bucket = bucketOfId(id)
+  return bucket < buckets ? bucket : undefined
+}
+
 /** The smallest id made at a time (Unix milliseconds): ids made earlier sort before it. */
 export function firstIdAt(unixMilliseconds: number): string {
   const hex = unixMilliseconds.toString(16).padStart(12, '0')

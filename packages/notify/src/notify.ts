@@ -1,11 +1,24 @@
-import type { Clock, Http, Log, Registry, Secret, Worker } from '@gatehouse/kit'
+import {
+  type Clock,
+  changesInLog,
+  emailAddressExpected,
+  type Http,
+  isEmailAddress,
+  type Log,
+  type RecordChange,
+  type Registry,
+  type Secret,
+  type Worker,
+} from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
+import { createAudit } from './audit.ts'
 import { type Authenticate, createGuards, type WatchCredential } from './caller.ts'
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
 import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './declared.ts'
 import { hintsTo } from './hints.ts'
+import { shownMasked } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
@@ -36,6 +49,8 @@ export interface CreateNotifyOptions {
   /** Looks after open streams: a credential may be revoked before it expires. */
   readonly watch?: WatchCredential
   readonly scopes?: NotifyScopes
+  /** Keeps the audit trail of what the management changes. Default: the log. */
+  readonly recordChange?: RecordChange
   readonly options?: Partial<NotifyOptions>
   /**
    * The queue topic `notifications` and the stream `notifications.events`. The store should then be told to keep state
@@ -63,7 +78,10 @@ export interface Notify {
   readonly workers: readonly Worker[]
   /** Takes events of this process, as POST /v1/notify would; resolves once they are committed. */
   accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
-  /** Takes what another service of this program knows of a user; an edit by API stands until that very field changes. */
+  /**
+   * Takes what another service of this program knows of a user; an edit by API stands until that very field changes.
+   * Rejects with RangeError for an email address that is not exactly one.
+   */
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
   /** Throws when the store, or the topic where there is one, does not answer. */
@@ -101,7 +119,11 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     plugin: (http) => routes(http, { ...common, ...answering, plan, links, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
-    putRecipient: (recipient) => store.recipients.feed(recipient, clock.now()),
+    async putRecipient(recipient) {
+      if (recipient.email !== undefined && !isEmailAddress(recipient.email))
+        throw new RangeError(`the email of ${recipient.userId} ${emailAddressExpected}`)
+      await store.recipients.feed(recipient, clock.now())
+    },
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },
@@ -123,19 +145,31 @@ type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> &
 
 /** What only the endpoints need. */
 function answeringParts(
-  { authenticate, scopes = defaultScopes, devMailbox = false, providers, watch, log }: CreateNotifyOptions,
+  {
+    authenticate,
+    scopes = defaultScopes,
+    devMailbox = false,
+    providers,
+    watch,
+    log,
+    recordChange: record = changesInLog(log),
+  }: CreateNotifyOptions,
   { store, catalog, options, clock, metrics }: Common,
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
+  const guards = createGuards(authenticate, scopes)
+  const masked = shownMasked(catalog, options.locale)
   return {
-    guards: createGuards(authenticate, scopes),
+    guards,
+    audit: createAudit(record, guards),
+    masked,
     watch,
     devMailbox,
     providers: Object.values(providers).flat(),
     testSend: createTestSend(intake, { 'in-app': [inboxProvider(inbox, clock)], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics }),
-    streams: new InboxStreams({ inbox, rules, log, metrics }),
+    streams: new InboxStreams({ inbox, masked, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }
 }

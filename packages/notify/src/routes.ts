@@ -1,5 +1,6 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
+import type { Audit } from './audit.ts'
 import type { Guards, WatchCredential } from './caller.ts'
 import type { CatalogKeeper } from './catalog.ts'
 import type { Choices } from './choices.ts'
@@ -7,6 +8,7 @@ import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
 import { type ExplainRoutes, explainEndpoint } from './explain/endpoint.ts'
 import { inboxEndpoints } from './inbox/endpoint.ts'
+import type { ShowItems } from './inbox/record.ts'
 import { inboxStreamEndpoint } from './inbox/stream-endpoint.ts'
 import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
@@ -32,6 +34,7 @@ import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
 export interface Routes extends WebhookRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly accept: Accept
   readonly catalog: CatalogKeeper
   readonly store: NotifyStore
@@ -42,6 +45,8 @@ export interface Routes extends WebhookRoutes {
   readonly plan: ExplainRoutes['plan']
   readonly testSend: TemplateToolRoutes['testSend']
   readonly streams: InboxStreams
+  /** How items of a feed are shown to callers who may not read personal data. */
+  readonly masked: ShowItems
   readonly watch: WatchCredential | undefined
   readonly choices: Choices
   readonly links: Links | undefined
@@ -52,18 +57,19 @@ export interface Routes extends WebhookRoutes {
 
 /** Every endpoint of the service. */
 export async function routes(http: Http, given: Routes): Promise<void> {
-  const { guards, accept, catalog, store, options, reports, clock, onReplayed, devMailbox } = given
+  const { guards, audit, accept, catalog, store, options, reports, clock, onReplayed, devMailbox } = given
   notifyEndpoint(http, guards, accept)
   await http.register((scope) => bulkEndpoint(scope as Http, guards, accept))
   explainEndpoint(http, { guards, intake: store.intake, catalog, options, clock, plan: given.plan })
-  scheduleEndpoints(http, guards, store.schedule, catalog)
+  scheduleEndpoints(http, { guards, audit, schedule: store.schedule, catalog })
   const { deadLetters, notifications } = store
-  deadLetterEndpoints(http, { guards, store: deadLetters, notifications, clock, onReplayed })
+  deadLetterEndpoints(http, { guards, audit, store: deadLetters, notifications, clock, onReplayed })
   notificationEndpoint(http, guards, store.notifications)
-  eventTypeEndpoints(http, { guards, store: store.eventTypes, catalog, options, clock })
-  templateEndpoints(http, guards, store.templates, clock)
+  eventTypeEndpoints(http, { guards, audit, store: store.eventTypes, catalog, options, clock })
+  templateEndpoints(http, { guards, audit, store: store.templates, clock })
   const tools = {
     guards,
+    audit,
     store: store.templates,
     catalog,
     clock,
@@ -71,14 +77,14 @@ export async function routes(http: Http, given: Routes): Promise<void> {
     testSend: given.testSend,
   }
   templateToolEndpoints(http, tools)
-  recipientEndpoints(http, guards, store.recipients, clock)
-  preferenceEndpoints(http, { guards, store: store.preferences, catalog, clock })
-  deviceEndpoints(http, { guards, store: store.devices, providers: given.providers, clock })
-  choiceEndpoints(http, { guards, choices: given.choices, catalog })
-  suppressionEndpoints(http, { guards, store: store.suppressions, clock })
-  inboxEndpoints(http, { guards, inbox: store.inbox, reports, clock })
+  recipientEndpoints(http, { guards, audit, store: store.recipients, clock })
+  preferenceEndpoints(http, { guards, audit, store: store.preferences, catalog, clock })
+  deviceEndpoints(http, { guards, audit, store: store.devices, providers: given.providers, clock })
+  choiceEndpoints(http, { guards, audit, choices: given.choices, catalog })
+  suppressionEndpoints(http, { guards, audit, store: store.suppressions, clock })
+  inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock, watch: given.watch })
-  privacyEndpoints(http, guards, store.privacy)
+  privacyEndpoints(http, guards, store.privacy, audit)
   const { links, pages, choices } = given
   if (links) {
     trackingEndpoints(http, { links, pages, reports, metrics: given.metrics, clock })

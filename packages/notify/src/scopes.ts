@@ -1,4 +1,4 @@
-/** The scope each kind of request needs. One table, so that a deployment can name its own. */
+/** The name of each scope. One table, so that a deployment can name its own. */
 export interface NotifyScopes {
   /** POST /v1/notify and /v1/scheduled. */
   readonly write: string
@@ -6,8 +6,20 @@ export interface NotifyScopes {
   readonly read: string
   /** A user's hand in their own preferences, devices and inbox. */
   readonly own: string
-  /** Every management endpoint, and everybody's preferences and devices. */
+  /** Every change of the management, and what its read scopes allow. */
   readonly admin: string
+  /** Whatever is known of deliveries, and of recipients, their devices and preferences; read only. */
+  readonly delivery: string
+  /** Templates, event types, suppressions and previews; read only. */
+  readonly settings: string
+  /** Feeding recipients from the system that knows them, one by one. For clients alone. */
+  readonly feed: string
+  /** Personal data as it is; callers without it see it masked. */
+  readonly personalData: string
+  /** Single fields of a recipient, with a reason. */
+  readonly reveal: string
+  /** A user's data handed out or erased; includes both scopes before it. */
+  readonly privacy: string
 }
 
 export const defaultScopes: NotifyScopes = {
@@ -15,4 +27,33 @@ export const defaultScopes: NotifyScopes = {
   read: 'read:notifications',
   own: 'write:preferences',
   admin: 'admin:notifications',
+  delivery: 'read:delivery',
+  settings: 'read:settings',
+  feed: 'write:recipients',
+  personalData: 'read:personal-data',
+  reveal: 'reveal:personal-data',
+  privacy: 'admin:privacy',
+}
+
+/** What a route is for, by which it is decided who may call it. */
+export type Access = keyof ReturnType<typeof accessBy>
+
+/** The scopes that allow each access: one of them is enough, the first is named to whoever has none. */
+export function accessBy(scopes: NotifyScopes) {
+  const { write, read, own, admin, delivery, settings, feed, reveal, privacy } = scopes
+  return {
+    produce: [write],
+    readScheduled: [write, delivery, admin],
+    cancelScheduled: [write, admin],
+    readOutcome: [read, write, delivery, admin],
+    readFeed: [read, write, delivery, admin],
+    readOwn: [own, delivery, admin],
+    changeOwn: [own, admin],
+    readDelivery: [delivery, admin],
+    readSettings: [settings, admin],
+    manage: [admin],
+    putRecipient: [admin, feed],
+    reveal: [reveal, privacy],
+    privacy: [privacy],
+  } as const satisfies Readonly<Record<string, readonly string[]>>
 }

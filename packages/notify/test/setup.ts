@@ -29,6 +29,8 @@ export interface Setup {
   readonly database: Database
   readonly http: Http
   readonly clock: ManualClock
+  /** Every route, as `METHOD /path/:parameter`. */
+  readonly routes: readonly string[]
   /** A request with a token that holds these scopes. */
   call(
     method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE',
@@ -51,7 +53,7 @@ export interface SetupOptions extends Partial<CreateNotifyOptions> {
   readonly tables?: PostgresNotifyOptions
 }
 
-const everyScope = 'write:notifications read:notifications admin:notifications'
+const everyScope = 'write:notifications read:notifications admin:notifications admin:privacy'
 
 /** The service on a fresh embedded database, with a clock of its own and the mailbox for every channel. */
 export async function setup(given: SetupOptions = {}): Promise<Setup> {
@@ -71,6 +73,10 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
     clock,
   })
   const http = createHttp({ log: silentLog })
+  const routes: string[] = []
+  http.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) if (each !== 'HEAD') routes.push(`${each} ${url}`)
+  })
   await http.register((scope) => notify.plugin(scope as Http))
   await http.ready()
   return {
@@ -79,6 +85,7 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
     database,
     http,
     clock,
+    routes,
     async call(method, path, body, scopes = everyScope) {
       const answer = await http.inject({
         method,
@@ -112,7 +119,8 @@ function authenticate(request: { headers: { authorization?: string | undefined }
     throw new Problem(403, `The scope ${scope} is needed.`, {
       headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     })
-  return { subject: user ?? 'shop', scopes, kind: user ? 'user' : 'client' }
+  const roles = token.split(' ').flatMap((word) => (word.startsWith('role:') ? word.slice(5) : []))
+  return { subject: user ?? 'shop', scopes, roles, kind: user ? 'user' : 'client' }
 }
 
 /** An event type with a text for each of its channels, and a user who can be reached on all of them. */

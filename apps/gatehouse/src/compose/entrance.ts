@@ -74,6 +74,8 @@ export async function composeEntrance(
     trustedProxies: file.trusted_proxies ?? [],
     ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
     realm,
+    recordChange: parts.recordChange,
+    ...(file.max_limit_grant === undefined ? {} : { maxGrant: file.max_limit_grant }),
     contextIssuer: settings.baseUrl,
     ...contextSecret(settings),
     metrics,

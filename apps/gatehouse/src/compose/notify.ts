@@ -50,6 +50,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     },
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
+    recordChange: parts.recordChange,
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,

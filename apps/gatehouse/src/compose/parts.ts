@@ -1,6 +1,6 @@
 import type { ServiceToken } from '@gatehouse/bearer'
 import type { Identity } from '@gatehouse/identity'
-import type { Clock, Log, Registry } from '@gatehouse/kit'
+import type { Clock, Log, RecordChange, Registry } from '@gatehouse/kit'
 import type { Seeded } from '../banner.ts'
 import type { Config } from '../config.ts'
 
@@ -15,6 +15,8 @@ export interface Parts {
   readonly clock: Clock
   /** The tokens by which this process calls the services in others. */
   readonly token: ServiceToken | undefined
+  /** Keeps the audit trail of what the management of a service changes. */
+  readonly recordChange: RecordChange
   /** Whoever opens something adds how to let go of it. */
   readonly held: Held[]
 }

@@ -1,4 +1,10 @@
-import { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from '@gatehouse/gateway'
+import {
+  defaultMaxGrant,
+  PolicyDeclaration,
+  RouteDeclaration,
+  TierDeclaration,
+  UpstreamDeclaration,
+} from '@gatehouse/gateway'
 import {
   ClientDeclaration,
   defaultLifetimes,
@@ -81,6 +87,15 @@ export const FileSchema = Type.Object(
       }),
     ),
     policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
+    max_limit_grant: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2 ** 31 - 1,
+        description:
+          'Requests that a caller with write:limit-grants may give back in one call; admin:limits has no bound.',
+        default: defaultMaxGrant,
+      }),
+    ),
     trusted_proxies: Type.Optional(
       Type.Array(Type.String(), {
         description: 'CIDR ranges whose X-Forwarded-For is believed.',

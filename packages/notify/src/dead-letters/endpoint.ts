@@ -1,8 +1,11 @@
 import { type Clock, type Http, instantOf, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
 import { idPattern } from '../ids.ts'
+import { hidden, maskLetterDetail, maskTimeline } from '../masking.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
@@ -44,6 +47,7 @@ const Selection = Type.Object(
 
 export interface DeadLetterRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: DeadLetters
   readonly notifications: Notifications
   readonly clock: Clock
@@ -54,21 +58,27 @@ export interface DeadLetterRoutes {
 /** /v1/dead-letters: what was given up, with replay of one, some or all, at once or at a time, and discard. */
 export function deadLetterEndpoints(
   http: Http,
-  { guards, store, notifications, clock, onReplayed }: DeadLetterRoutes,
+  { guards, audit, store, notifications, clock, onReplayed }: DeadLetterRoutes,
 ): void {
-  const about = (summary: string) => ({
+  const about = (summary: string, access: 'readDelivery' | 'manage' = 'manage') => ({
     tags: ['dead letters'],
     summary,
-    security: [{ bearer: [guards.scopes.admin] }],
+    security: guards.security(access),
   })
+  const auditOne = async (request: FastifyRequest, action: string, id: string) => {
+    const letter = await store.find(id)
+    if (!letter) throw missing(id)
+    const { userId: user_id, channel, event, cause } = letter
+    await audit(request, { action, target: { type: 'dead-letter', id }, before: { user_id, channel, event, cause } })
+  }
   const Count = (name: string) => Type.Object({ [name]: Type.Integer() })
 
   http.get(
     '/v1/dead-letters',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readDelivery'),
       schema: {
-        ...about('Dead letters, newest first'),
+        ...about('Dead letters, newest first', 'readDelivery'),
         querystring: Type.Object(
           {
             ...filters,
@@ -80,12 +90,13 @@ export function deadLetterEndpoints(
         response: { 200: Type.Object({ dead_letters: Type.Array(LetterRecord), next: Type.Optional(Type.String()) }) },
       },
     },
-    async ({ query }) => {
+    async (request) => {
+      const { query } = request
       const { limit = 100, before } = query
       const letters = await store.list(filterOf(query as Static<typeof Selection>), limit, before)
       const last = letters.at(-1)
       return {
-        dead_letters: letters.map(written),
+        dead_letters: letters.map((letter) => written(guards.masks(request, letter.userId) ? masked(letter) : letter)),
         ...(letters.length === limit && last ? { next: last.id } : {}),
       } as never
     },
@@ -93,28 +104,33 @@ export function deadLetterEndpoints(
   http.get(
     '/v1/dead-letters/:id',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readDelivery'),
       schema: {
-        ...about('One dead letter with its whole history'),
+        ...about('One dead letter with its whole history', 'readDelivery'),
         params: OneLetter,
         response: { 200: LetterRecord },
       },
     },
-    async ({ params }) => {
-      const letter = await store.find(params.id)
-      if (!letter) throw missing(params.id)
+    async (request) => {
+      const { id } = request.params
+      const letter = await store.find(id)
+      if (!letter) throw missing(id)
       const notification = letter.notificationId && (await notifications.find(letter.notificationId))
       const timeline = notification ? notification.timeline : []
+      const masks = guards.masks(request, letter.userId)
       return {
-        ...written(letter),
-        timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
+        ...written(masks ? masked(letter) : letter),
+        timeline: (masks ? maskTimeline(timeline) : timeline).map((entry) => ({
+          ...entry,
+          at: new Date(entry.at).toISOString(),
+        })),
       } as never
     },
   )
   http.post(
     '/v1/dead-letters/replay',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Delivers some or all again, at once or at a time'),
         body: Type.Object(
@@ -124,8 +140,10 @@ export function deadLetterEndpoints(
         response: { 200: Count('replayed') },
       },
     },
-    async ({ body }) => {
+    async (request) => {
+      const { body } = request
       const at = body.at === undefined ? clock.now() : instantOf(body.at, '/at')
+      await audit(request, { action: 'dead-letters.replay', target: selected, after: body })
       const replayed = await store.replay(filterOf(body as Static<typeof Selection>), body.limit ?? 1_000, at)
       onReplayed()
       return { replayed } as never
@@ -134,12 +152,14 @@ export function deadLetterEndpoints(
   http.post(
     '/v1/dead-letters/:id/replay',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: { ...about('Delivers one again'), params: OneLetter, response: { 200: Count('replayed') } },
     },
-    async ({ params }) => {
-      const replayed = await store.replay({ ids: [params.id] }, 1, clock.now())
-      if (replayed === 0) throw missing(params.id)
+    async (request) => {
+      const { id } = request.params
+      await auditOne(request, 'dead-letters.replay', id)
+      const replayed = await store.replay({ ids: [id] }, 1, clock.now())
+      if (replayed === 0) throw missing(id)
       onReplayed()
       return { replayed } as never
     },
@@ -147,25 +167,37 @@ export function deadLetterEndpoints(
   http.post(
     '/v1/dead-letters/discard',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: { ...about('Discards some or all'), body: Selection, response: { 200: Count('discarded') } },
     },
-    async ({ body }) => {
-      const selection = body as Static<typeof Selection>
+    async (request) => {
+      const selection = request.body as Static<typeof Selection>
+      await audit(request, { action: 'dead-letters.discard', target: selected, after: selection })
       return { discarded: await store.discard(filterOf(selection), selection.limit ?? 1_000) } as never
     },
   )
   http.delete(
     '/v1/dead-letters/:id',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: { ...about('Discards one'), params: OneLetter, response: { 204: Type.Null() } },
     },
-    async ({ params }, reply) => {
-      if ((await store.discard({ ids: [params.id] }, 1)) === 0) throw missing(params.id)
+    async (request, reply) => {
+      const { id } = request.params
+      await auditOne(request, 'dead-letters.discard', id)
+      if ((await store.discard({ ids: [id] }, 1)) === 0) throw missing(id)
       return reply.code(204).send(null)
     },
   )
+}
+
+/** The target of a change that names its letters by filters. */
+const selected = { type: 'dead-letters', id: 'selection' } as const
+
+/** Without the words of a provider, of a template's fault, or of a message that was not valid. */
+function masked(letter: DeadLetter): DeadLetter {
+  const { cause, detail, text } = letter
+  return { ...letter, detail: maskLetterDetail(cause, detail), ...(text === undefined ? {} : { text: hidden }) }
 }
 
 function missing(id: string): Problem {

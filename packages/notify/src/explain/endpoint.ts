@@ -2,8 +2,10 @@ import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type DecidedDelivery, decide, reasonOf } from '../admission.ts'
 import type { Guards } from '../caller.ts'
-import type { CatalogKeeper } from '../catalog.ts'
+import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog.ts'
+import type { Channel } from '../channel.ts'
 import { bucketOfUser, newId, notificationIdOf } from '../ids.ts'
+import { maskReason, maskTimeline } from '../masking.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
 import type { NotifyOptions } from '../options.ts'
@@ -45,20 +47,28 @@ export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
   http.post(
     '/v1/explain',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readDelivery'),
       schema: {
         tags: ['notifications'],
         summary: 'What a user would get for an event, and why; nothing is sent',
-        security: [{ bearer: [guards.scopes.admin] }],
+        security: guards.security('readDelivery'),
         body: NotifyBody,
         response: { 200: Explanation },
       },
     },
-    async (request) => (await explain(request.body as NotifyRequest, routes)) as never,
+    async (request) => {
+      const { body } = request
+      const unmasked = !guards.masks(request, (body as NotifyRequest).user_id)
+      return (await explain(body as NotifyRequest, routes, unmasked)) as never
+    },
   )
 }
 
-async function explain(request: NotifyRequest, { intake, catalog: keeper, options, clock, plan }: ExplainRoutes) {
+async function explain(
+  request: NotifyRequest,
+  { intake, catalog: keeper, options, clock, plan }: ExplainRoutes,
+  unmasked: boolean,
+) {
   const bucket = bucketOfUser(request.user_id, intake.buckets)
   const profiles = await intake.profiles(bucket, [request.user_id])
   const catalog = await keeper.at(profiles.settingsVersion)
@@ -72,16 +82,38 @@ async function explain(request: NotifyRequest, { intake, catalog: keeper, option
   const state = await intake.standing(bucket, planned)
   const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
+  const shown = (channel: Explained) => (unmasked ? channel : masked(channel, eventType.templateId, catalog))
   return {
     channels: decided
       .flatMap(({ deliveries }) => deliveries)
-      .map((delivery) => written(delivery, planned.item?.flushAt)),
-    decisions: planned.decisions.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
+      .map((delivery) => shown(written(delivery, planned.item?.flushAt))),
+    decisions: (unmasked ? planned.decisions : maskTimeline(planned.decisions)).map((entry) => ({
+      ...entry,
+      at: new Date(entry.at).toISOString(),
+    })),
     cap: { ...options.caps, used },
   }
 }
 
-function written(delivery: DecidedDelivery, flushAt: number | undefined) {
+interface Explained {
+  readonly channel: Channel
+  readonly outcome: string
+  readonly reason?: string
+  readonly until?: string
+  readonly subject: string | undefined
+  readonly body: string | undefined
+  readonly locale: string | undefined
+}
+
+/** With the text as it stands in the template, its variables unfilled. */
+function masked(explained: Explained, templateId: string, catalog: Catalog): Explained {
+  const { channel, outcome, reason, locale } = explained
+  const text = locale === undefined ? {} : unfilledText(catalog, templateId, channel, locale)
+  const failed = outcome === 'failed' && reason !== undefined
+  return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
+}
+
+function written(delivery: DecidedDelivery, flushAt: number | undefined): Explained {
   const { channel, outcome, plan } = delivery
   const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
   return { channel, outcome, ...whyOf(delivery, flushAt), subject, body, locale }

@@ -1,12 +1,13 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
 import { type InboxChange, inboxChanges } from '../inbox-change.ts'
 import type { Reports } from '../reports.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
 import { tellDeliveries } from './reading.ts'
-import { CountsRecord, countsRecord, ItemRecord, itemRecord } from './record.ts'
+import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowItems, shownInFull } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
@@ -42,20 +43,23 @@ const Changed = Type.Object({ changed: Type.Integer({ description: 'How many ite
 
 export interface InboxRoutes {
   readonly guards: Guards
+  readonly audit: Audit
+  /** How items are shown to callers who may not read personal data. */
+  readonly masked: ShowItems
   readonly inbox: Inbox
   readonly reports: Reports
   readonly clock: Clock
 }
 
 /** /v1/users/{id}/inbox: the in-app feed, its counts, and what is done to its items. */
-export function inboxEndpoints(http: Http, { guards, inbox, reports, clock }: InboxRoutes): void {
-  const { read, write, own, admin } = guards.scopes
-  const toRead = { tags: ['inbox'], security: [read, write, admin].map((scope) => ({ bearer: [scope] })) }
-  const toChange = { tags: ['inbox'], security: [own, admin].map((scope) => ({ bearer: [scope] })) }
+export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, masked, clock }: InboxRoutes): void {
+  const toRead = { tags: ['inbox'], security: guards.security('readFeed') }
+  const toChange = { tags: ['inbox'], security: guards.security('changeOwn') }
 
   http.get(
     '/v1/users/:id/inbox',
     {
+      onRequest: guards.allowUnder('readFeed'),
       schema: {
         ...toRead,
         summary: "A user's in-app feed, newest first",
@@ -75,17 +79,18 @@ export function inboxEndpoints(http: Http, { guards, inbox, reports, clock }: In
       },
     },
     async (request) => {
-      await guards.readOf(request)
       const filter = filterOf(request.query)
       const { items, counts } = await inbox.page(request.params.id, { ...filter, limit: filter.limit + 1 })
       const page = items.slice(0, filter.limit)
       const next = items.length > page.length ? { next: page.at(-1)?.id } : {}
-      return { items: page.map(itemRecord), counts: countsRecord(counts), ...next } as never
+      const show = guards.masks(request, request.params.id) ? masked : shownInFull
+      return { items: (await show(page)).map(itemRecord), counts: countsRecord(counts), ...next } as never
     },
   )
   http.get(
     '/v1/users/:id/inbox/counts',
     {
+      onRequest: guards.allowUnder('readFeed'),
       schema: {
         ...toRead,
         summary: 'How many items are unseen and unread',
@@ -94,7 +99,6 @@ export function inboxEndpoints(http: Http, { guards, inbox, reports, clock }: In
       },
     },
     async (request) => {
-      await guards.readOf(request)
       const { id } = request.params
       return countsRecord((await inbox.news([{ userId: id }], 1)).get(id)?.counts ?? none) as never
     },
@@ -104,11 +108,14 @@ export function inboxEndpoints(http: Http, { guards, inbox, reports, clock }: In
     http.post(
       `/v1/users/:id/inbox/${change}`,
       {
-        onRequest: guards.own,
+        onRequest: guards.allowUnder('changeOwn'),
         schema: { ...toChange, summary: summaries[change], params: User, body: Choice, response: { 200: Changed } },
       },
-      async ({ params, body, log }) => {
+      async (request) => {
+        const { params, body, log } = request
         const choice: InboxChoice = 'ids' in body ? body : body.up_to === undefined ? {} : { upTo: body.up_to }
+        if (guards.manages(request, params.id))
+          await audit(request, { action: `inbox.${change}`, target: { type: 'user', id: params.id }, after: body })
         const { changed, counts } = await inbox.change(params.id, change, choice, clock.now())
         tellDeliveries(reports, change, changed, clock.now()).catch((error) =>
           log.warn({ err: error }, 'that items were seen or read could not be stored with their notifications'),

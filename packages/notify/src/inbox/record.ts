@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import { type CatalogKeeper, unfilledText } from '../catalog.ts'
+import { hidden } from '../masking.ts'
 import type { InboxCounts, InboxItem } from '../store.ts'
 
 const Time = Type.String({ format: 'date-time' })
@@ -39,4 +41,22 @@ export function itemRecord({ id, event, subject, body, ...at }: InboxItem): Reco
 /** Counts as the API writes them. */
 export function countsRecord({ sequence, total, unseen, unread }: InboxCounts): Record<string, number> {
   return { sequence, total, unseen, unread }
+}
+
+/** How the items of a feed are shown to a reader. */
+export type ShowItems = <Item extends InboxItem>(items: readonly Item[]) => Promise<Item[]> | readonly Item[]
+
+/** To whoever may read them. */
+export const shownInFull: ShowItems = (items) => items
+
+/** To callers who may not read personal data: with the text as its template has it, the variables unfilled. */
+export function shownMasked(keeper: CatalogKeeper, locale: string): ShowItems {
+  return async (items) => {
+    const catalog = await keeper.current()
+    return items.map(({ subject: _subject, ...item }) => {
+      const templateId = catalog.eventTypes.get(item.event)?.templateId
+      const text = templateId === undefined ? { body: hidden } : unfilledText(catalog, templateId, 'in-app', locale)
+      return { ...item, ...text } as typeof item & (typeof items)[number]
+    })
+  }
 }

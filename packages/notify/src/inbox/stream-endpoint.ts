@@ -14,24 +14,24 @@ const reconnectMs = 3_000
 
 /** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
 export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch }: StreamRoutes): void {
-  const { read, write, admin } = guards.scopes
   http.addHook('preClose', () => streams.close())
   http.get(
     '/v1/users/:id/inbox/stream',
     {
       exposeHeadRoute: false,
+      onRequest: guards.allowUnder('readFeed'),
       schema: {
         tags: ['inbox'],
         summary: 'What changes in a feed, as server-sent events; resumes after Last-Event-ID',
         description:
           'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
-        security: [read, write, admin].map((scope) => ({ bearer: [scope] })),
+        security: guards.security('readFeed'),
         params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }),
         querystring: Type.Object({}, { additionalProperties: false }),
       },
     },
     async (request, reply) => {
-      const { expiresAt } = await guards.readOf(request)
+      const { expiresAt } = guards.callerOf(request)
       const userId = request.params.id
       const after = lastEventId(request.headers['last-event-id'])
       streams.admit(userId)
@@ -49,7 +49,8 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
       })
       raw.write(`retry: ${reconnectMs}\n\n`)
       const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
-      const end = streams.open({ userId, after, response: raw, lifeMs })
+      const masked = guards.masks(request, userId)
+      const end = streams.open({ userId, after, response: raw, lifeMs, masked })
       const stopWatching = watch?.(request, expiresAt, end)
       raw.once('close', () => stopWatching?.())
     },

@@ -9,6 +9,8 @@ export interface StreamOptions {
   /** The number up to which its reader knows everything; undefined for one that has just read nothing. */
   readonly after: number | undefined
   readonly response: ServerResponse
+  /** Its reader may not read personal data. */
+  readonly masked: boolean
   readonly onClose: () => void
   /** The reader has taken what it was sent. */
   readonly onReady: () => void
@@ -23,11 +25,13 @@ export class InboxStream {
   #told = false
   #waiting = false
   #passedOver = false
+  readonly masked: boolean
   readonly #response: ServerResponse
   readonly #onReady: () => void
 
-  constructor({ after, response, onClose, onReady }: StreamOptions) {
+  constructor({ after, response, masked, onClose, onReady }: StreamOptions) {
     this.#cursor = after
+    this.masked = masked
     this.#response = response
     this.#onReady = onReady
     response.once('close', onClose)

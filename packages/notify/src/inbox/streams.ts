@@ -3,6 +3,7 @@ import { type Log, Problem } from '@gatehouse/kit'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { InboxStreamRules } from '../options.ts'
 import type { Inbox } from '../store.ts'
+import type { ShowItems } from './record.ts'
 import { InboxStream } from './stream.ts'
 
 const itemsAtOnce = 50
@@ -10,6 +11,8 @@ const inboxesAtOnce = 200
 
 export interface InboxStreamsOptions {
   readonly inbox: Inbox
+  /** How items are shown to readers who may not read personal data. */
+  readonly masked: ShowItems
   readonly rules: InboxStreamRules
   readonly log: Log
   readonly metrics: Pick<NotifyMetrics, 'inboxStreams'>
@@ -21,6 +24,8 @@ interface Opening {
   readonly response: ServerResponse
   /** How long the reader's token still lives, in milliseconds. */
   readonly lifeMs: number
+  /** The reader may not read personal data. */
+  readonly masked: boolean
 }
 
 /**
@@ -53,7 +58,7 @@ export class InboxStreams {
   }
 
   /** Sends what changes from now on, and what has changed since `after`, until one of the two sides ends it. Answers how to. */
-  open({ userId, after, response, lifeMs }: Opening): () => void {
+  open({ userId, after, response, lifeMs, masked }: Opening): () => void {
     this.#begin()
     const mine = this.#byUser.get(userId) ?? new Set()
     this.#byUser.set(userId, mine)
@@ -64,7 +69,7 @@ export class InboxStreams {
       mine.delete(stream)
       if (mine.size === 0) this.#byUser.delete(userId)
     }
-    const stream = new InboxStream({ after, response, onReady, onClose })
+    const stream = new InboxStream({ after, response, masked, onReady, onClose })
     const ending = setTimeout(() => stream.end(), Math.max(0, Math.min(lifeMs, this.#given.rules.longestMs)))
     this.#given.metrics.inboxStreams.set(++this.#count)
     mine.add(stream)
@@ -136,9 +141,17 @@ export class InboxStreams {
     for (const { userId, after } of asked) {
       const mine = news.get(userId)
       if (!mine) continue
+      const maskedMine = ready(userId).some(({ masked }) => masked)
+        ? { ...mine, items: await this.#given.masked(mine.items) }
+        : undefined
       // Whoever came while this was read may be further back than it reaches.
-      const [reached, late] = partition(ready(userId), ({ cursor }) => cursor === undefined || cursor >= after)
-      const more = reached.map((stream) => stream.send(mine, itemsAtOnce)).includes(true)
+      const [reached, late] = partition(
+        ready(userId),
+        ({ cursor, masked }) => (cursor === undefined || cursor >= after) && !(masked && !maskedMine),
+      )
+      const more = reached
+        .map((stream) => stream.send(stream.masked && maskedMine ? maskedMine : mine, itemsAtOnce))
+        .includes(true)
       if (more || late.length > 0) this.#changed.add(userId)
     }
   }

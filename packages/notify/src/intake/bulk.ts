@@ -24,11 +24,11 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
     {
       bodyLimit: bodyLimitBytes,
       config: { judgesBody: true },
-      onRequest: guards.write,
+      onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],
         summary: 'Tell of up to 10,000 events at once; one line of the answer for each',
-        security: [{ bearer: [guards.scopes.write] }],
+        security: guards.security('produce'),
         consumes: ['application/json', linesType],
         body: Type.Array(Type.Unknown(), { minItems: 1, maxItems: mostEvents }),
       },

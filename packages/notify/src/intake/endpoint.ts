@@ -10,11 +10,11 @@ export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void
     '/v1/notify',
     {
       bodyLimit: largestEventBytes,
-      onRequest: guards.write,
+      onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],
         summary: 'Tell of an event; its user is notified',
-        security: [{ bearer: [guards.scopes.write] }],
+        security: guards.security('produce'),
         body: NotifyBody,
         response: { 202: AcceptanceBody },
       },

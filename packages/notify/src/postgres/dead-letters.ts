@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
-import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
+import { bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { Message, NotifyRequest } from '../notification.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
@@ -46,9 +46,11 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   }
   return {
     async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return undefined
       const { rows } = await database.query<LetterRow>(
         `SELECT ${fields}, CASE WHEN cause = 'invalid_message' THEN message->>'text' END AS text FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
-        [bucketOfId(id), id],
+        [bucket, id],
       )
       return rows[0] && letterOf(rows[0])
     },

@@ -78,7 +78,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     templates: postgresTemplates(database),
     inbox: postgresInbox(database, buckets),
     mailbox: postgresMailbox(database),
-    notifications: postgresNotifications(database),
+    notifications: postgresNotifications(database, buckets),
     declared: postgresDeclarations(database, buckets),
     ping: () => database.ping(),
   }

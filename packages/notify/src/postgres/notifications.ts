@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../channel.ts'
 import type { DeliveryState } from '../delivery-state.ts'
-import { bucketOfId, channelOf, deliveryIdOf } from '../ids.ts'
+import { channelOf, deliveryIdOf, knownBucketOfId } from '../ids.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../notification.ts'
 import type { Priority } from '../options.ts'
 import type { Notifications } from '../store.ts'
@@ -33,12 +33,16 @@ interface EventRow {
   readonly detail: Record<string, unknown> | null
 }
 
-export function postgresNotifications(database: Database): Notifications {
-  return { find: (id) => find(database, id) }
+export function postgresNotifications(database: Database, buckets: number): Notifications {
+  return {
+    async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      return bucket === undefined ? undefined : find(database, bucket, id)
+    },
+  }
 }
 
-async function find(database: Database, id: string): Promise<NotificationRecord | undefined> {
-  const bucket = bucketOfId(id)
+async function find(database: Database, bucket: number, id: string): Promise<NotificationRecord | undefined> {
   const { rows } = await database.query<NotificationRow>(
     `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at FROM notify.notification
       WHERE bucket = $1 AND id = $2`,

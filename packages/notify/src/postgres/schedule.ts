@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { bucketOfId, bucketOfUser, newId } from '../ids.ts'
+import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Schedule, Scheduled } from '../store.ts'
 import { atMost, queryAfresh, timestamp } from './words.ts'
@@ -35,9 +35,11 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return id
     },
     async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return undefined
       const { rows } = await database.query<ScheduledRow>(
         'SELECT id, fire_at, payload, source FROM notify.scheduled WHERE bucket = $1 AND id = $2',
-        [bucketOfId(id), id],
+        [bucket, id],
       )
       return rows[0] && scheduledOf(rows[0])
     },
@@ -50,8 +52,10 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rows.map(scheduledOf)
     },
     async cancel(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return false
       const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
-        bucketOfId(id),
+        bucket,
         id,
       ])
       return rowCount > 0

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { baseUrl, createHttpCaller, type HttpAnswer, jsonObject, retryAfterMs, told, unanswered } from './http-call.ts'
 import { httpWebhook } from './http-webhook.ts'
 import { defineProvider } from './kind.ts'
+import { sendEach } from './mail.ts'
 import { timeoutSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
 import { signWebhook, webhookKey } from './standard-webhooks.ts'
@@ -59,7 +60,7 @@ export const http = defineProvider({
       channel: context.channel,
       timeoutMs: callMs + 1_000,
       carries: ({ service }) => service === undefined || services === undefined || services.includes(service),
-      send: (messages, signal) => Promise.all(messages.map((message) => sendOne(message, signal))),
+      send: (messages, signal) => sendEach(messages, (message) => sendOne(message, signal)),
       webhook: httpWebhook(keys),
       close: () => caller.close(),
     }

@@ -1,4 +1,5 @@
-import type { OutgoingMessage } from './provider.ts'
+import { emailAddressExpected, isEmailAddress } from '@gatehouse/kit'
+import type { OutgoingMessage, SendResult } from './provider.ts'
 
 /** A sender: `Name <address>` or an address alone. */
 export interface Sender {
@@ -12,12 +13,30 @@ export interface Sender {
  * @throws RangeError when it is none
  */
 export function readSender(from: string): Sender {
-  const [, name, named, bare] = /^\s*(?:"?([^"<>]*?)"?\s*<([^<>\s]+)>|([^<>\s]+))\s*$/.exec(from) ?? []
+  const [, name, named, bare] = /^ *(?:"?([^"<>]*?)"? *<([^<>\s]+)>|([^<>\s]+)) *$/.exec(from) ?? []
   const address = named ?? bare ?? ''
-  const [, domain] = /^[^@\s]+@([^@\s]+)$/.exec(address) ?? []
-  if (domain === undefined || /[\r\n]/.test(from))
+  if (!isSenderAddress(address) || /[\u0000-\u001f\u007f]/.test(from))
     throw new RangeError(`from must be an address or Name <address>: ${from}`)
-  return { ...(name ? { name } : {}), address, domain }
+  return { ...(name ? { name } : {}), address, domain: address.slice(address.lastIndexOf('@') + 1) }
+}
+
+/** A sender on the machine itself, as the default is, has a domain of one label. */
+function isSenderAddress(address: string): boolean {
+  return isEmailAddress(address.replace(/@localhost$/, '@localhost.localdomain'))
+}
+
+const notOneAddress: SendResult = { kind: 'permanent', code: 'address', reason: `the address ${emailAddressExpected}` }
+
+/**
+ * Sends each message, of mails those whose address is exactly one. Any other is refused for good before it reaches a program that could
+ * read it as several: it was stored by an older release, or past the checks of the API.
+ */
+export function sendEach(
+  messages: readonly OutgoingMessage[],
+  send: (message: OutgoingMessage) => Promise<SendResult>,
+): Promise<SendResult[]> {
+  const isOne = ({ channel, target }: OutgoingMessage) => channel !== 'email' || isEmailAddress(target.address)
+  return Promise.all(messages.map(async (each) => (isOne(each) ? send(each) : notOneAddress)))
 }
 
 /** The Message-ID of a mail. It is the same at every try, so that mail servers see one mail, and leads back to the delivery. */

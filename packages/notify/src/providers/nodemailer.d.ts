@@ -24,7 +24,7 @@ declare module 'nodemailer' {
   interface Mail {
     readonly from: Address
     readonly to: Address
-    readonly envelope: { readonly from: string; readonly to: readonly string[] }
+    readonly envelope: { readonly from: Address; readonly to: readonly Address[] }
     readonly dsn: {
       readonly id: string
       readonly return: 'headers'

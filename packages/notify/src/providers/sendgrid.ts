@@ -9,7 +9,7 @@ import {
   unanswered,
 } from './http-call.ts'
 import { defineProvider } from './kind.ts'
-import { mailHeaders, messageIdOf, readSender, type Sender } from './mail.ts'
+import { mailHeaders, messageIdOf, readSender, type Sender, sendEach } from './mail.ts'
 import { timeoutSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
 import { sendgridWebhook } from './sendgrid-webhook.ts'
@@ -56,7 +56,7 @@ export const sendgrid = defineProvider({
       channel: 'email',
       timeoutMs: callMs + 1_000,
       send: (messages, signal) =>
-        Promise.all(messages.map((message) => sendMail({ caller, key, now }, mailOf(message, sender), signal))),
+        sendEach(messages, (message) => sendMail({ caller, key, now }, mailOf(message, sender), signal)),
       ...(publicKey === undefined ? {} : { webhook: sendgridWebhook(publicKey, tolerance) }),
       close: () => caller.close(),
     }

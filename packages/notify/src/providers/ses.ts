@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { type AwsCredentials, signAwsRequest } from './aws-signature.ts'
 import { baseUrl, createHttpCaller, type HttpCaller, unanswered } from './http-call.ts'
 import { defineProvider } from './kind.ts'
-import { mailHeaders, readSender, type Sender } from './mail.ts'
+import { mailHeaders, readSender, type Sender, sendEach } from './mail.ts'
 import { timeoutSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
 import { sesResult } from './ses-result.ts'
@@ -81,7 +81,7 @@ export const ses = defineProvider({
       name: context.name,
       channel: 'email',
       timeoutMs: callMs + 1_000,
-      send: (messages, signal) => Promise.all(messages.map((message) => sendMail(settings, message, signal))),
+      send: (messages, signal) => sendEach(messages, (message) => sendMail(settings, message, signal)),
       ...(webhook ? { webhook } : {}),
       async close() {
         await Promise.all([caller.close(), webhook?.close()])
@@ -140,5 +140,5 @@ function mailOf(message: OutgoingMessage, { sender, configurationSet }: Ses): ob
 function written({ name, address }: Sender): string {
   if (name === undefined) return address
   const isPlain = /^[\x20-\x7e]*$/.test(name)
-  return `${isPlain ? `"${name}"` : `=?UTF-8?B?${Buffer.from(name).toString('base64')}?=`} <${address}>`
+  return `${isPlain ? `"${name.replace(/["\\]/g, '\\$&')}"` : `=?UTF-8?B?${Buffer.from(name).toString('base64')}?=`} <${address}>`
 }

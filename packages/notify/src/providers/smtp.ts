@@ -3,7 +3,7 @@ import { createTransport, type Transport } from 'nodemailer'
 import { Type } from 'typebox'
 import { bounceWebhook } from './bounce-webhook.ts'
 import { defineProvider } from './kind.ts'
-import { mailHeaders, messageIdOf, readSender, type Sender } from './mail.ts'
+import { mailHeaders, messageIdOf, readSender, type Sender, sendEach } from './mail.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
 import { createReturnPaths, type ReturnPaths } from './return-path.ts'
 import { textOrFile } from './secret-file.ts'
@@ -84,8 +84,7 @@ export const smtp = defineProvider({
       name: context.name,
       channel: 'email',
       timeoutMs: seconds * 1_000 + 10_000,
-      send: (messages) =>
-        Promise.all(messages.map((message) => sendMail(transport, mailOf(message, sender, returnPaths)))),
+      send: (messages) => sendEach(messages, (message) => sendMail(transport, mailOf(message, sender, returnPaths))),
       ...(bounces && returnPaths ? { webhook: bounceWebhook(bounces.secret, returnPaths) } : {}),
       async close() {
         transport.close()
@@ -132,14 +131,17 @@ async function sendMail(transport: Transport, mail: ReturnType<typeof mailOf>): 
   }
 }
 
-/** The mail, which asks for notice of its failure alone where the server knows how (RFC 3461). */
+/**
+ * The mail, which asks for notice of its failure alone where the server knows how (RFC 3461). Addresses are objects, in
+ * the envelope too: a string would be parsed, and could hold several.
+ */
 function mailOf(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
   const { deliveryId, target, content } = message
-  const from = returnPaths?.of(deliveryId) ?? sender.address
+  const to = { name: '', address: target.address }
   return {
     from: { name: sender.name ?? '', address: sender.address },
-    to: { name: '', address: target.address },
-    envelope: { from, to: [target.address] },
+    to,
+    envelope: { from: { name: '', address: returnPaths?.of(deliveryId) ?? sender.address }, to: [to] },
     dsn: { id: deliveryId, return: 'headers', notify: ['failure'], recipient: target.address },
     subject: content.subject ?? '',
     text: content.body,

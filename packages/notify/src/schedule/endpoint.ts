@@ -1,11 +1,15 @@
 import { type Http, instantOf, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { idPattern } from '../ids.ts'
+import { maskRequest } from '../masking.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { largestEventBytes, NotifyBody } from '../notify-body.ts'
 import { problemOf } from '../request-problem.ts'
+import type { Access } from '../scopes.ts'
 import type { Schedule, Scheduled } from '../store.ts'
 
 const FireAt = Type.String({
@@ -23,22 +27,37 @@ const ScheduledRecord = Type.Object(
   { title: 'Scheduled' },
 )
 
+export interface ScheduleRoutes {
+  readonly guards: Guards
+  readonly audit: Audit
+  readonly schedule: Schedule
+  readonly catalog: CatalogKeeper
+}
+
 /** /v1/scheduled: notifications for later, as records of id, fire_at and payload. */
-export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule, catalog: CatalogKeeper): void {
-  const about = (summary: string) => ({ tags: ['scheduled'], summary, security: [{ bearer: [guards.scopes.write] }] })
+export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog }: ScheduleRoutes): void {
+  const about = (summary: string, access: Access) => ({
+    tags: ['scheduled'],
+    summary,
+    security: guards.security(access),
+  })
+  const shown = (request: FastifyRequest, each: Omit<Scheduled, 'source'>) => {
+    const masks = guards.masks(request, each.payload.user_id)
+    return written(masks ? { ...each, payload: maskRequest(each.payload) } : each)
+  }
   const find = async (id: string) => {
     const found = await schedule.find(id)
-    if (!found) throw new Problem(404, `Nothing is scheduled as ${id}; it may have fired.`)
+    if (!found) throw missing(id)
     return found
   }
 
   http.post(
     '/v1/scheduled',
     {
-      onRequest: guards.write,
+      onRequest: guards.allow('produce'),
       bodyLimit: largestEventBytes,
       schema: {
-        ...about('Schedules a notification'),
+        ...about('Schedules a notification', 'produce'),
         body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),
         response: { 201: ScheduledRecord },
       },
@@ -52,15 +71,15 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
       return reply
         .code(201)
         .header('location', `/v1/scheduled/${id}`)
-        .send(written({ id, fireAt, payload }) as never)
+        .send(shown(request, { id, fireAt, payload }) as never)
     },
   )
   http.get(
     '/v1/scheduled',
     {
-      onRequest: guards.write,
+      onRequest: guards.allow('readScheduled'),
       schema: {
-        ...about('What is scheduled for a user, soonest first'),
+        ...about('What is scheduled for a user, soonest first', 'readScheduled'),
         querystring: Type.Object(
           { user_id: Type.String({ minLength: 1, maxLength: 256 }) },
           { additionalProperties: false },
@@ -68,28 +87,44 @@ export function scheduleEndpoints(http: Http, guards: Guards, schedule: Schedule
         response: { 200: Type.Object({ scheduled: Type.Array(ScheduledRecord) }) },
       },
     },
-    async (request) => ({ scheduled: (await schedule.list(request.query.user_id)).map(written) }) as never,
+    async (request) => {
+      const scheduled = await schedule.list(request.query.user_id)
+      return { scheduled: scheduled.map((each) => shown(request, each)) } as never
+    },
   )
   http.get(
     '/v1/scheduled/:id',
     {
-      onRequest: guards.write,
-      schema: { ...about('One that is scheduled'), params: Id, response: { 200: ScheduledRecord } },
+      onRequest: guards.allow('readScheduled'),
+      schema: { ...about('One that is scheduled', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
     },
-    async (request) => written(await find(request.params.id)) as never,
+    async (request) => shown(request, await find(request.params.id)) as never,
   )
   http.delete(
     '/v1/scheduled/:id',
     {
-      onRequest: guards.write,
-      schema: { ...about('Cancels one that has not fired'), params: Id, response: { 204: Type.Null() } },
+      onRequest: guards.allow('cancelScheduled'),
+      schema: {
+        ...about('Cancels one that has not fired', 'cancelScheduled'),
+        params: Id,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
-      if (!(await schedule.cancel(request.params.id)))
-        throw new Problem(404, `Nothing is scheduled as ${request.params.id}; it may have fired.`)
+      const { id } = request.params
+      if (guards.manages(request)) {
+        const { fireAt, payload } = await find(id)
+        const before = { event: payload.event, user_id: payload.user_id, fire_at: new Date(fireAt).toISOString() }
+        await audit(request, { action: 'scheduled.cancel', target: { type: 'scheduled', id }, before })
+      }
+      if (!(await schedule.cancel(id))) throw missing(id)
       return reply.code(204).send(null)
     },
   )
+}
+
+function missing(id: string): Problem {
+  return new Problem(404, `Nothing is scheduled as ${id}; it may have fired.`)
 }
 
 function written({ id, fireAt, payload }: Omit<Scheduled, 'source'>) {

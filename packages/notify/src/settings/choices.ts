@@ -1,5 +1,7 @@
 import { type Http, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { channels } from '../channel.ts'
@@ -10,6 +12,8 @@ const ChannelNames = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 
 const ChoiceOf = Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) })
+
+type Asked = FastifyRequest<{ Params: { id: string; event?: string } }>
 
 const ChoicesBody = Type.Object(
   {
@@ -28,41 +32,52 @@ const ChoicesBody = Type.Object(
 
 export interface ChoiceRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly choices: Choices
   readonly catalog: CatalogKeeper
 }
 
 /** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
-export function choiceEndpoints(http: Http, { guards, choices, catalog }: ChoiceRoutes): void {
-  const { own, admin } = guards.scopes
-  const about = (summary: string) => ({
+export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }: ChoiceRoutes): void {
+  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     summary,
-    security: [{ bearer: [own] }, { bearer: [admin] }],
+    security: guards.security(access),
     response: { 200: ChoicesBody },
   })
   const mustBeKnown = async (event: string) => {
     const known = await catalog.current()
     if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
   }
+  const auditChange = async (request: Asked, action: string, after: object) => {
+    const { id, event } = request.params
+    if (!guards.manages(request, id)) return
+    const target = { type: 'user', id }
+    await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
+  }
   const told = async (userId: string) => written(await choices.of(userId))
 
   http.get(
     '/v1/users/:id/choices',
-    { onRequest: guards.own, schema: { ...about('What a user may choose, and what holds now'), params: User } },
+    {
+      onRequest: guards.allowUnder('readOwn'),
+      schema: { ...about('What a user may choose, and what holds now', 'readOwn'), params: User },
+    },
     ({ params }) => told(params.id),
   )
   http.put(
     '/v1/users/:id/choices',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Unsubscribes from everything that is not critical, or takes that back'),
         params: User,
         body: Type.Object({ unsubscribed: Type.Boolean() }, { additionalProperties: false }),
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
+      await auditChange(request, 'choices.unsubscribe', body)
       await choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
       return told(params.id)
     },
@@ -70,15 +85,17 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
   http.put(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Switches these channels of an event type on, and its others off'),
         params: ChoiceOf,
         body: Type.Object({ channels: ChannelNames }, { additionalProperties: false }),
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
       await mustBeKnown(params.event)
+      await auditChange(request, 'choices.set', body)
       await choices.choose(params.id, params.event, body.channels)
       return told(params.id)
     },
@@ -86,7 +103,7 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
   http.patch(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Switches these channels of an event type on or off, and leaves its others as they are'),
         params: ChoiceOf,
@@ -96,10 +113,13 @@ export function choiceEndpoints(http: Http, { guards, choices, catalog }: Choice
         ),
       },
     },
-    async ({ params, body: { on = [], off = [] } }) => {
+    async (request) => {
+      const { params } = request
+      const { on = [], off = [] } = request.body
       const both = on.filter((channel) => off.includes(channel))
       if (both.length > 0) throw new Problem(422, `A channel can not be switched both on and off: ${both.join(', ')}.`)
       await mustBeKnown(params.event)
+      await auditChange(request, 'choices.switch', { on, off })
       await choices.turn(params.id, params.event, { on, off })
       return told(params.id)
     },

@@ -1,6 +1,9 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
-import { Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Audit, AuditedChange } from '../audit.ts'
 import type { Guards } from '../caller.ts'
+import { maskReason } from '../masking.ts'
 import { deviceFault } from '../providers/device-fault.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Device, Devices } from '../store.ts'
@@ -41,8 +44,11 @@ const DeviceRecord = Type.Object(
   { title: 'Device' },
 )
 
+type Asked = FastifyRequest<{ Params: Static<typeof OneDevice> }>
+
 export interface DeviceRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: Devices
   /** Those that carry push know what a token of theirs looks like. */
   readonly providers: readonly Provider[]
@@ -50,30 +56,39 @@ export interface DeviceRoutes {
 }
 
 /** A user's devices, the dead ones too. A token is written and never read back. */
-export function deviceEndpoints(http: Http, { guards, store, providers, clock }: DeviceRoutes): void {
-  const { own, admin } = guards.scopes
-  const about = (summary: string) => ({
+export function deviceEndpoints(http: Http, { guards, audit, store, providers, clock }: DeviceRoutes): void {
+  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['devices'],
     summary,
-    security: [{ bearer: [own] }, { bearer: [admin] }],
+    security: guards.security(access),
   })
+
+  const auditDevice = (request: Asked, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
+    const { id, device_id: deviceId } = request.params
+    return audit(request, { action, target: { type: 'device', id: `${id}/${deviceId}` }, ...change })
+  }
 
   http.get(
     '/v1/users/:id/devices',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's devices"),
+        ...about("A user's devices", 'readOwn'),
         params: User,
         response: { 200: Type.Object({ devices: Type.Array(DeviceRecord) }) },
       },
     },
-    async ({ params }) => ({ devices: (await store.list(params.id)).map((device) => written(params.id, device)) }),
+    async (request) => {
+      const { id } = request.params
+      const devices = await store.list(id)
+      const shown = guards.masks(request, id) ? devices.map(masked) : devices
+      return { devices: shown.map((device) => written(id, device)) }
+    },
   )
   http.put(
     '/v1/users/:id/devices/:device_id',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Registers a device or its new token'),
         params: OneDevice,
@@ -81,9 +96,18 @@ export function deviceEndpoints(http: Http, { guards, store, providers, clock }:
         response: { 200: DeviceRecord },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
       const device = { deviceId: params.device_id, token: body.token, service: body.service ?? 'fcm' }
       refuseToken(providers, device)
+      if (guards.manages(request, params.id)) {
+        const before = (await store.list(params.id)).find(({ deviceId }) => deviceId === device.deviceId)
+        // a token is never kept; that there is a new one shows in the time
+        await auditDevice(request, 'devices.register', {
+          ...(before ? { before: { service: before.service } } : {}),
+          after: { service: device.service, registered_at: new Date(clock.now()).toISOString() },
+        })
+      }
       const registeredAt = clock.now()
       await store.put(params.id, device, registeredAt)
       return written(params.id, { ...device, registeredAt })
@@ -92,12 +116,17 @@ export function deviceEndpoints(http: Http, { guards, store, providers, clock }:
   http.delete(
     '/v1/users/:id/devices/:device_id',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: { ...about('Removes a device'), params: OneDevice, response: { 204: Type.Null() } },
     },
-    async ({ params }, reply) => {
-      if (!(await store.remove(params.id, params.device_id)))
-        throw new Problem(404, `The user ${params.id} has no device ${params.device_id}.`)
+    async (request, reply) => {
+      const { id, device_id: deviceId } = request.params
+      if (guards.manages(request, id)) {
+        const found = (await store.list(id)).find((device) => device.deviceId === deviceId)
+        if (!found) throw missing(id, deviceId)
+        await auditDevice(request, 'devices.remove', { before: { service: found.service } })
+      }
+      if (!(await store.remove(id, deviceId))) throw missing(id, deviceId)
       return reply.code(204).send(null)
     },
   )
@@ -108,6 +137,14 @@ function refuseToken(providers: readonly Provider[], device: Omit<Device, 'regis
   const detail = deviceFault(providers, device)
   if (detail === undefined) return
   throw new Problem(400, `The body is not valid: /token ${detail}.`, { errors: [{ pointer: '/token', detail }] })
+}
+
+function missing(userId: string, deviceId: string): Problem {
+  return new Problem(404, `The user ${userId} has no device ${deviceId}.`)
+}
+
+function masked({ deadReason, ...device }: Device): Device {
+  return { ...device, ...(deadReason === undefined ? {} : { deadReason: maskReason(deadReason) }) }
 }
 
 function written(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {

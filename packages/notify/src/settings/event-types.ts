@@ -1,5 +1,6 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { EventTypeDeclaration, EventTypeName, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
@@ -8,6 +9,7 @@ import type { EventTypes } from '../store.ts'
 
 export interface EventTypeRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: EventTypes
   readonly catalog: CatalogKeeper
   readonly options: NotifyOptions
@@ -17,20 +19,28 @@ export interface EventTypeRoutes {
 const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200 }) })
 
 /** The management of event types. */
-export function eventTypeEndpoints(http: Http, { guards, store, catalog, options, clock }: EventTypeRoutes): void {
-  const about = (summary: string) => ({ tags: ['event types'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+export function eventTypeEndpoints(
+  http: Http,
+  { guards, audit, store, catalog, options, clock }: EventTypeRoutes,
+): void {
+  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+    tags: ['event types'],
+    summary,
+    security: guards.security(access),
+  })
+  const find = async (event: string) => (await store.all()).find((each) => each.event === event)
   const one = async (event: string) => {
-    const found = (await store.all()).find((each) => each.event === event)
-    if (!found) throw new Problem(404, `There is no event type ${event}.`)
+    const found = await find(event)
+    if (!found) throw missing(event)
     return eventTypeRecord(found)
   }
 
   http.get(
     '/v1/event-types',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('All event types'),
+        ...about('All event types', 'readSettings'),
         response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
       },
     },
@@ -39,15 +49,15 @@ export function eventTypeEndpoints(http: Http, { guards, store, catalog, options
   http.get(
     '/v1/event-types/:event',
     {
-      onRequest: guards.admin,
-      schema: { ...about('One event type'), params: Params, response: { 200: EventTypeDeclaration } },
+      onRequest: guards.allow('readSettings'),
+      schema: { ...about('One event type', 'readSettings'), params: Params, response: { 200: EventTypeDeclaration } },
     },
     (request) => one(request.params.event),
   )
   http.put(
     '/v1/event-types/:event',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Sets an event type'),
         params: Type.Object({ event: EventTypeName }),
@@ -59,6 +69,13 @@ export function eventTypeEndpoints(http: Http, { guards, store, catalog, options
       const settings = request.body as Static<typeof EventTypeSettings>
       await refuseUnknownTemplate(settings.template_id, catalog)
       const eventType = eventTypeOf(request.params.event, settings, options.aggregationThreshold)
+      const before = await find(eventType.event)
+      await audit(request, {
+        action: before ? 'event-types.update' : 'event-types.create',
+        target: { type: 'event-type', id: eventType.event },
+        ...(before ? { before: eventTypeRecord(before) } : {}),
+        after: eventTypeRecord(eventType),
+      })
       await store.put(eventType, clock.now())
       return eventTypeRecord(eventType)
     },
@@ -66,15 +83,21 @@ export function eventTypeEndpoints(http: Http, { guards, store, catalog, options
   http.delete(
     '/v1/event-types/:event',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: { ...about('Removes an event type'), params: Params, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      if (!(await store.remove(request.params.event)))
-        throw new Problem(404, `There is no event type ${request.params.event}.`)
+      const { event } = request.params
+      const target = { type: 'event-type', id: event }
+      await audit(request, { action: 'event-types.delete', target, before: await one(event) })
+      if (!(await store.remove(event))) throw missing(event)
       return reply.code(204).send(null)
     },
   )
+}
+
+function missing(event: string): Problem {
+  return new Problem(404, `There is no event type ${event}.`)
 }
 
 /** 422 for a template that is named and isn't there; the default, the event type's own name, may come later. */

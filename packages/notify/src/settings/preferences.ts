@@ -1,5 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { ChannelList } from '../declaration.ts'
@@ -44,26 +46,44 @@ const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
 const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 
+type Asked = FastifyRequest<{ Params: Static<typeof User> }>
+
 export interface PreferenceRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: Preferences
   readonly catalog: CatalogKeeper
   readonly clock: Clock
 }
 
 /** A user's preferences, one record for each event type and one for `*`. */
-export function preferenceEndpoints(http: Http, { guards, store, catalog, clock }: PreferenceRoutes): void {
-  const { own, admin } = guards.scopes
-  const about = (summary: string) => ({
+export function preferenceEndpoints(http: Http, { guards, audit, store, catalog, clock }: PreferenceRoutes): void {
+  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     summary,
-    security: [{ bearer: [own] }, { bearer: [admin] }],
+    security: guards.security(access),
   })
-  const put = async (userId: string, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+  const find = async (userId: string, eventType: string) =>
+    (await store.list(userId)).find((each) => each.eventType === eventType)
+  const auditChange = async (request: Asked, action: string, eventType: string, after?: Preference) => {
+    const { id } = request.params
+    if (!guards.manages(request, id)) return
+    const before = await find(id, eventType)
+    if (!before && !after) throw missing(id, eventType)
+    await audit(request, {
+      action,
+      target: { type: 'preference', id: `${id}/${eventType}` },
+      ...(before ? { before: written(id, before) } : {}),
+      ...(after ? { after: written(id, after) } : {}),
+    })
+  }
+  const put = async (request: Asked, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+    const { id: userId } = request.params
     const known = await catalog.current()
     if (eventType !== '*' && !known.eventTypes.has(eventType))
       throw unknownEventProblem(eventType, known, '/event_type')
     const preference = preferenceOf(eventType, settings)
+    await auditChange(request, 'preferences.update', eventType, preference)
     await store.put(userId, preference, clock.now())
     return written(userId, preference)
   }
@@ -71,9 +91,9 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
   http.get(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's preferences"),
+        ...about("A user's preferences", 'readOwn'),
         params: User,
         response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
       },
@@ -83,7 +103,7 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
   http.put(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Sets a preference, its event type named in the body'),
         params: User,
@@ -94,16 +114,16 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
         response: { 200: PreferenceRecord },
       },
     },
-    ({ params, body }) => put(params.id, body.event_type, body as Static<typeof PreferenceSettings>),
+    (request) => put(request, request.body.event_type, request.body as Static<typeof PreferenceSettings>),
   )
   http.get(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.own,
-      schema: { ...about('One preference'), params: Entry, response: { 200: PreferenceRecord } },
+      onRequest: guards.allowUnder('readOwn'),
+      schema: { ...about('One preference', 'readOwn'), params: Entry, response: { 200: PreferenceRecord } },
     },
     async ({ params }) => {
-      const found = (await store.list(params.id)).find((each) => each.eventType === params.event_type)
+      const found = await find(params.id, params.event_type)
       if (!found) throw missing(params.id, params.event_type)
       return written(params.id, found)
     },
@@ -111,7 +131,7 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
   http.put(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
         ...about('Sets a preference'),
         params: Entry,
@@ -119,15 +139,17 @@ export function preferenceEndpoints(http: Http, { guards, store, catalog, clock 
         response: { 200: PreferenceRecord },
       },
     },
-    ({ params, body }) => put(params.id, params.event_type, body as Static<typeof PreferenceSettings>),
+    (request) => put(request, request.params.event_type, request.body as Static<typeof PreferenceSettings>),
   )
   http.delete(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: { ...about('Removes a preference'), params: Entry, response: { 204: Type.Null() } },
     },
-    async ({ params }, reply) => {
+    async (request, reply) => {
+      const { params } = request
+      await auditChange(request, 'preferences.remove', params.event_type)
       if (!(await store.remove(params.id, params.event_type))) throw missing(params.id, params.event_type)
       return reply.code(204).send(null)
     },

@@ -1,10 +1,16 @@
-import { type Clock, type Http, instantOf, Problem } from '@gatehouse/kit'
+import { type Clock, emailAddressExpected, type Http, instantOf, isEmailAddress, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { channels } from '../channel.ts'
+import { phoneNumberPattern } from '../declaration.ts'
 import { idPattern } from '../ids.ts'
+import { maskAddress } from '../masking.ts'
+import type { Access } from '../scopes.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store.ts'
 import { all, suppressionReasons } from '../suppression.ts'
+import { masked, maskUnknown, shown } from './suppression-view.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
 const UserId = Type.String({ minLength: 1, maxLength: 256 })
@@ -43,6 +49,7 @@ const page = {
 
 interface SuppressionRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: Suppressions
   readonly clock: Clock
 }
@@ -53,30 +60,43 @@ export function suppressionEndpoints(http: Http, given: SuppressionRoutes): void
   ownEndpoints(http, given)
 }
 
-function managementEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): void {
-  const about = (summary: string) => ({
+function managementEndpoints(http: Http, given: SuppressionRoutes): void {
+  const { guards, audit, store, clock } = given
+  const about = (summary: string, access: Access = 'manage') => ({
     tags: ['suppressions'],
     summary,
-    security: [{ bearer: [guards.scopes.admin] }],
+    security: guards.security(access),
   })
   const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
 
   http.get(
     '/v1/suppressions',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Addresses that nothing, or not everything, is sent to; newest first'),
+        ...about('Addresses that nothing, or not everything, is sent to; newest first', 'readSettings'),
         querystring: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
     },
-    async ({ query }) => listed(store, filterOf(query), query, clock.now()),
+    (request) => listed(given, request, filterOf(request.query), request.query),
+  )
+  http.post(
+    '/v1/suppressions/search',
+    {
+      onRequest: guards.allow('readSettings'),
+      schema: {
+        ...about('The same with the filters in the body, where no log of a proxy keeps an address', 'readSettings'),
+        body: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
+        response: { 200: List },
+      },
+    },
+    (request) => listed(given, request, filterOf(request.body), request.body),
   )
   http.post(
     '/v1/suppressions',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Adds one by hand'),
         body: Type.Object(
@@ -94,86 +114,100 @@ function managementEndpoints(http: Http, { guards, store, clock }: SuppressionRo
         response: { 201: SuppressionBody },
       },
     },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request
       const { user_id: userId, channel, address = all, scope = all, reason = 'manual', detail, expires_at } = body
+      refuseAddress(channel, address)
       const expiresAt = expires_at === undefined ? undefined : instantOf(expires_at, '/expires_at')
       if (expiresAt !== undefined && expiresAt <= clock.now())
         throw new Problem(400, 'The body is not valid: /expires_at must be in the future.', {
           errors: [{ pointer: '/expires_at', detail: 'must be in the future' }],
         })
       const rest = { ...(detail === undefined ? {} : { detail }), ...(expiresAt === undefined ? {} : { expiresAt }) }
+      await audit(request, {
+        action: 'suppressions.add',
+        target: { type: 'user', id: userId },
+        after: { channel, address: maskAddress(channel, address), scope, reason, detail, expires_at },
+      })
       const [added] = await store.add([{ userId, channel, address, scope, reason, ...rest }], clock.now())
       if (!added) throw new Error('a suppression was neither added nor there')
-      return reply.code(201).send(written(added))
+      return reply.code(201).send(shown(guards, request, added))
     },
   )
   http.delete(
     '/v1/suppressions',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Lifts all that the filters name'),
         querystring: Filter,
         response: { 200: Type.Object({ lifted: Type.Integer() }) },
       },
     },
-    async ({ query }) => {
+    async (request) => {
+      const { query } = request
       const filter = filterOf(query)
       if (Object.keys(filter).length === 0)
         throw new Problem(400, `Say which: at least one of user_id, ${Object.keys(filters).join(', ')} is needed.`)
+      const { address, ...rest } = query
+      const after = { ...rest, ...(address === undefined ? {} : { address: maskUnknown(address) }) }
+      await audit(request, { action: 'suppressions.lift', target: { type: 'suppressions', id: 'selection' }, after })
       return { lifted: await store.lift(filter) }
     },
   )
   http.delete(
     '/v1/suppressions/:suppression_id',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Lifts one'),
         params: Type.Object({ suppression_id: Id }),
         response: { 204: Type.Null() },
       },
     },
-    async ({ params }, reply) => {
-      if ((await store.lift({ ids: [params.suppression_id] })) === 0) throw missing(params.suppression_id)
+    async (request, reply) => {
+      const { suppression_id: id } = request.params
+      const [found] = await store.list({ ids: [id] }, 1, undefined, clock.now())
+      if (found) await auditLift(audit, request, found)
+      if (!found || (await store.lift({ ids: [id] })) === 0) throw missing(id)
       return reply.code(204).send(null)
     },
   )
 }
 
-function ownEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): void {
-  const { own, admin } = guards.scopes
-  const about = (summary: string) => ({
+function ownEndpoints(http: Http, given: SuppressionRoutes): void {
+  const { guards, audit, store, clock } = given
+  const about = (summary: string, access: Access) => ({
     tags: ['suppressions'],
     summary,
-    security: [{ bearer: [own] }, { bearer: [admin] }],
+    security: guards.security(access),
   })
 
   http.get(
     '/v1/users/:id/suppressions',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's, newest first"),
+        ...about("A user's, newest first", 'readOwn'),
         params: Type.Object({ id: UserId }),
         querystring: Type.Object({ ...filters, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
     },
-    async ({ params, query }) => listed(store, { ...filterOf(query), userId: params.id }, query, clock.now()),
+    (request) => listed(given, request, { ...filterOf(request.query), userId: request.params.id }, request.query),
   )
   http.delete(
     '/v1/users/:id/suppressions/:suppression_id',
     {
-      onRequest: guards.own,
+      onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Takes back an unsubscription'),
+        ...about('Takes back an unsubscription', 'changeOwn'),
         params: Type.Object({ id: UserId, suppression_id: Id }),
         response: { 204: Type.Null() },
       },
     },
-    async ({ params }, reply) => {
-      const { id: userId, suppression_id: id } = params
+    async (request, reply) => {
+      const { id: userId, suppression_id: id } = request.params
       const [found] = await store.list({ userId, ids: [id] }, 1, undefined, clock.now())
       if (!found) throw missing(id)
       if (found.reason !== 'unsubscribed')
@@ -181,10 +215,26 @@ function ownEndpoints(http: Http, { guards, store, clock }: SuppressionRoutes): 
           403,
           `It is there because of: ${found.reason}. The management lifts it, at /v1/suppressions/${id}.`,
         )
+      if (guards.manages(request, userId)) await auditLift(audit, request, found)
       await store.lift({ userId, ids: [id] })
       return reply.code(204).send(null)
     },
   )
+}
+
+const phoneNumber = new RegExp(phoneNumberPattern)
+
+/** 400 for an address that nothing could be sent to on its channel; what it is compared with is exactly one. */
+function refuseAddress(channel: string, address: string): void {
+  if (address === all) return
+  const faults: Readonly<Record<string, string | false>> = {
+    email: !isEmailAddress(address) && emailAddressExpected,
+    sms: !phoneNumber.test(address) && 'must be a telephone number such as +14155550100',
+  }
+  const expected = faults[channel]
+  if (!expected) return
+  const detail = `${expected}, or ${all} for any of the user's`
+  throw new Problem(400, `The body is not valid: /address ${detail}.`, { errors: [{ pointer: '/address', detail }] })
 }
 
 type Query = Static<ReturnType<typeof Type.Object<typeof filters>>> & { readonly user_id?: string }
@@ -200,23 +250,23 @@ function filterOf({ user_id: userId, channel, address, scope, reason }: Query): 
 }
 
 async function listed(
-  store: Suppressions,
+  { guards, store, clock }: SuppressionRoutes,
+  request: FastifyRequest,
   filter: SuppressionFilter,
   { limit = 100, before }: { readonly limit?: number; readonly before?: string },
-  now: number,
 ) {
-  const found = await store.list(filter, limit, before, now)
+  const found = await store.list(filter, limit, before, clock.now())
   const last = found.at(-1)
-  return { suppressions: found.map(written), ...(found.length === limit && last ? { next: last.id } : {}) }
+  return {
+    suppressions: found.map((each) => shown(guards, request, each)),
+    ...(found.length === limit && last ? { next: last.id } : {}),
+  }
 }
 
-function written({ userId, since, expiresAt, ...record }: SuppressionRecord) {
-  return {
-    ...record,
-    user_id: userId,
-    since: new Date(since).toISOString(),
-    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
-  }
+function auditLift(audit: Audit, request: FastifyRequest, found: SuppressionRecord): Promise<void> {
+  const { channel, address, scope, reason } = masked(found)
+  const before = { channel, address, scope, reason }
+  return audit(request, { action: 'suppressions.lift', target: { type: 'suppression', id: found.id }, before })
 }
 
 function missing(id: string): Problem {

@@ -1,16 +1,20 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { type Channel, channels } from '../channel.ts'
 import { canonicalLocale } from '../locale.ts'
+import { maskResult } from '../masking.ts'
 import { smsSegments, textOfHtml } from '../message-text.ts'
 import type { Content, Data } from '../notification.ts'
 import type { Templates } from '../store.ts'
 import { type Compiled, checkTemplate, TemplateError } from '../template.ts'
+import { templateTarget } from './templates.ts'
 
 export interface TemplateToolRoutes {
   readonly guards: Guards
+  readonly audit: Audit
   readonly store: Templates
   readonly catalog: CatalogKeeper
   readonly clock: Clock
@@ -49,9 +53,13 @@ const Preview = Type.Object({
 /** Publish and roll back, preview with sample data, and test send. */
 export function templateToolEndpoints(
   http: Http,
-  { guards, store, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
+  { guards, audit, store, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
 ): void {
-  const about = (summary: string) => ({ tags: ['templates'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+    tags: ['templates'],
+    summary,
+    security: guards.security(access),
+  })
   const published = async (templateId: string, channel: Channel, locale: string | undefined) => {
     const wanted = [locale, defaultLocale].filter((each) => each !== undefined)
     const current = await catalog.current()
@@ -61,7 +69,7 @@ export function templateToolEndpoints(
   http.post(
     '/v1/templates/:template_id/:channel/:locale/publish',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Makes a version the one in use: publishes it, or rolls back to it'),
         params: Place,
@@ -69,10 +77,22 @@ export function templateToolEndpoints(
         response: { 200: Type.Object({ version: Type.Integer() }) },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
       const locale = canonicalLocale(params.locale) ?? params.locale
       const key = { templateId: params.template_id, channel: params.channel as Channel, locale }
-      if (!(await store.publish(key, body.version, clock.now())))
+      const texts = await store.versions(key.templateId)
+      const mine = texts.filter((text) => text.channel === key.channel && text.locale === locale)
+      const isThere = mine.some(({ version }) => version === body.version)
+      const before = mine.find(({ published }) => published)
+      if (isThere)
+        await audit(request, {
+          action: 'templates.publish',
+          target: templateTarget(key),
+          ...(before ? { before: { version: before.version } } : {}),
+          after: { version: body.version },
+        })
+      if (!(isThere && (await store.publish(key, body.version, clock.now()))))
         throw new Problem(
           404,
           `There is no version ${body.version} of the ${params.channel} text for ${params.locale}.`,
@@ -83,9 +103,9 @@ export function templateToolEndpoints(
   http.post(
     '/v1/templates/:template_id/preview',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Renders a published text or a draft with sample data'),
+        ...about('Renders a published text or a draft with sample data', 'readSettings'),
         params: TemplateId,
         body: Type.Object({ ...Sample, ...Draft }, { additionalProperties: false }),
         response: { 200: Preview },
@@ -112,7 +132,7 @@ export function templateToolEndpoints(
   http.post(
     '/v1/templates/:template_id/test',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Sends the published text to a user at once, past preferences, caps and log'),
         params: TemplateId,
@@ -123,13 +143,18 @@ export function templateToolEndpoints(
         response: { 200: Type.Object({ results: Type.Array(Type.Object({}, { additionalProperties: true })) }) },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
       const channel = body.channel as Channel
       const compiled = await published(params.template_id, channel, body.locale)
       const { content } = orProblem(() => compiled.render(body.data as Data))
+      const { locale } = content
+      const after = { template_id: params.template_id, channel, locale }
+      await audit(request, { action: 'templates.test', target: { type: 'user', id: body.user_id }, after })
       const results = await testSend(channel, body.user_id, content)
       if (results.length === 0) throw new Problem(422, `The user ${body.user_id} can't be reached by ${channel}.`)
-      return { results } as never
+      const masks = guards.masks(request, body.user_id)
+      return { results: masks ? results.map((each) => maskResult({ ...each })) : results } as never
     },
   )
 }

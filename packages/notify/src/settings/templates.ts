@@ -1,9 +1,10 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
+import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
 import { canonicalLocale } from '../locale.ts'
-import type { Templates } from '../store.ts'
+import type { TemplateKey, Templates } from '../store.ts'
 import { checkTemplate, TemplateError, type TemplateText } from '../template.ts'
 
 const TemplateId = Type.String({ minLength: 1, maxLength: 200 })
@@ -43,22 +44,41 @@ const Place = Type.Object({
   locale: Type.String({ maxLength: 100 }),
 })
 
+export interface TemplateRoutes {
+  readonly guards: Guards
+  readonly audit: Audit
+  readonly store: Templates
+  readonly clock: Clock
+}
+
 /** The management of templates: texts by template, channel and locale, in versions that never change. */
-export function templateEndpoints(http: Http, guards: Guards, store: Templates, clock: Clock): void {
-  const about = (summary: string) => ({ tags: ['templates'], summary, security: [{ bearer: [guards.scopes.admin] }] })
+export function templateEndpoints(http: Http, { guards, audit, store, clock }: TemplateRoutes): void {
+  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+    tags: ['templates'],
+    summary,
+    security: guards.security(access),
+  })
+  /** The text that a change takes the place of. */
+  const publishedAt = async ({ templateId, channel, locale }: TemplateKey) =>
+    (await store.versions(templateId)).find(
+      (text) => text.published && text.channel === channel && text.locale === locale,
+    )
   const List = Type.Object({ templates: Type.Array(TextRecord) })
 
   http.get(
     '/v1/templates',
-    { onRequest: guards.admin, schema: { ...about('Every published text'), response: { 200: List } } },
+    {
+      onRequest: guards.allow('readSettings'),
+      schema: { ...about('Every published text', 'readSettings'), response: { 200: List } },
+    },
     async () => ({ templates: (await store.published()).map((text) => written(text, true)) }),
   )
   http.get(
     '/v1/templates/:template_id',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Every version of the texts of a template'),
+        ...about('Every version of the texts of a template', 'readSettings'),
         params: Type.Object({ template_id: TemplateId }),
         response: { 200: List },
       },
@@ -72,7 +92,7 @@ export function templateEndpoints(http: Http, guards: Guards, store: Templates, 
   http.put(
     '/v1/templates/:template_id/:channel/:locale',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: {
         ...about('Stores a new version of a text and publishes it'),
         params: Place,
@@ -80,10 +100,18 @@ export function templateEndpoints(http: Http, guards: Guards, store: Templates, 
         response: { 200: TextRecord },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request
       const { publish = true, ...text } = body as Static<typeof TextSettings>
       const key = keyOf(params)
       const variables = checkedVariables({ ...key, ...text, version: 0 })
+      const before = await publishedAt(key)
+      await audit(request, {
+        action: 'templates.save',
+        target: templateTarget(key),
+        ...(before ? { before: written(before, true) } : {}),
+        after: { ...written({ ...key, ...text, version: 0 }, publish), version: undefined },
+      })
       const version = await store.save({ ...key, ...text }, publish, clock.now())
       return { ...written({ ...key, ...text, version }, publish), variables: [...variables] }
     },
@@ -91,11 +119,21 @@ export function templateEndpoints(http: Http, guards: Guards, store: Templates, 
   http.delete(
     '/v1/templates/:template_id/:channel/:locale',
     {
-      onRequest: guards.admin,
+      onRequest: guards.allow('manage'),
       schema: { ...about('Takes a text out of use; its versions stay'), params: Place, response: { 204: Type.Null() } },
     },
-    async ({ params }, reply) => {
-      if (!(await store.withdraw(keyOf(params))))
+    async (request, reply) => {
+      const { params } = request
+      const key = keyOf(params)
+      const before = await publishedAt(key)
+      if (before)
+        await audit(request, {
+          action: 'templates.withdraw',
+          target: templateTarget(key),
+          before: { version: before.version, published: true },
+          after: { version: before.version, published: false },
+        })
+      if (!(before && (await store.withdraw(key))))
         throw new Problem(
           404,
           `The template ${params.template_id} has no published ${params.channel} text for ${params.locale}.`,
@@ -103,6 +141,11 @@ export function templateEndpoints(http: Http, guards: Guards, store: Templates, 
       return reply.code(204).send(null)
     },
   )
+}
+
+/** A text in the audit trail. */
+export function templateTarget({ templateId, channel, locale }: TemplateKey) {
+  return { type: 'template', id: `${templateId}/${channel}/${locale}` }
 }
 
 function keyOf({ template_id, channel, locale }: { template_id: string; channel: string; locale: string }) {

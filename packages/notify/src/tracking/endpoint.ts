@@ -2,6 +2,7 @@ import { type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
+import { hidden, maskTimeline } from '../masking.ts'
 import type { NotificationRecord } from '../notification.ts'
 import type { Notifications } from '../store.ts'
 
@@ -42,14 +43,11 @@ export function notificationEndpoint(http: Http, guards: Guards, store: Notifica
   http.get(
     '/v1/notifications/:id',
     {
+      onRequest: guards.allow('readOutcome'),
       schema: {
         tags: ['notifications'],
         summary: 'What became of a notification: its deliveries, their states, and every decision on the way',
-        security: [
-          { bearer: [guards.scopes.read] },
-          { bearer: [guards.scopes.write] },
-          { bearer: [guards.scopes.admin] },
-        ],
+        security: guards.security('readOutcome'),
         params: Type.Object({
           id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }),
         }),
@@ -57,13 +55,17 @@ export function notificationEndpoint(http: Http, guards: Guards, store: Notifica
       },
     },
     async (request) => {
-      const maySee = await guards.read(request)
       const { id } = request.params as { id: string }
       const found = await store.find(id)
-      if (!found || !maySee(found.userId)) throw new Problem(404, `There is no notification ${id}.`)
-      return written(found) as never
+      if (!found || !guards.maySee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
+      return written(guards.masks(request, found.userId) ? masked(found) : found) as never
     },
   )
+}
+
+function masked(record: NotificationRecord): NotificationRecord {
+  const { dedupKey, timeline } = record
+  return { ...record, ...(dedupKey === undefined ? {} : { dedupKey: hidden }), timeline: maskTimeline(timeline) }
 }
 
 function written({ userId, acceptedAt, dedupKey, timeline, ...rest }: NotificationRecord): Record<string, unknown> {

@@ -123,6 +123,7 @@ test('a stream ends with the token it was opened with', async (t) => {
   const authenticate = () => ({
     subject: 'alice',
     kind: 'user' as const,
+    roles: [],
     scopes: new Set(['read:notifications']),
     expiresAt: 1_050,
   })
@@ -165,7 +166,7 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
   const s = await setup()
   const metrics = createNotifyMetrics(createMetrics())
   const rules = { ...inboxStreams, heartbeatMs: 5 }
-  const streams = new InboxStreams({ inbox: s.store.inbox, rules, log: silentLog, metrics })
+  const streams = new InboxStreams({ inbox: s.store.inbox, masked: (items) => items, rules, log: silentLog, metrics })
   t.after(async () => {
     await streams.close()
     await s.close()
@@ -180,7 +181,7 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
       },
     })
   const open = (response: Writable) =>
-    streams.open({ userId: 'alice', after: 0, response: response as ServerResponse, lifeMs: 60_000 })
+    streams.open({ userId: 'alice', after: 0, response: response as ServerResponse, lifeMs: 60_000, masked: false })
   const hung = readerThat('hung', false)
   const gone = once(hung, 'close')
   open(hung)

@@ -4,6 +4,7 @@ import { type RouteRule, unlimited } from '@gatehouse/gateway'
 import type { Http } from '@gatehouse/kit'
 import { withComponents } from './api-components.ts'
 import { type ApiDocument, completed, type RouteFacts } from './api-document.ts'
+import { operation } from './api-operations.ts'
 import { securitySchemes } from './api-scopes.ts'
 import { createJoining } from './api-siblings.ts'
 
@@ -59,8 +60,17 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
 async function registerReaders(http: Http, siblings: ApiDocsOptions['siblings']): Promise<void> {
   const join = createJoining(siblings)
   const document = () => join(http.swagger() as ApiDocument)
-  const about = { tags: ['operations'], summary: 'This document', security: [] }
-  http.get('/openapi.json', { schema: about }, document)
+  const schema = {
+    tags: ['operations'],
+    ...operation('document.get'),
+    security: [],
+    response: {
+      200: { description: 'The document.', content: { 'application/json': { schema: { type: 'object' } } } },
+    },
+  }
+  http.get('/openapi.json', { schema }, async (_request, reply) =>
+    reply.type('application/json').send(JSON.stringify(await document())),
+  )
   await http.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: pageSecurity,

@@ -1,4 +1,4 @@
-import { htmlAnswer, ProblemBody, redirectAnswer } from '@gatehouse/kit'
+import { htmlAnswer, ProblemBody } from '@gatehouse/kit'
 
 /** A response of an operation, as an OpenAPI document holds it. */
 export interface Response {
@@ -45,6 +45,7 @@ const allHeaders = {
   ...rateLimitHeaders,
   'Retry-After': { description: 'Seconds to wait.', schema: integer },
   'WWW-Authenticate': { description: 'What is required (RFC 6750 §3).', schema: { type: 'string' } },
+  Location: { description: 'Where to go on.', schema: { type: 'string' } },
   Allow: { description: 'The methods of this path (RFC 9110 §10.2.1).', schema: { type: 'string' } },
 } as const
 
@@ -87,11 +88,13 @@ export function withLimits(status: string, response: Response | Reference): Resp
 const page = { 'text/html': { schema: { type: 'string' } } } as const
 const problem = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } as const
 
+const redirect: Response = { description: 'A redirect.', headers: headers('Location') }
+
 /** What pages for people answer, besides errors: a page, or a redirect. */
 export const pageResponses: Responses = {
   200: htmlAnswer('A page.'),
-  302: redirectAnswer('A redirect.'),
-  303: redirectAnswer('A redirect.'),
+  302: redirect,
+  303: redirect,
 }
 
 /** The components that completed operations refer to. */

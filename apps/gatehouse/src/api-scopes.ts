@@ -4,6 +4,7 @@ export const scopes = {
   'read:notifications': 'Read what became of notifications, and the in-app feed.',
   'write:preferences': 'Change preferences, devices and the state of feed items.',
   'admin:notifications': 'Manage templates, event types, recipients, suppressions and dead letters.',
+  'write:recipients': 'Change how users can be reached.',
   'read:delivery': 'Read notifications, deliveries and dead letters of all users.',
   'read:settings': 'Read templates, event types, preferences and suppressions.',
   'admin:privacy': 'Export and erase the data of a user.',

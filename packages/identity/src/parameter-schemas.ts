@@ -13,7 +13,7 @@ const oneOf = (values: readonly string[], description: string) =>
 
 const parameters = {
   grant_type: oneOf([...grantTypes], 'How the client obtains the tokens.'),
-  client_id: text('The client, where no HTTP Basic credentials name it.'),
+  client_id: text('The client; HTTP Basic credentials name it as well.'),
   client_secret: text('The secret of a client that authenticates by client_secret_post.'),
   client_assertion: text('The JWT of a client that authenticates by private_key_jwt (RFC 7523 §2.2).'),
   client_assertion_type: oneOf(['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'], 'What the assertion is.'),

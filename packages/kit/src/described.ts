@@ -34,8 +34,7 @@ export function htmlAnswer(description: string) {
 
 /** A redirect, for the `response` of a route's schema. */
 export function redirectAnswer(description: string) {
-  const Location = { description: 'Where to go on.', schema: Type.String() }
-  return { description, headers: { Location } }
+  return { description, headers: { Location: { type: 'string', description: 'Where to go on.' } } }
 }
 
 /** What an operation is for: a summary in the imperative, and what else its caller should know. */

@@ -50,6 +50,10 @@ export const operation = operationsOf({
   ],
   'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
   'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],
+  'recipients.reveal': [
+    'Reveal addresses of a recipient',
+    'Single addresses that are masked otherwise. The reason is kept in the audit trail.',
+  ],
   'recipients.delete': ['Delete a recipient', 'The user can be reached in-app only from then on.'],
   'recipients.updateMany': [
     'Set how up to 1,000 users can be reached',
@@ -85,6 +89,10 @@ export const operation = operationsOf({
   'suppressions.list': [
     'List suppressions',
     'Addresses that receive nothing, or nothing of some event types; newest first.',
+  ],
+  'suppressions.search': [
+    'Search suppressions',
+    'As `suppressions.list`, with the filters in the body, where no log of a proxy keeps an address.',
   ],
   'suppressions.create': ['Add a suppression', 'Nothing that matches it is sent from then on.'],
   'suppressions.liftMany': [

@@ -1,6 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards, WatchCredential } from '../caller.ts'
+import { operation } from '../operations.ts'
 import type { InboxStreams } from './streams.ts'
 
 export interface StreamRoutes {
@@ -22,11 +23,11 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
       onRequest: guards.allowUnder('readFeed'),
       schema: {
         tags: ['inbox'],
-        summary: 'What changes in a feed, as server-sent events; resumes after Last-Event-ID',
+        ...operation('inbox.stream'),
         description:
           'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
         security: guards.security('readFeed'),
-        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }),
+        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) }),
         querystring: Type.Object({}, { additionalProperties: false }),
       },
     },

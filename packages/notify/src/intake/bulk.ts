@@ -2,6 +2,7 @@ import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { largestEventBytes } from '../notify-body.ts'
+import { operation } from '../operations.ts'
 import { readRequest, tellFaults } from '../read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
@@ -27,7 +28,7 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
       onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],
-        summary: 'Tell of up to 10,000 events at once; one line of the answer for each',
+        ...operation('notifications.sendBulk'),
         security: guards.security('produce'),
         consumes: ['application/json', linesType],
         body: Type.Array(Type.Unknown(), { minItems: 1, maxItems: mostEvents }),

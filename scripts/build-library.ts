@@ -17,7 +17,7 @@ const tsc = join(workspace, 'node_modules/.bin/tsc')
 
 rmSync('dist', { recursive: true, force: true })
 execFileSync(tsc, ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
-for (const file of globSync('**/*.lua', { cwd: 'src' })) cpSync(join('src', file), join('dist', file))
+for (const file of globSync('**/*.{lua,sql}', { cwd: 'src' })) cpSync(join('src', file), join('dist', file))
 cpSync('README.md', 'dist/README.md')
 cpSync(join(workspace, 'LICENSE'), 'dist/LICENSE')
 writeFileSync('dist/package.json', `${JSON.stringify(published(), undefined, 2)}\n`)

@@ -27,7 +27,7 @@ const identity = await createIdentity({
         scopes: ['offline_access', scope],
       },
     ],
-    users: [{ id: 'alice', password: 'correct horse' }],
+    users: [{ id: 'alice', password: 'correct horse battery' }],
   },
   authenticate: () => {
     throw new Error('nothing is called with a bearer here')
@@ -55,7 +55,7 @@ async function signIn(http: Http): Promise<string[]> {
   const hidden = [...page.payload.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
   const login = new URLSearchParams(hidden.map(([, name = '', value = '']) => [name, value]))
   login.set('username', 'alice')
-  login.set('password', 'correct horse')
+  login.set('password', 'correct horse battery')
   const signedIn = await http.inject({
     method: 'POST',
     url: '/login',

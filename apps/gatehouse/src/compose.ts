@@ -50,13 +50,19 @@ function siblingsOf({ services, identityUrl, notifyUrl }: Config['settings']): R
   }
 }
 
+/** A gateway by itself has nothing else to do with a database. */
+function countsInDatabase({ databaseUrl, redisUrl }: Config['settings']): boolean {
+  return databaseUrl !== undefined && redisUrl === undefined
+}
+
 async function build(config: Config, version: string, log: Log, held: Held[]): Promise<Omit<App, 'stop'>> {
   const { settings } = config
   const { services, baseUrl, authUrl } = settings
   const metrics = createMetrics({ processMetrics: true })
-  const database = services.has('identity') || services.has('notify') ? await openDatabase(settings, log) : undefined
+  const keepsData = services.has('identity') || services.has('notify')
+  const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
   if (database) held.push(() => database.close())
-  const counters = openCounters(config, log, metrics)
+  const counters = await openCounters(config, database, log, metrics)
   held.push(() => counters.close())
   const http = createHttp({ log, https: baseUrl.startsWith('https:') })
   registerCors(http, config.file.cors_origins ?? [])
@@ -98,7 +104,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     about: {
       database:
         database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
-      counters: settings.redisUrl ? 'Redis (REDIS_URL)' : 'in memory',
+      counters: counters.place,
       mailbox: composed?.mailbox ?? false,
       devInbox: composed?.devInbox ?? false,
       seeded: seededLines(built.identity?.seeded ?? []),

@@ -19,8 +19,8 @@ test("an API key has the reach of its owner: a user's own things, a client's who
     client_secret: ${operator.client_secret}
     scopes: ['admin:users', 'admin:api-keys', 'admin:notifications', 'write:notifications']
 users:
-  - { id: alice, password: correct horse }
-  - { id: mallory, password: battery staple }
+  - { id: alice, password: correct horse battery }
+  - { id: mallory, password: battery staple horse }
 `,
   )
   const program = await started({ env: { GATEHOUSE_CONFIG: file } })

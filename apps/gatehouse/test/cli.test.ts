@@ -45,7 +45,10 @@ test('a command that is not one, or lacks its argument, ends with what was expec
   assert.match(unknown.stderr, /there is no command "client dance"; `gatehouse --help` lists them/)
   assert.match(gatehouse(dataDir, '--help').stdout, /gatehouse keys rotate/)
   assert.match(gatehouse(dataDir, 'client', 'add').stderr, /the id of the client is missing/)
-  assert.match(gatehouse(dataDir, 'keys', 'rotate', '--alg', 'HS256').stderr, /--alg must be ES256 or RS256, not HS256/)
+  assert.match(
+    gatehouse(dataDir, 'keys', 'rotate', '--alg', 'HS256').stderr,
+    /--alg must be one of RS256, ES256, PS256, EdDSA, not HS256/,
+  )
   const old = gatehouse(dataDir, 'client', 'add', 'shop', '--grant-types', 'password')
   assert.match(old.stderr, /grant_types\.0 must be equal to one of the allowed values: authorization_code/)
   assert.match(gatehouse(dataDir, 'user', 'lock', 'bob', 'extra').stderr, /user lock takes no extra/)

@@ -31,7 +31,9 @@ async function gatehouse(...typed: string[]) {
   const { log } = console
   console.log = (line: string) => printed.push(line)
   try {
-    await runCommand(typed, async () => ({ management, close: async () => {} }))
+    await runCommand(typed, async () => ({ management, close: async () => {} }), {
+      reseal: () => assert.fail('nothing is resealed here'),
+    })
   } finally {
     console.log = log
   }
@@ -61,15 +63,17 @@ test('users are changed, and given a new password that is shown once', async () 
 test('consents and sessions of a user are listed and ended', async () => {
   await gatehouse('user', 'add', 'carol')
   await gatehouse('client', 'add', 'app', '--redirect-uris', 'https://app.example/callback')
-  const { consents, sessions } = postgresIdentityStore(database)
-  await consents.add('carol', { clientId: 'app', scopes: ['openid'], resources: [], claims: [], grantedAt: 0 })
+  const { consents, sessions, users } = postgresIdentityStore(database)
+  const version = (await users.find('carol'))?.credentialVersion ?? assert.fail('there is no carol')
   const now = manualClock().now()
   for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
     const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }
     await sessions.start(
       { id, userId: 'carol', amr: ['pwd'], userAgent: '', address: '::1', ...times },
       `hash of ${id}`,
+      version,
     )
+    await consents.add('carol', id, { clientId: 'app', scopes: ['openid'], resources: [], claims: [], grantedAt: 0 })
   }
   assert.deepEqual(
     (await gatehouse('user', 'consents', 'carol')).map((one: { client_id: string }) => one.client_id),

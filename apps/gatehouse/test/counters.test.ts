@@ -16,7 +16,7 @@ testWith(
       settings: { redisUrl: new Secret(shared.url), services: new Set(['gateway']) },
       file: { engines },
     } as unknown as Config
-    const counters = openCounters(config, silentLog, createMetrics())
+    const counters = await openCounters(config, undefined, silentLog, createMetrics())
     try {
       while (!(await counters.ping?.().catch(() => undefined))) await new Promise((resolve) => setImmediate(resolve))
       const { store, regionalStore } = counters

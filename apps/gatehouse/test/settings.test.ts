@@ -61,3 +61,11 @@ test('in production the key that encrypts the signing keys must be given, and an
   assert.match(lines.join(), /^ENCRYPTION_KEY: is required with DATABASE_URL/)
   assert.deepEqual(setup({ DATABASE_URL: 'postgres://localhost/gatehouse', SERVICES: 'notify' }).lines, [])
 })
+
+test('several encryption keys are read in order, and one that is refused is told by its position', () => {
+  const [first, second] = ['zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G', 'aB4-nm8wUy6_eQr1Kt3Vx5Zc9Gh2Jd7L']
+  assert.equal(setup({ ENCRYPTION_KEY: `${first}, ${second}` }).settings.encryptionKey?.ids.length, 2)
+  const { lines } = setup({ ENCRYPTION_KEY: `${first},too-short` })
+  assert.match(lines.join(), /^ENCRYPTION_KEY: key 2 of 2: must be keys of at least 32 characters/)
+  assert.ok(![first, 'too-short'].some((key) => lines.join().includes(key)))
+})

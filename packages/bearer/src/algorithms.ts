@@ -63,7 +63,7 @@ export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames: readonly AlgorithmName[] = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 
 /** What is accepted unless configured otherwise. */
-export const defaultAlgorithms: readonly AlgorithmName[] = ['ES256', 'RS256', 'EdDSA']
+export const defaultAlgorithms: readonly AlgorithmName[] = ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519']
 
 export function isAlgorithmName(name: unknown): name is AlgorithmName {
   return typeof name === 'string' && Object.hasOwn(algorithms, name)
@@ -74,8 +74,13 @@ export function algorithmsOf(kty: unknown, crv: unknown, alg: unknown): Algorith
   return algorithmNames.filter((name) => {
     const algorithm: Algorithm = algorithms[name]
     if (algorithm.kty !== kty || (algorithm.crv !== undefined && algorithm.crv !== crv)) return false
-    return alg === undefined ? algorithm.presumed : alg === name
+    return alg === undefined ? algorithm.presumed : alg === name || (isEd25519(alg) && isEd25519(name))
   })
+}
+
+/** RFC 9864 §2.2 renames RFC 8037's EdDSA with this curve; keys and tokens may use different names for the one algorithm. */
+function isEd25519(name: unknown): boolean {
+  return name === 'EdDSA' || name === 'Ed25519'
 }
 
 /** A function that checks signatures of one algorithm with one key; false for anything that is not a signature. */

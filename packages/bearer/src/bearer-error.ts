@@ -21,7 +21,7 @@ const descriptions = {
   malformed: 'The access token is malformed',
   too_long: 'The access token is too long',
   header: 'The access token has a header member that is not accepted',
-  type: 'The token is not an access token; its type must be at+jwt',
+  type: 'The token is not an access token; its type (typ) is not one that is accepted here',
   algorithm: 'The access token is signed with an algorithm that is not accepted',
   unknown_key: 'The access token is signed with an unknown key',
   signature: 'The signature of the access token is not valid',

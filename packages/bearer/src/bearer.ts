@@ -70,13 +70,14 @@ export function createBearer(options: BearerOptions): Bearer {
 class TokenCheck implements Bearer {
   readonly #settings: Settings
   readonly #keys: IssuerKeys
-  readonly #headers = new TokenHeaders()
+  readonly #headers: TokenHeaders
   /** By the whole token: the runtime hashes all of it and compares all of it, several times faster than a SHA-256 of ours. */
   readonly #remembered: RecentCache<Remembered>
   readonly #refused = new RecentCache<Refused>({ entries: refusals, weight: refusalCharacters })
 
   constructor(settings: Settings) {
     this.#settings = settings
+    this.#headers = new TokenHeaders(settings.tokenTypes)
     this.#keys = new IssuerKeys(settings.keys)
     this.#remembered = new RecentCache(settings.cache)
   }
@@ -120,6 +121,7 @@ class TokenCheck implements Bearer {
       const verified = this.#remember(token, now, () => verifyToken(compact, key, this.#settings.expected))
       return this.#admit(verified, demand, now)
     }
+    this.#keys.noteRevokedKeys(this.#settings.revocations?.revokedKeys ?? 0, now)
     const key = this.#keys.find(keys, compact.header, now)
     return key instanceof Promise ? key.then(verify) : verify(key)
   }
@@ -127,7 +129,7 @@ class TokenCheck implements Bearer {
   /** What can change from one use of a token to the next: the time, revocations, and what the endpoint needs. */
   #admit(token: VerifiedToken, demand: Demand | undefined, now: number): Caller {
     checkTimes(token, now)
-    if (this.#settings.revocations?.covers(token.caller)) throw invalidToken('revoked')
+    if (this.#settings.revocations?.covers(token.caller, token.keyId)) throw invalidToken('revoked')
     const scope = demand?.scope
     if (scope !== undefined && !hasScope(token.caller, scope)) {
       throw new BearerError('insufficient_scope', 'scope', { requiredScope: scope })
@@ -139,9 +141,8 @@ class TokenCheck implements Bearer {
     const generation = this.#keys.generation
     try {
       const verified = verify()
-      const { caller, validFrom, validUntil } = verified
-      const weight = token.length
-      this.#remembered.set(token, { caller, validFrom, validUntil, generation, freshUntil: now + rememberMs, weight })
+      const freshUntil = now + rememberMs
+      this.#remembered.set(token, { ...verified, generation, freshUntil, weight: token.length })
       return verified
     } catch (error) {
       if (error instanceof BearerError)

@@ -46,6 +46,12 @@ export class RecentCache<Value extends Weighed> {
     this.#youngWeight += weight
   }
 
+  clear(): void {
+    this.#young = new Map()
+    this.#old = new Map()
+    this.#youngWeight = 0
+  }
+
   delete(key: string): void {
     this.#old.delete(key)
     const young = this.#young.get(key)

@@ -25,3 +25,4 @@ export {
 } from './revocations.ts'
 export { type RevocationsOverHttpOptions, revocationsOverHttp } from './revocations-over-http.ts'
 export { type ServiceToken, type ServiceTokenOptions, serviceToken } from './service-token.ts'
+export type { TokenType } from './token-header.ts'

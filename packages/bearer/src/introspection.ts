@@ -129,7 +129,7 @@ function verified({ claims }: Answer, expected: Expectation): VerifiedToken {
   if (claims === undefined) throw invalidToken('inactive')
   if (typeof claims.token_type !== 'string' || claims.token_type.toLowerCase() !== 'bearer') throw invalidToken('type')
   const { expiresAt, validFrom, validUntil } = checkClaims(claims, expected)
-  return { caller: callerOf(claims, expiresAt), validFrom, validUntil }
+  return { caller: callerOf(claims, expiresAt), keyId: undefined, validFrom, validUntil }
 }
 
 function unavailable(cause: unknown): BearerError {

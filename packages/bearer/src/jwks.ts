@@ -25,9 +25,10 @@ interface UnknownKid extends Weighed {
 const refreshPart = 0.75
 const firstBackoffMs = 1_000
 const longestBackoffMs = 60_000
-const unknownKidBurst = 2
-const unknownKidMs = 10_000
 const unknownKids = 256
+/** For this long after a key was revoked, tokens of the one in its place are expected, and it is looked for so often. */
+const renewalMs = 60_000
+const renewalIntervalMs = 1_000
 
 /**
  * The issuer's keys, kept fresh. Read before they grow old, in the background; kept while the issuer is down; one
@@ -37,6 +38,7 @@ const unknownKids = 256
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions
   readonly #bucket: TokenBucket
+  readonly #renewalBucket = new TokenBucket(1, renewalIntervalMs)
   readonly #unknown = new RecentCache<UnknownKid>({ entries: unknownKids, weight: unknownKids })
   #set: KeySet | undefined
   #generation = 0
@@ -46,10 +48,12 @@ export class IssuerKeys {
   #failures = 0
   #nextAttemptAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
+  #revokedKeys = 0
+  #renewalUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options
-    this.#bucket = new TokenBucket(unknownKidBurst, options.source.unknownKidIntervalMs)
+    this.#bucket = new TokenBucket(1, options.source.unknownKidIntervalMs)
   }
 
   /** Grows by one whenever the keys change; what was verified under another generation must be verified again. */
@@ -83,6 +87,17 @@ export class IssuerKeys {
     return this.#findAfterReading(kid, alg, now)
   }
 
+  /**
+   * Told how many keys the issuer has revoked. When there is one more, the key in its place signs already: what was
+   * unknown a moment ago is looked for again, though never more than once a second.
+   */
+  noteRevokedKeys(count: number, now: number): void {
+    if (count === this.#revokedKeys) return
+    this.#revokedKeys = count
+    this.#renewalUntil = now + renewalMs
+    this.#unknown.clear()
+  }
+
   /** Reads the keys now, whatever their age: at boot, or when the issuer says that they changed. Never rejects. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read(this.#options.clock.now()).finally(() => {
@@ -108,12 +123,15 @@ export class IssuerKeys {
     const unknown = this.#unknown.get(kid)
     if (unknown !== undefined && now < unknown.until) throw invalidToken('unknown_key')
     const backingOff = this.#failures > 0 && now < this.#nextAttemptAt
-    if (this.#reading === undefined && (backingOff || !this.#bucket.take(now))) throw invalidToken('unknown_key')
+    const renewing = now < this.#renewalUntil
+    const bucket = renewing ? this.#renewalBucket : this.#bucket
+    if (this.#reading === undefined && (backingOff || !bucket.take(now))) throw invalidToken('unknown_key')
+    const unknownMs = renewing ? renewalIntervalMs : this.#options.source.unknownKidMs
     return this.refresh().then(() => {
       const key = this.#set?.find(kid, alg)
       if (key !== undefined) return key
       if (this.#set?.has(kid)) throw invalidToken('algorithm')
-      if (this.#failures === 0) this.#unknown.set(kid, { until: now + unknownKidMs, weight: 1 })
+      if (this.#failures === 0) this.#unknown.set(kid, { until: now + unknownMs, weight: 1 })
       throw invalidToken('unknown_key')
     })
   }

@@ -11,17 +11,21 @@ export interface JwksReading {
 /** Where keys are read from. Rejects when they cannot be; never keeps anybody waiting forever. */
 export interface KeySource {
   read(): Promise<JwksReading>
-  /** Shortest time between two readings that unknown key ids may cause, once the burst is used up. */
+  /** Shortest time between two readings that unknown key ids may cause. */
   readonly unknownKidIntervalMs: number
+  /** How long an unknown key id is not looked for again. */
+  readonly unknownKidMs: number
 }
 
 const inProcessMaxAgeMs = 60_000
 const inProcessUnknownKidIntervalMs = 100
+const inProcessUnknownKidMs = 1_000
 
 /** Keys handed over in the same process: asking again is cheap, so rotations are seen soon. */
 export function inProcessKeys(keys: () => readonly Jwk[] | Promise<readonly Jwk[]>): KeySource {
   return {
     unknownKidIntervalMs: inProcessUnknownKidIntervalMs,
+    unknownKidMs: inProcessUnknownKidMs,
     read: async () => ({ keys: await keys(), maxAgeMs: inProcessMaxAgeMs }),
   }
 }

@@ -10,11 +10,18 @@ import type { Jwk } from './key-set.ts'
 import { inProcessKeys, type KeySource } from './key-source.ts'
 import type { BearerObserver } from './observer.ts'
 import { remoteKeys } from './remote-keys.ts'
+import { isTokenType, type TokenType, tokenTypes } from './token-header.ts'
 
 /** Looked at on every use of a token. */
 export interface RevocationList {
-  /** True when this caller's token was revoked. */
-  covers(caller: Caller): boolean
+  /**
+   * True when this caller's token was revoked.
+   *
+   * @param keyId the `kid` of the key that signed it; undefined for an opaque token, or a key without one
+   */
+  covers(caller: Caller, keyId?: string): boolean
+  /** How many keys were revoked so far. When it grows, tokens of a new key are about to come, and it is looked for. */
+  readonly revokedKeys?: number
 }
 
 export interface BearerOptions {
@@ -28,8 +35,16 @@ export interface BearerOptions {
   readonly jwksUri?: string
   /** Allows http to other machines, for networks that are private by other means. */
   readonly allowInsecureHttp?: boolean
-  /** Default ES256, RS256 and EdDSA. A key serves only the algorithm it names or its type implies. */
+  /**
+   * Default ES256, RS256, PS256, and Ed25519 by either of its names. A key serves only the algorithm it names or its type
+   * implies.
+   */
   readonly algorithms?: readonly AlgorithmName[]
+  /**
+   * Which `typ` an access token may have; default `['at+jwt']` (RFC 9068). Add `'JWT'` for an issuer that knows no other
+   * type, and only where no client can get an ID token whose audience is yours.
+   */
+  readonly tokenTypes?: readonly TokenType[]
   /** How far clocks may differ, 0 to 60, default 30. */
   readonly clockSkewSeconds?: number
   /** How long keys stay in use while the issuer cannot be reached; default 86400. */
@@ -48,6 +63,7 @@ export interface BearerOptions {
 /** Options, checked and completed. */
 export interface Settings {
   readonly expected: Expectation
+  readonly tokenTypes: readonly TokenType[]
   readonly keys: IssuerKeysOptions
   readonly cache: { readonly entries: number; readonly weight: number }
   readonly revocations: RevocationList | undefined
@@ -77,6 +93,7 @@ export function settingsOf(options: BearerOptions): Settings {
   return {
     expected: { issuer: name('issuer', options.issuer), audiences: audiencesOf(options.audience), clockSkewMs },
     keys: { source: keySource(options), algorithms: algorithmsOf(options.algorithms), clock, observer, staleForMs },
+    tokenTypes: typesOf(options.tokenTypes),
     cache: { entries, weight: cacheWeight },
     revocations: options.revocations,
     introspection: options.introspection,
@@ -106,6 +123,13 @@ function algorithmsOf(algorithms: readonly AlgorithmName[] = defaultAlgorithms):
     throw new TypeError(`algorithms must be some of ${algorithmNames.join(', ')}`)
   }
   return [...algorithms]
+}
+
+function typesOf(types: readonly TokenType[] = ['at+jwt']): readonly TokenType[] {
+  if (types.length === 0 || !types.every(isTokenType)) {
+    throw new TypeError(`tokenTypes must be some of ${tokenTypes.join(', ')}`)
+  }
+  return [...types]
 }
 
 function name(option: string, value: string): string {

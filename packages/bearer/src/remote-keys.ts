@@ -5,7 +5,9 @@ import { isJsonObject } from './strict-json.ts'
 const defaultMaxAgeSeconds = 600
 const shortestMaxAgeSeconds = 60
 const longestMaxAgeSeconds = 86_400
-const unknownKidIntervalMs = 5_000
+/** What strangers can cause: one fetch in this time, whatever they send. */
+const unknownKidIntervalMs = 30_000
+const unknownKidMs = 30_000
 
 /**
  * A JWK Set document at an address (RFC 7517 §5). The address comes from the configuration or from the issuer's own
@@ -26,7 +28,7 @@ export function remoteKeys(address: () => Promise<URL>, exchange: Exchange): Key
     etag = answer.headers.get('etag')
     return { keys: answer.body.keys, maxAgeMs }
   }
-  return { read, unknownKidIntervalMs }
+  return { read, unknownKidIntervalMs, unknownKidMs }
 }
 
 function maxAgeSeconds(cacheControl: string | null): number {

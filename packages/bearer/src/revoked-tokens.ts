@@ -6,20 +6,28 @@ interface Since {
 }
 
 /**
- * Which tokens were revoked: by grant, or all that a subject or client was issued before some second. Forgets what no
- * living token can be met by any more.
+ * Which tokens were revoked: by grant, all that a subject or client was issued before some second, or all that a key
+ * signed. Forgets what no living token can be met by any more; but never a key, since who holds its private part can
+ * sign tokens of any age.
  */
 export class RevokedTokens {
   readonly #keepMs: number
   readonly #grants = new Map<string, Since>()
   readonly #subjects = new Map<string, Since>()
   readonly #clients = new Map<string, Since>()
+  readonly #keys = new Set<string>()
 
   constructor(keepMs: number) {
     this.#keepMs = keepMs
   }
 
-  covers(caller: Caller): boolean {
+  /** How many keys are revoked; it only grows. */
+  get keys(): number {
+    return this.#keys.size
+  }
+
+  covers(caller: Caller, keyId: string | undefined): boolean {
+    if (keyId !== undefined && this.#keys.has(keyId)) return true
     if (caller.grantId !== undefined && this.#grants.has(caller.grantId)) return true
     if (wasIssuedBefore(caller, this.#subjects.get(caller.subject))) return true
     return caller.clientId !== undefined && wasIssuedBefore(caller, this.#clients.get(caller.clientId))
@@ -36,6 +44,10 @@ export class RevokedTokens {
   #addOne(revocation: object, forgetAt: number): boolean {
     if (hasText(revocation, 'grant')) {
       remember(this.#grants, revocation.grant, Number.POSITIVE_INFINITY, forgetAt)
+      return true
+    }
+    if (hasText(revocation, 'key')) {
+      this.#keys.add(revocation.key)
       return true
     }
     if (!('before' in revocation) || typeof revocation.before !== 'number') return false

@@ -2,8 +2,18 @@ import { invalidToken } from './bearer-error.ts'
 import { RecentCache, type Weighed } from './cache.ts'
 import { decodePart, parseJson } from './token-part.ts'
 
-/** What of a token's header is needed to choose a key. */
+/** The types (`typ`) that a token can be accepted with: that of RFC 9068 §2.1, and that of any JWT (RFC 7519 §5.1). */
+export type TokenType = 'at+jwt' | 'JWT'
+
+export const tokenTypes: readonly TokenType[] = ['at+jwt', 'JWT']
+
+export function isTokenType(type: unknown): type is TokenType {
+  return tokenTypes.includes(type as TokenType)
+}
+
+/** What of a token's header is needed to choose a key, and to know what the token is. */
 export interface TokenHeader {
+  readonly type: TokenType
   readonly alg: string
   readonly kid: string | undefined
 }
@@ -19,6 +29,12 @@ const remembered = 64
 /** Reads headers. All tokens of one key have the same header to the letter, so the last ones read are remembered. */
 export class TokenHeaders {
   readonly #known = new RecentCache<TokenHeader & Weighed>({ entries: remembered, weight: remembered })
+  readonly #types: readonly TokenType[]
+
+  /** @param types those that are accepted */
+  constructor(types: readonly TokenType[]) {
+    this.#types = types
+  }
 
   /**
    * @param part the header as it stands in the token, encoded
@@ -27,24 +43,26 @@ export class TokenHeaders {
   read(part: string): TokenHeader {
     const known = this.#known.get(part)
     if (known !== undefined) return known
-    const header = { ...parseHeader(part), weight: 1 }
+    const header = { ...parseHeader(part, this.#types), weight: 1 }
     this.#known.set(part, header)
     return header
   }
 }
 
-/** The type must be that of an access token (RFC 9068 §2.1), which also keeps ID tokens out. */
-function parseHeader(part: string): TokenHeader {
+/** The type is normally that of an access token (RFC 9068 §2.1) alone, which also keeps ID tokens out. */
+function parseHeader(part: string, types: readonly TokenType[]): TokenHeader {
   const header = parseJson(decodePart(part), 'malformed')
   for (const member of refusedMembers) if (Object.hasOwn(header, member)) throw invalidToken('header')
   const { alg, kid, typ } = header
   if (typeof alg !== 'string') throw invalidToken('malformed')
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > longestKid)) throw invalidToken('malformed')
-  if (typeof typ !== 'string' || !isAccessTokenType(typ)) throw invalidToken('type')
-  return { alg, kid }
+  const type = typeof typ === 'string' ? tokenTypeOf(typ) : undefined
+  if (type === undefined || !types.includes(type)) throw invalidToken('type')
+  return { type, alg, kid }
 }
 
-function isAccessTokenType(typ: string): boolean {
-  const type = typ.toLowerCase()
-  return type === 'at+jwt' || type === 'application/at+jwt'
+/** Media types are compared without regard to case, and may leave `application/` out (RFC 7515 §4.1.9). */
+function tokenTypeOf(typ: string): TokenType | undefined {
+  const type = typ.toLowerCase().replace(/^application\//, '')
+  return tokenTypes.find((known) => known.toLowerCase() === type)
 }

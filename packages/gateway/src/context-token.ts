@@ -1,13 +1,5 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hkdfSync,
-  type KeyObject,
-  sign,
-} from 'node:crypto'
-import type { Clock, Secret } from '@gatehouse/kit'
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { type Clock, KeyRing, type Secret } from '@gatehouse/kit'
 import type { Caller } from './caller.ts'
 
 /** How long a context token is good, in seconds. */
@@ -35,18 +27,17 @@ export interface ContextTokens {
  * Short-lived context tokens: an EdDSA JWT (`typ` `gatehouse-context+jwt`) whose `aud` is the upstream's name and whose
  * `req` is the SHA-256 (base64url) of method, space, path and query. An upstream that checks them need not trust
  * headers, or whoever can reach it. Gateways with the same secret sign with the same key; without one, each has its own.
+ * Of several secrets the first signs; the keys of all are published, so that a gateway that has them in another order is
+ * believed as well.
  */
-export function createContextTokens(issuer: string, clock: Clock, secret?: Secret): ContextTokens {
-  const key = secret === undefined ? generateKeyPairSync('ed25519').privateKey : keyFrom(secret)
-  const jwk = createPublicKey(key).export({ format: 'jwk' })
-  const kid = createHash('sha256')
-    .update(jwk.x ?? '')
-    .digest('base64url')
-    .slice(0, 16)
+export function createContextTokens(issuer: string, clock: Clock, secret?: Secret | KeyRing): ContextTokens {
+  const keys = secret === undefined ? [generateKeyPairSync('ed25519').privateKey] : keysFrom(KeyRing.of(secret))
+  const jwks = keys.map(publicJwk)
+  const [key, kid] = [keys[0] as KeyObject, jwks[0]?.kid]
   const header = part({ alg: 'EdDSA', typ: 'gatehouse-context+jwt', kid })
   const issued = new WeakMap<Caller, Map<string, { readonly token: string; readonly at: number }>>()
   return {
-    keys: () => [{ ...jwk, kid, alg: 'EdDSA', use: 'sig' }],
+    keys: () => jwks,
     issue(caller, request) {
       const at = Math.floor(clock.now() / 1000)
       const held = issued.get(caller) ?? new Map()
@@ -86,7 +77,14 @@ const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('bas
 /** An Ed25519 private key in PKCS #8 (RFC 8410 §7) is this and its 32 bytes. */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-function keyFrom(secret: Secret): KeyObject {
-  const seed = Buffer.from(hkdfSync('sha256', secret.reveal(), 'gatehouse', 'context token', 32))
-  return createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: 'der', type: 'pkcs8' })
+function keysFrom(ring: KeyRing): KeyObject[] {
+  return ring
+    .derive('gatehouse', 'context token')
+    .map((seed) => createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: 'der', type: 'pkcs8' }))
+}
+
+function publicJwk(key: KeyObject) {
+  const jwk = createPublicKey(key).export({ format: 'jwk' })
+  const digest = createHash('sha256').update(jwk.x ?? '')
+  return { ...jwk, kid: digest.digest('base64url').slice(0, 16), alg: 'EdDSA', use: 'sig' }
 }

@@ -3,6 +3,7 @@ import {
   type Clock,
   changesInLog,
   type Http,
+  type KeyRing,
   type Log,
   type RecordChange,
   type Registry,
@@ -17,7 +18,7 @@ import { createBrake } from './brake.ts'
 import { createContextTokens } from './context-token.ts'
 import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts'
 import type { UpstreamDeclaration } from './declaration.ts'
-import { createForgive, createLimit, type Forgive, type Limit } from './guard.ts'
+import { type AttemptLimits, createAttemptLimits } from './guard.ts'
 import { createIdentify } from './identify.ts'
 import { badCredentials, type LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -38,8 +39,11 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly upstreams?: Readonly<Record<string, UpstreamDeclaration>>
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[]
-  /** Gateways with the same one sign context tokens with the same key; without it each makes its own at start. */
-  readonly contextSecret?: Secret
+  /**
+   * Gateways with the same one sign context tokens with the same key; without it each makes its own at start. Of several
+   * the first signs, and the public keys of all are published.
+   */
+  readonly contextSecret?: Secret | KeyRing
   /** `iss` of context tokens. Default: gatehouse. */
   readonly contextIssuer?: string
   /** Sends the IETF's RateLimit fields beside the X-RateLimit ones. Default: false. */
@@ -66,8 +70,7 @@ export interface Gateway {
   /** Looks after the local services' long answers: ends them with the credential that opened them. */
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in by account and address. */
-  readonly limit: Limit
-  readonly forgive: Forgive
+  readonly attempts: AttemptLimits
   /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
   /** Closes the connections to upstreams, once what is under way is done. */
@@ -105,8 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     authenticate: admission.authenticate,
     watch: watch.watch,
-    limit: createLimit(limiter, policies, metrics),
-    forgive: createForgive(limiter, policies),
+    attempts: createAttemptLimits({ limiter, policies, metrics, clock }),
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {

@@ -1,4 +1,4 @@
-import { tokenHash } from '@gatehouse/kit'
+import { type Clock, tokenHash } from '@gatehouse/kit'
 import type { Identifier, Limiter } from '@gatehouse/limiter'
 import { countedAddress, parseAddress } from './address.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -17,23 +17,69 @@ interface Guarded {
  */
 export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<Guarded>
 
+/** Takes back one try that was counted against a policy by these identifiers, since it was right. */
+export type Refund = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
+/** Whole seconds for which tries by these identifiers are known here to be rejected, without asking the store; 0 for none. */
+export type Blocked = (policy: string, identifiers: Readonly<Record<string, string>>) => number
+
 /** Forgets the tries counted against a policy by these identifiers, since one of them was right. */
 export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
 const longestId = 255
+const maxBlocks = 10_000
 
-/** The guard that services are handed for what a route's own limit can't see. */
-export function createLimit(limiter: Limiter, policies: Policies, metrics: GatewayMetrics): Limit {
-  return async (name, identifiers) => {
-    const decision = await limiter.check(policies.named(name), identifierOf(identifiers), { route: name })
+/** What services are handed to count what a route's own limit can't see. */
+export interface AttemptLimits {
+  readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
+  readonly forgive: Forgive
+}
+
+interface AttemptLimitsOptions {
+  readonly limiter: Limiter
+  readonly policies: Policies
+  readonly metrics: GatewayMetrics
+  readonly clock: Clock
+}
+
+export function createAttemptLimits({ limiter, policies, metrics, clock }: AttemptLimitsOptions): AttemptLimits {
+  const blocks = new Map<string, number>()
+  const block = (key: string, seconds: number): void => {
+    blocks.delete(key)
+    if (seconds === 0) return
+    blocks.set(key, clock.now() + seconds * 1_000)
+    const [oldest] = blocks.keys()
+    if (blocks.size > maxBlocks && oldest !== undefined) blocks.delete(oldest)
+  }
+  const limit: Limit = async (name, identifiers) => {
+    const identifier = identifierOf(identifiers)
+    const decision = await limiter.check(policies.named(name), identifier, { route: name })
+    block(blockKey(name, identifier), decision.retryAfterSeconds)
     metrics.decided(name, decision)
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
+  return {
+    limit,
+    async refund(name, identifiers) {
+      const identifier = identifierOf(identifiers)
+      await limiter.grant(policies.named(name), identifier, 1)
+      blocks.delete(blockKey(name, identifier))
+    },
+    blocked(name, identifiers) {
+      const until = blocks.get(blockKey(name, identifierOf(identifiers))) ?? 0
+      return Math.max(0, Math.ceil((until - clock.now()) / 1_000))
+    },
+    async forgive(name, identifiers) {
+      const identifier = identifierOf(identifiers)
+      await limiter.reset(policies.named(name), identifier)
+      blocks.delete(blockKey(name, identifier))
+    },
+  }
 }
 
-export function createForgive(limiter: Limiter, policies: Policies): Forgive {
-  return async (name, identifiers) => limiter.reset(policies.named(name), identifierOf(identifiers))
-}
+const blockKey = (policy: string, { kind, id }: Identifier): string => `${policy} ${kind} ${id}`
 
 function identifierOf(identifiers: Readonly<Record<string, string>>): Identifier {
   const entries = Object.entries(identifiers).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -6,9 +6,16 @@ export type { Caller } from './caller.ts'
 export { type CredentialWatch, watchWith } from './credential-watch.ts'
 export { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from './declaration.ts'
 export { createGateway, defaultMaxGrant, type Gateway, type GatewayOptions } from './gateway.ts'
-export type { Forgive, Limit } from './guard.ts'
+export type { AttemptLimits } from './guard.ts'
 export { type IdentityOverHttp, identityOverHttp } from './identity-over-http.ts'
-export { countEvictions, observeLimiter, showGateways, showHotKeys } from './limiter-metrics.ts'
+export {
+  countClockMoves,
+  countEvictions,
+  observeLimiter,
+  showEviction,
+  showGateways,
+  showHotKeys,
+} from './limiter-metrics.ts'
 export { defaultPolicies, defaultTiers, type GuardDeclaration } from './limits.ts'
 export { type RouteRule, unlimited } from './route-rule.ts'
 export type { PlanOf } from './tier.ts'

@@ -37,6 +37,26 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
   }
 }
 
+/** Counts how often the counter store's clock was found to have moved: for the store's `onClockMoved`. */
+export function countClockMoves(registry: Registry): () => void {
+  const moves = new Counter({
+    name: 'rate_limit_store_clock_moves_total',
+    help: "How often the counter store's clock was not where it had been",
+    registers: [registry],
+  })
+  return () => moves.inc()
+}
+
+/** Shows whether the counter store may evict counters, once that is known. */
+export function showEviction(registry: Registry): (mayEvict: boolean) => void {
+  const evicting = new Gauge({
+    name: 'rate_limit_store_may_evict',
+    help: '1 when the counter store evicts keys at the end of its memory: limits that fail closed need one that does not',
+    registers: [registry],
+  })
+  return (mayEvict) => evicting.set(mayEvict ? 1 : 0)
+}
+
 /** Shows how many gateways share the counters at this moment. */
 export function showGateways(registry: Registry, living: () => number): void {
   new Gauge({

@@ -33,8 +33,8 @@ export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
 /** The policy by which forged tokens and unknown API keys are counted. */
 export const badCredentials = 'bad-credentials'
 
-/** What guards sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
-const securityCritical = /^(?:login|device-code|reset)(?:-|$)/
+/** What limits sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
+const securityCritical = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
 
 /** A guard as a service asks for it: so many tries in so many seconds. */
 export interface GuardDeclaration {

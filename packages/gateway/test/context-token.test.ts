@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
-import { manualClock, Secret } from '@gatehouse/kit'
+import { KeyRing, manualClock, Secret } from '@gatehouse/kit'
 import type { Caller } from '../src/caller.ts'
 import { createContextTokens } from '../src/context-token.ts'
 import { listen, setup, startUpstream } from './setup.ts'
@@ -97,4 +97,14 @@ test('the own token goes on to an upstream only where that is configured', async
   const url = await listen(context, made)
   const headers = made.bearer()
   assert.equal(await (await fetch(`${url}/orders/1`, { headers })).text(), headers.authorization)
+})
+
+test('gateways that have the same secrets in different orders publish both keys', () => {
+  const [old, next] = [new Secret('old secret 0123456789abcdef0123'), new Secret('new secret 0123456789abcdef0123')]
+  const kids = (...secrets: Secret[]) =>
+    createContextTokens('gate', manualClock(), new KeyRing(secrets))
+      .keys()
+      .map(({ kid }) => kid)
+  assert.deepEqual(kids(old, next), kids(next, old).reverse())
+  assert.equal(new Set(kids(old, next)).size, 2)
 })

@@ -13,43 +13,64 @@ const guards = {
 test('a guard counts by all of its identifiers together, and says how long to wait', async () => {
   const { gateway, clock } = await setup({ guards })
   const login = { account: 'alice', address: '192.0.2.1' }
-  assert.deepEqual(await gateway.limit('login', login), { allowed: true, retryAfter: 0 })
-  assert.deepEqual(await gateway.limit('login', { address: '::ffff:192.0.2.1', account: 'alice' }), {
+  assert.deepEqual(await gateway.attempts.limit('login', login), { allowed: true, retryAfter: 0 })
+  assert.deepEqual(await gateway.attempts.limit('login', { address: '::ffff:192.0.2.1', account: 'alice' }), {
     allowed: true,
     retryAfter: 0,
   })
-  const rejected = await gateway.limit('login', login)
+  const rejected = await gateway.attempts.limit('login', login)
   assert.equal(rejected.allowed, false)
   assert.ok(rejected.retryAfter > 0)
   for (const other of [
     { account: 'bob', address: '192.0.2.1' },
     { account: 'alice', address: '192.0.2.2' },
   ])
-    assert.equal((await gateway.limit('login', other)).allowed, true)
+    assert.equal((await gateway.attempts.limit('login', other)).allowed, true)
   clock.advance(rejected.retryAfter * 1000)
-  assert.equal((await gateway.limit('login', login)).allowed, true)
+  assert.equal((await gateway.attempts.limit('login', login)).allowed, true)
 })
 
 test('what a guard has counted is forgotten for these identifiers, and for no others', async () => {
   const { gateway } = await setup({ guards })
   const [here, there] = ['192.0.2.1', '192.0.2.2'].map((address) => ({ account: 'alice', address }))
-  for (const login of [here, here, here, there, there]) await gateway.limit('login', login ?? {})
-  await gateway.forgive('login', { address: '::ffff:192.0.2.1', account: 'alice' })
-  assert.equal((await gateway.limit('login', here ?? {})).allowed, true)
-  assert.equal((await gateway.limit('login', there ?? {})).allowed, false)
+  for (const login of [here, here, here, there, there]) await gateway.attempts.limit('login', login ?? {})
+  await gateway.attempts.forgive('login', { address: '::ffff:192.0.2.1', account: 'alice' })
+  assert.equal((await gateway.attempts.limit('login', here ?? {})).allowed, true)
+  assert.equal((await gateway.attempts.limit('login', there ?? {})).allowed, false)
+})
+
+test('an attempt that was right is taken back, and no more than that', async () => {
+  const { gateway } = await setup({ guards })
+  const login = { address: '2001:db8::1', account: 'alice' }
+  for (const allowed of [true, true, false])
+    assert.equal((await gateway.attempts.limit('login', login)).allowed, allowed)
+  await gateway.attempts.refund('login', { address: '2001:db8::2', account: 'alice' })
+  for (const allowed of [true, false]) assert.equal((await gateway.attempts.limit('login', login)).allowed, allowed)
+})
+
+test('what was rejected is known to be blocked without asking, by the network of an IPv6 address', async () => {
+  const { gateway, clock } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  const { limit, blocked } = gateway.attempts
+  await limit('login', { address: '2001:db8::1' })
+  assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
+  const { retryAfter } = await limit('login', { address: '2001:db8::1' })
+  assert.equal(blocked('login', { address: '2001:db8::ffff' }), retryAfter)
+  assert.equal(blocked('login', { address: '2001:db8:0:1::1' }), 0)
+  clock.advance(retryAfter * 1_000)
+  assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
 })
 
 test('no account name can reach into the count of another', async () => {
   const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
   const names = ['a', 'a|b', 'a%7Cb', 'a:b', ' ', 'ü', '\ud800', 'x'.repeat(2_000), `${'x'.repeat(1_999)}y`]
   for (const account of names)
-    assert.equal((await gateway.limit('login', { account, address: 'b' })).allowed, true, account)
+    assert.equal((await gateway.attempts.limit('login', { account, address: 'b' })).allowed, true, account)
 })
 
 test('an IPv6 subscriber has one budget at a guard, whatever of its /64 it uses', async () => {
   const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
-  assert.equal((await gateway.limit('login', { address: '2001:db8::1' })).allowed, true)
-  assert.equal((await gateway.limit('login', { address: '2001:db8::2' })).allowed, false)
+  assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::1' })).allowed, true)
+  assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::2' })).allowed, false)
 })
 
 test('what guards sign-in fails closed, other guards count on locally', async () => {
@@ -66,12 +87,12 @@ test('a declared policy goes before the guard of its name, also after a reload',
   const { gateway } = await setup({ guards, policies: { login: { rpm: 1, failure_mode: 'closed' } } })
   const login = { account: 'alice', address: '192.0.2.1' }
   assert.deepEqual(
-    [(await gateway.limit('login', login)).allowed, (await gateway.limit('login', login)).allowed],
+    [(await gateway.attempts.limit('login', login)).allowed, (await gateway.attempts.limit('login', login)).allowed],
     [true, false],
   )
   gateway.reload({})
-  assert.equal((await gateway.limit('login', login)).allowed, true)
-  await assert.rejects(gateway.limit('nope', login), /there is no policy "nope"/)
+  assert.equal((await gateway.attempts.limit('login', login)).allowed, true)
+  await assert.rejects(gateway.attempts.limit('nope', login), /there is no policy "nope"/)
 })
 
 for (const [where, register] of [

@@ -1,5 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
+import { signingAlgorithms } from './client.ts'
 import type { Parts } from './parts.ts'
 
 /** What a valid access token of ours says, whatever its format. Times are Unix seconds. */
@@ -46,7 +47,7 @@ async function verifyJwt({ issuer, keys, clock }: VerifyParts, token: string): P
       token,
       createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
       {
-        algorithms: ['ES256', 'RS256'],
+        algorithms: [...signingAlgorithms],
         typ: 'at+jwt',
         issuer,
         currentDate: new Date(clock.now()),

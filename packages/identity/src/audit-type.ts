@@ -2,6 +2,7 @@
 export type AuditType =
   | 'login'
   | 'login_failed'
+  | 'login_link_sent'
   | 'logout'
   | 'client_authentication_failed'
   | 'consent_given'
@@ -11,6 +12,7 @@ export type AuditType =
   | 'refresh_reused'
   | 'grant_revoked'
   | 'session_ended'
+  | 'api_key_ended'
   | 'device_approved'
   | 'device_denied'
   | 'user_registered'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { constantTimeEqual, randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
+import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookie, cookieName, readCookies } from './cookies.ts'
 import { endSession } from './end-session.ts'
@@ -50,14 +50,15 @@ export interface SignIn {
 
 /**
  * Signs the user in, under a new cookie whatever the browser had before. The same user's session goes on, so that its end is
- * told to all who were used in it; another's ends.
+ * told to all who were used in it; another's ends. Undefined, and nothing is changed, when the credentials that `user` was
+ * verified by are no longer the account's.
  */
 export async function signIn(
   parts: BrowserParts & Pick<Parts, 'wakeOutbox'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, amr, before }: SignIn,
-): Promise<Session> {
+): Promise<Session | undefined> {
   const secret = randomToken()
   const { lifetimes, clock, secureCookies: secure } = parts
   const now = clock.now()
@@ -73,12 +74,14 @@ export async function signIn(
     expiresAt: now + Math.min(lifetimes.session, lifetimes.longestSession) * 1000,
   }
   const again = before?.user.id === user.id ? { ...fresh, id: before.session.id } : undefined
-  if (before !== undefined && again === undefined) await endSession(parts, before.session.id, before.user.id)
-  const renewed = again !== undefined && (await parts.store.sessions.renew(again, tokenHash(secret)))
+  const { sessions } = parts.store
+  const version = user.credentialVersion
+  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version))
   const session = renewed ? again : fresh
-  if (!renewed) await parts.store.sessions.start(session, tokenHash(secret))
+  if (!renewed && !(await sessions.start(session, tokenHash(secret), version))) return undefined
+  if (before !== undefined && again === undefined) await endSession(parts, before.session.id, before.user.id)
   setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.longestSession }))
-  const device = seal(JSON.stringify([user.id, user.passwordChangedAt]), parts.encryptionKey, 'known device')
+  const device = seal(JSON.stringify([user.id, version]), parts.encryptionKey, 'known device')
   setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
   return session
 }
@@ -88,21 +91,25 @@ export function forgetSession({ secureCookies }: BrowserParts, reply: FastifyRep
   setCookie(reply, cookie(sessionCookie, '', { secure: secureCookies, maxAgeSeconds: 0 }))
 }
 
-/** Whether this browser signed in as the user before, with the password the user still has. */
+/** Whether this browser signed in as the user before, with the credentials the user still has. */
 export function isKnownDevice(parts: BrowserParts, request: FastifyRequest, user: User | undefined): boolean {
   const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, parts.secureCookies))
   if (sealed === undefined || user === undefined || sealed.length > 1_000) return false
   try {
-    const [id, passwordChangedAt] = JSON.parse(unseal(sealed, parts.encryptionKey, 'known device'))
-    return id === user.id && passwordChangedAt === user.passwordChangedAt
+    const [id, version] = JSON.parse(unseal(sealed, parts.encryptionKey, 'known device'))
+    return id === user.id && version === user.credentialVersion
   } catch {
     return false
   }
 }
 
 /** What a form of this browser carries to prove that it is ours: another browser, or another session, has another. */
-export function formToken({ formMac }: Pick<Parts, 'formMac'>, { id, signedIn }: Browser): string {
-  return formMac.of(`${id} ${signedIn?.session.id ?? ''}`)
+export function formToken({ formMac }: Pick<Parts, 'formMac'>, browser: Browser): string {
+  return formMac.of(formText(browser))
+}
+
+function formText({ id, signedIn }: Browser): string {
+  return `${id} ${signedIn?.session.id ?? ''}`
 }
 
 /** Refuses a form that another site sent, or that was made for another browser or session. @throws PageError 403 */
@@ -116,7 +123,7 @@ export function checkForm(
   const own = origin === undefined || origin === new URL(parts.issuer).origin || URL.parse(origin)?.host === host
   const site = request.headers['sec-fetch-site']
   const token = parameters.get('form_token') ?? ''
-  if (!own || site === 'cross-site' || !constantTimeEqual(token, formToken(parts, browser))) {
+  if (!own || site === 'cross-site' || !parts.formMac.matches(formText(browser), token)) {
     throw new PageError(403, 'error.form')
   }
 }

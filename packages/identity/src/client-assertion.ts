@@ -2,7 +2,7 @@ import { type Clock, tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import type { AuthenticationCheck, AuthenticationFault } from './authentication-fault.ts'
 import type { Client } from './client.ts'
-import { safeFetch } from './safe-fetch.ts'
+import { ClientKeys } from './client-keys.ts'
 import type { IdentityStore } from './store.ts'
 
 /** How clients may sign their assertions: with a private key of their own, never with a shared secret. */
@@ -11,8 +11,6 @@ export const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
 const maxLifeSeconds = 300
 const clockToleranceSeconds = 10
 const maxAssertionLength = 8_192
-const rememberedMs = 5 * 60_000
-const refetchMs = 30_000
 
 /** Who an assertion says it is from, before anything of it is believed. */
 export function clientIdOf(assertion: string): string | undefined {
@@ -34,13 +32,12 @@ export interface AssertionPlace {
 
 /** Checks the assertions by which clients authenticate (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
 export class ClientAssertions {
-  readonly #fetched = new Map<string, { readonly keys: JSONWebKeySet; readonly at: number }>()
-  readonly #loopback: boolean
+  readonly #keys: ClientKeys
   readonly #clock: Clock
 
   constructor({ clock, loopback }: { readonly clock: Clock; readonly loopback: boolean }) {
     this.#clock = clock
-    this.#loopback = loopback
+    this.#keys = new ClientKeys({ clock, loopback })
   }
 
   /**
@@ -81,31 +78,20 @@ export class ClientAssertions {
       clockTolerance: clockToleranceSeconds,
       requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
     }
-    const first = await this.#keysOf(client, rememberedMs)
+    const { jwksUri: address } = client
+    const first =
+      address === undefined ? (client.jwks as unknown as JSONWebKeySet) : await this.#published(address, false)
     try {
       return (await jwtVerify(assertion, createLocalJWKSet(first), options)).payload
     } catch (error) {
-      if (client.jwksUri === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error
-      return (await jwtVerify(assertion, createLocalJWKSet(await this.#keysOf(client, refetchMs)), options)).payload
+      if (address === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error
+      return (await jwtVerify(assertion, createLocalJWKSet(await this.#published(address, true)), options)).payload
     }
   }
 
-  async #keysOf(client: Client, oldestMs: number): Promise<JSONWebKeySet> {
-    if (client.jwksUri === undefined) return client.jwks as unknown as JSONWebKeySet
-    const known = this.#fetched.get(client.jwksUri)
-    const now = this.#clock.now()
-    if (known !== undefined && now - known.at < oldestMs) return known.keys
-    const keys = await this.#fetch(client.jwksUri)
-    if (this.#fetched.size > 1_000) this.#fetched.clear()
-    this.#fetched.set(client.jwksUri, { keys, at: now })
-    return keys
-  }
-
-  async #fetch(uri: string): Promise<JSONWebKeySet> {
+  async #published(address: string, isKeyMissing: boolean): Promise<JSONWebKeySet> {
     try {
-      const { status, body } = await safeFetch(uri, { loopback: this.#loopback })
-      if (status !== 200) throw new Error(`jwks_uri answered ${status}`)
-      return JSON.parse(body) as JSONWebKeySet
+      return await (isKeyMissing ? this.#keys.again(address) : this.#keys.at(address))
     } catch (cause) {
       throw new KeysUnavailable(`jwks_uri: ${(cause as Error).message}`, { cause })
     }

@@ -30,6 +30,8 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
       jwks: members.jwks,
       jwksUri: members.jwks_uri,
       accessTokenFormat: members.access_token_format,
+      accessTokenAlgorithm: members.access_token_signed_response_alg,
+      dotlessRedirectSchemes: members.allow_dotless_redirect_schemes,
       accessTokenSeconds: members.access_token_lifetime_seconds,
       refreshTokenSeconds: members.refresh_token_lifetime_seconds,
       backchannelLogoutUri: members.backchannel_logout_uri,
@@ -67,6 +69,8 @@ export function membersOf(client: ClientMetadata): ClientPatch {
       jwks: client.jwks as ClientPatch['jwks'],
       jwks_uri: client.jwksUri,
       access_token_format: client.accessTokenFormat,
+      access_token_signed_response_alg: client.accessTokenAlgorithm,
+      allow_dotless_redirect_schemes: client.dotlessRedirectSchemes,
       access_token_lifetime_seconds: client.accessTokenSeconds,
       refresh_token_lifetime_seconds: client.refreshTokenSeconds,
       backchannel_logout_uri: client.backchannelLogoutUri,
@@ -109,9 +113,10 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
     policy_uri: client.policyUri,
     tos_uri: client.tosUri,
   }
+  const faultOfRedirect = (uri: string) => faultOfRedirectUri(uri, client.dotlessRedirectSchemes)
   return [
-    ...each('redirect_uris', client.redirectUris, faultOfRedirectUri),
-    ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirectUri),
+    ...each('redirect_uris', client.redirectUris, faultOfRedirect),
+    ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirect),
     ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
     ...each('resources', client.resources, faultOfResource),
     ...each('roles', client.roles, faultOfRole),

@@ -30,7 +30,9 @@ export const assertionAudiences = ['issuer', 'endpoint'] as const
 export type AssertionAudience = (typeof assertionAudiences)[number]
 
 export type TokenFormat = 'jwt' | 'opaque'
-export type SigningAlgorithm = 'RS256' | 'ES256'
+/** What tokens can be signed with (RFC 7518 §3.1, RFC 8037 §3.1). */
+export type SigningAlgorithm = 'RS256' | 'ES256' | 'PS256' | 'EdDSA'
+export const signingAlgorithms: readonly SigningAlgorithm[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
 
 /** What is registered about a client, beside its id and secrets. */
 export interface ClientMetadata {
@@ -41,6 +43,8 @@ export interface ClientMetadata {
   readonly assertionAudience: AssertionAudience
   readonly grantTypes: readonly GrantType[]
   readonly redirectUris: readonly string[]
+  /** Whether redirect URIs may have a scheme of the application's own without a dot in it. */
+  readonly dotlessRedirectSchemes?: boolean
   readonly postLogoutRedirectUris: readonly string[]
   readonly scopes: readonly string[]
   /** Identifiers of the resources it may ask tokens for, beside the default API. */
@@ -54,6 +58,7 @@ export interface ClientMetadata {
   /** May it ask about others' tokens (RFC 7662)? */
   readonly mayIntrospect: boolean
   readonly accessTokenFormat?: TokenFormat
+  readonly accessTokenAlgorithm?: SigningAlgorithm
   readonly idTokenAlgorithm: SigningAlgorithm
   readonly accessTokenSeconds?: number
   readonly refreshTokenSeconds?: number

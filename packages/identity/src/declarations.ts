@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { assertionAudiences, authMethods, grantTypes } from './client.ts'
+import { assertionAudiences, authMethods, grantTypes, type SigningAlgorithm, signingAlgorithms } from './client.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })
@@ -18,6 +18,9 @@ const name = (what: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 200, description: what, examples: [example] })
 
 const uri = (what: string) => Type.String({ minLength: 1, maxLength: 2048, description: what })
+
+const signedWith = (description: string) =>
+  Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms], description })
 
 const clientMembers = {
   client_name: Type.Optional(name('Shown on the consent page. Default: the client id.', 'Photo Print')),
@@ -40,7 +43,18 @@ const clientMembers = {
       maxItems: 10,
     }),
   ),
-  redirect_uris: Type.Optional(texts('Compared character by character.', ['https://app.example.com/callback'])),
+  redirect_uris: Type.Optional(
+    texts(
+      'Compared character by character. For a public client the port of http://127.0.0.1, http://[::1] and http://localhost may be any (RFC 8252 §7.3).',
+      ['https://app.example.com/callback'],
+    ),
+  ),
+  allow_dotless_redirect_schemes: Type.Optional(
+    Type.Boolean({
+      description:
+        'Lets redirect_uris have a scheme of the application without a dot, such as myapp:/callback, which any other application may take too (RFC 8252 §7.1). Default: false.',
+    }),
+  ),
   post_logout_redirect_uris: Type.Optional(texts('Where a browser may go after logout.', ['https://app.example.com/'])),
   scopes: Type.Optional(
     texts('What the client may ask for. Default: what OpenID Connect knows, for a client with redirect_uris.', [
@@ -63,7 +77,10 @@ const clientMembers = {
   ),
   may_introspect: Type.Optional(Type.Boolean({ description: 'May ask about tokens (RFC 7662). Default: false.' })),
   access_token_format: Type.Optional(oneOf(['jwt', 'opaque'], 'Default: jwt.')),
-  id_token_signed_response_alg: Type.Optional(oneOf(['RS256', 'ES256'], 'Default: RS256.')),
+  access_token_signed_response_alg: Type.Optional(
+    signedWith('What its access tokens are signed with, unless the resource says. Default: as the server says, ES256.'),
+  ),
+  id_token_signed_response_alg: Type.Optional(signedWith('Default: RS256.')),
   access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   refresh_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 86_400, maximum: 7_776_000 })),
   backchannel_logout_uri: Type.Optional(uri('Told when a session ends (OpenID Connect Back-Channel Logout).')),
@@ -89,6 +106,9 @@ export const ClientDeclaration = Type.Object(
 )
 export type ClientDeclaration = Static<typeof ClientDeclaration>
 
+/** Claims that come from members of their own, which are checked; here they would say something unchecked. */
+const ownClaims = ['sub', 'email', 'email_verified', 'updated_at']
+
 const userMembers = {
   username: Type.Optional(name('What the user signs in with, beside the address. Default: the id.', 'alice')),
   email: Type.Optional(Type.String({ format: 'email', maxLength: 254, examples: ['alice@example.com'] })),
@@ -97,6 +117,7 @@ const userMembers = {
   roles: Type.Optional(texts('The roles claim of the tokens about the user.', ['support'])),
   claims: Type.Optional(
     Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
+      propertyNames: { not: { enum: ownClaims } },
       description: 'Standard claims: name, given_name, family_name, picture, locale, zoneinfo, phone_number, address …',
       examples: [{ name: 'Alice Adams', locale: 'en-GB', zoneinfo: 'Europe/London' }],
     }),
@@ -108,7 +129,12 @@ export const UserDeclaration = Type.Object(
   {
     id: id('The subject: the claim sub.', 'alice'),
     password: Type.Optional(
-      Type.String({ minLength: 8, maxLength: 256, description: 'Left out: generated and shown once.' }),
+      Type.String({
+        minLength: 8,
+        maxLength: 256,
+        description:
+          'At least `passwords.min_length` characters, and no common one. Left out: generated and shown once.',
+      }),
     ),
     ...userMembers,
   },
@@ -122,6 +148,9 @@ export const ResourceDeclaration = Type.Object(
     id: uri('Its identifier: the audience of its tokens, asked for with resource (RFC 8707).'),
     scopes: Type.Optional(texts('The scopes it knows; tokens for it carry no others.', ['read:photos'])),
     access_token_format: Type.Optional(oneOf(['jwt', 'opaque'], 'Default: as the client says.')),
+    access_token_signed_response_alg: Type.Optional(
+      signedWith('What access tokens for it are signed with. Default: as the client says.'),
+    ),
     access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   },
   { additionalProperties: false, description: 'An API that consumes tokens.' },

@@ -1,4 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
+import { signingAlgorithms } from './client.ts'
 import type { Parts } from './parts.ts'
 
 export interface IdTokenHint {
@@ -20,7 +21,7 @@ export async function readIdTokenHint(
       token,
       createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
       {
-        algorithms: ['RS256', 'ES256'],
+        algorithms: [...signingAlgorithms],
         typ: 'JWT',
         issuer,
         currentDate: new Date(0),

@@ -1,9 +1,11 @@
-import type { Http, RecordChange, Worker } from '@gatehouse/kit'
+import { type Http, KeyRing, type RecordChange, type Worker } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
 import { changeRecorder } from './audit.ts'
+import type { SigningAlgorithm } from './client.ts'
 import { ClientAssertions } from './client-assertion.ts'
 import { ClientDirectory } from './client-directory.ts'
+import { ClientProofs } from './client-proofs.ts'
 import { featuresFrom } from './features.ts'
 import { unlimited } from './guards.ts'
 import { type Introspected, introspect } from './introspect/endpoint.ts'
@@ -14,6 +16,7 @@ import { type Management, managementOf } from './management.ts'
 import { createIdentityMetrics } from './metrics.ts'
 import type { IdentityOptions } from './options.ts'
 import type { Parts } from './parts.ts'
+import { PasswordRule } from './password-rule.ts'
 import { Passwords } from './passwords.ts'
 import { RefusalBudget } from './refusal-budget.ts'
 import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
@@ -34,6 +37,8 @@ export interface Identity {
   readonly workers: readonly Worker[]
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
+  /** Whether a signing key was compromised: what it signed is refused, whoever still has its public part. */
+  isForgottenKey(kid: string): boolean
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
   /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
@@ -68,6 +73,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     seeded,
     workers: Object.values(workers ?? {}),
     keys: () => parts.keys.jwks(),
+    isForgottenKey: (kid) => parts.keys.isForgotten(kid),
     async planOf(subject) {
       const found = await parts.store.subjects.planOf(subject)
       return found && { plan: found.plan ?? parts.defaultPlan }
@@ -82,7 +88,8 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
 }
 
 function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
-  const { store, clock, log, encryptionKey } = options
+  const { store, clock, log } = options
+  const encryptionKey = KeyRing.of(options.encryptionKey)
   const lifetimes = lifetimesFrom(options.lifetimes)
   const branding = brandingFrom(options.branding)
   const mail = options.notify !== undefined
@@ -93,6 +100,8 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     rows: store.signingKeys,
     encryptionKey,
     clock,
+    log,
+    algorithms: algorithmsOf(options),
     ageMs: lifetimes.signingKey * 1000,
     longestTokenMs,
   })
@@ -108,6 +117,7 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     clients: new ClientDirectory(store.clients, clock),
     keys,
     passwords,
+    passwordRule: new PasswordRule(options.passwords, branding.name),
     metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
     refreshMac: new MacKey(encryptionKey, 'refresh token'),
     formMac: new MacKey(encryptionKey, 'form token'),
@@ -117,7 +127,10 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     languages: new Languages(new URL('pages/texts/', import.meta.url), branding.textsFolder),
     features,
     limit: options.limit ?? unlimited,
+    refund: options.refund ?? (async () => {}),
+    blocked: options.blocked ?? (() => 0),
     forgive: options.forgive ?? (async () => {}),
+    clientProofs: new ClientProofs(clock),
     wakeOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
@@ -125,4 +138,15 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     clock,
     log,
   }
+}
+
+/** What is signed with from the start: what ID tokens are by default or can be, and what the configuration names. */
+function algorithmsOf({ accessTokenAlgorithm, declared }: IdentityOptions): SigningAlgorithm[] {
+  const { clients = [], resources = [] } = declared ?? {}
+  const named = [
+    accessTokenAlgorithm,
+    ...clients.flatMap((client) => [client.access_token_signed_response_alg, client.id_token_signed_response_alg]),
+    ...resources.map((resource) => resource.access_token_signed_response_alg),
+  ]
+  return [...new Set<SigningAlgorithm>(['ES256', 'RS256', ...named.filter((alg) => alg !== undefined)])]
 }

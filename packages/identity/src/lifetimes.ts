@@ -19,6 +19,7 @@ export interface Lifetimes {
   readonly signingKey: number
   readonly verifyLink: number
   readonly resetLink: number
+  readonly signInLink: number
   readonly auditEvent: number
 }
 
@@ -40,6 +41,7 @@ export const defaultLifetimes: Lifetimes = {
   signingKey: 90 * day,
   verifyLink: 2 * day,
   resetLink: 30 * minute,
+  signInLink: 15 * minute,
   auditEvent: 365 * day,
 }
 
@@ -58,6 +60,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   signingKey: [day, 365 * day],
   verifyLink: [10 * minute, 7 * day],
   resetLink: [5 * minute, day],
+  signInLink: [5 * minute, 60 * minute],
   auditEvent: [day, 3650 * day],
 }
 

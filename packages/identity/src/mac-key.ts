@@ -1,16 +1,30 @@
-import { createHmac, hkdfSync } from 'node:crypto'
-import type { Secret } from '@gatehouse/kit'
+import { createHmac } from 'node:crypto'
+import { constantTimeEqual, KeyRing, type Secret } from '@gatehouse/kit'
 
-/** A key for message authentication, derived from the encryption key for one purpose alone. */
+/** Keys for message authentication, derived from the encryption keys for one purpose alone: the first makes, all check. */
 export class MacKey {
-  readonly #key: Buffer
+  readonly #keys: readonly Buffer[]
 
-  constructor(encryptionKey: Secret, purpose: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', encryptionKey.reveal(), 'gatehouse mac', purpose, 32))
+  constructor(encryptionKey: Secret | KeyRing, purpose: string) {
+    this.#keys = KeyRing.of(encryptionKey).derive('gatehouse mac', purpose)
   }
 
   /** HMAC-SHA-256 in base64url. */
   of(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url')
+    return macOf(this.#keys[0] as Buffer, text)
   }
+
+  /** What {@link of} answered while another of the keys was the first. */
+  formerly(text: string): string[] {
+    return this.#keys.slice(1).map((key) => macOf(key, text))
+  }
+
+  /** Whether `mac` is that of `text` under one of the keys, in a time that does not tell how much of it is right. */
+  matches(text: string, mac: string): boolean {
+    return this.#keys.some((key) => constantTimeEqual(macOf(key, text), mac))
+  }
+}
+
+function macOf(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url')
 }

@@ -2,19 +2,28 @@ import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import { identityEvents, type Mail, message, type Recipient, recipientOf } from './messages.ts'
 import type { Parts } from './parts.ts'
-import type { MailedLink, OutboxMessage } from './store.ts'
+import type { LinkPurpose, OutboxMessage } from './store.ts'
 import type { User } from './user.ts'
 
-const paths = { verify: '/email/verify', reset: '/password/reset', registration: '/register/confirm' } as const
+/** Where a mail's link leads, and whether it works with the credentials of this moment alone. */
+const links = {
+  verify: { path: '/email/verify', letsIn: false, lifetime: 'verifyLink' },
+  reset: { path: '/password/reset', letsIn: true, lifetime: 'resetLink' },
+} as const satisfies Record<LinkPurpose, { path: string; letsIn: boolean; lifetime: keyof Parts['lifetimes'] }>
+
+export interface LinkMail {
+  readonly kind: keyof typeof identityEvents
+  readonly recipient: Recipient
+  readonly name: string
+  /** Path and query, below the issuer. */
+  readonly path: string
+  readonly lifeSeconds: number
+}
 
 /** A mail with a link; its address comes from the configuration, never from the request (checked by a test). */
 export function linkMail(
   parts: Pick<Parts, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
-  kind: keyof typeof paths,
-  recipient: Recipient,
-  name: string,
-  token: string,
-  lifeSeconds: number,
+  { kind, recipient, name, path, lifeSeconds }: LinkMail,
 ): OutboxMessage {
   const mail: Mail = {
     recipient,
@@ -24,7 +33,7 @@ export function linkMail(
       channels: ['email'],
       dedup_key: randomUUIDv7(),
       data: {
-        link: `${parts.issuer}${paths[kind]}?token=${token}`,
+        link: `${parts.issuer}${path}`,
         minutes: Math.round(lifeSeconds / 60),
         product: parts.branding.name,
         name,
@@ -34,14 +43,24 @@ export function linkMail(
   return message(parts, 'mail', recipient.user_id, mail, lifeSeconds * 1000)
 }
 
-/** Mails a link to a user's own address; an earlier one of its kind stops working. */
-export async function mailLink(parts: Parts, purpose: MailedLink['purpose'], user: User): Promise<void> {
+/**
+ * Mails a link to a user's own address; an earlier one of its kind stops working. The link works once, while the account
+ * has this address and, where it lets somebody in, the credentials that it has in `user`.
+ */
+export async function mailLink(parts: Parts, purpose: LinkPurpose, user: User): Promise<void> {
   if (user.email === undefined || !parts.mail) return
+  const { path, letsIn, lifetime } = links[purpose]
   const token = randomToken()
-  const seconds = purpose === 'verify' ? parts.lifetimes.verifyLink : parts.lifetimes.resetLink
-  const expiresAt = parts.clock.now() + seconds * 1000
+  const lifeSeconds = parts.lifetimes[lifetime]
+  const link = {
+    hash: tokenHash(token),
+    purpose,
+    userId: user.id,
+    email: user.email,
+    credentialVersion: letsIn ? user.credentialVersion : undefined,
+    expiresAt: parts.clock.now() + lifeSeconds * 1000,
+  }
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const link = { hash: tokenHash(token), purpose, userId: user.id, email: user.email, expiresAt }
-  await parts.store.accounts.putLink(link, linkMail(parts, purpose, recipientOf(user), name, token, seconds))
-  parts.wakeOutbox()
+  const mail = { kind: purpose, recipient: recipientOf(user), name, path: `${path}?token=${token}`, lifeSeconds }
+  if (await parts.store.links.put(link, linkMail(parts, mail))) parts.wakeOutbox()
 }

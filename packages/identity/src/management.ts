@@ -4,7 +4,7 @@ import { type Authority, commandLine, record } from './admin/authority.ts'
 import { changeClient, createClient, listClients, removeClient, renewSecret } from './admin/clients.ts'
 import { listAdministrators } from './admin/roles.ts'
 import { listSigningKeys, rotateKey, type SigningKeyAnswer } from './admin/signing-keys.ts'
-import { changeRole, changeUser, createUser, listUsers, removeUser, setPassword } from './admin/users.ts'
+import { changeRole, changeUser, createUser, listUsers, removeUser, renewPassword, setPassword } from './admin/users.ts'
 import { recipientMessage } from './messages.ts'
 import type { Parts } from './parts.ts'
 
@@ -29,6 +29,7 @@ export interface Management {
   readonly createUser: Acting<typeof createUser>
   readonly changeUser: Acting<typeof changeUser>
   readonly setPassword: Acting<typeof setPassword>
+  readonly renewPassword: Acting<typeof renewPassword>
   readonly removeUser: Acting<typeof removeUser>
   readonly changeRole: Acting<typeof changeRole>
   readonly listAdministrators: Bound<typeof listAdministrators>
@@ -62,6 +63,7 @@ export function managementOf(parts: Parts): Management {
     createUser: acting(createUser),
     changeUser: acting(changeUser),
     setPassword: acting(setPassword),
+    renewPassword: acting(renewPassword),
     removeUser: acting(removeUser),
     changeRole: acting(changeRole),
     listAdministrators: () => listAdministrators(parts),

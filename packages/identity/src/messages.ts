@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { type Secret, seal, unseal } from '@gatehouse/kit'
+import { type KeyRing, seal, unseal } from '@gatehouse/kit'
 import type { Parts } from './parts.ts'
 import type { OutboxMessage } from './store.ts'
 import type { User } from './user.ts'
@@ -34,17 +34,24 @@ export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
  * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (nothing of them is kept). Their
- * data is `link`, `minutes` it works for, `product` and `name`.
+ * data is `link`, `minutes` it works for, `product` and `name`; for `account_exists` `link` is where to sign in.
  */
 export const identityEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
+  signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
+  accountExists: 'account_exists',
 } as const
 
 export interface Mail {
   readonly recipient: Recipient
   readonly request: NotifyRequest
+}
+
+/** What the payload of that message is sealed for: one message's is never taken for another's. */
+export function sealedFor(id: string): string {
+  return `outbox ${id}`
 }
 
 type MessageParts = Pick<Parts, 'clock' | 'encryptionKey'>
@@ -59,12 +66,12 @@ export function message(
   dueAt: number = clock.now(),
 ): OutboxMessage {
   const id = randomUUIDv7()
-  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, `outbox ${id}`)
+  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, sealedFor(id))
   return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
 }
 
-export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: Secret): Payload {
-  return JSON.parse(unseal(payloadSealed, encryptionKey, `outbox ${id}`)) as Payload
+export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
+  return JSON.parse(unseal(payloadSealed, encryptionKey, sealedFor(id))) as Payload
 }
 
 const recipientKeptMs = 30 * 86_400_000

@@ -1,12 +1,15 @@
 import { type Clock, Counter, Gauge, type Registry } from '@gatehouse/kit'
 import type { AuditType } from './audit-type.ts'
-import type { GrantType, SigningAlgorithm } from './client.ts'
+import type { GrantType } from './client.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { OAuthErrorCode } from './oauth-error.ts'
 import type { Passwords } from './passwords.ts'
 
-/** What came of a sign-in: `busy` and `limited` were turned away before the password was looked at. */
-export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy'
+/**
+ * What came of a sign-in: `busy` and `limited` were turned away before the password was looked at, `unconfirmed` waits for a
+ * mailed link if its password was right.
+ */
+export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed'
 
 /** What identity counts. Labels are closed sets: grants, error codes, outcomes, tables. */
 export interface IdentityMetrics {
@@ -60,8 +63,8 @@ function watch(registry: Registry, { passwords, keys, clock }: Watched): void {
     labelNames: ['alg'],
     registers,
     collect() {
-      for (const alg of ['ES256', 'RS256'] satisfies SigningAlgorithm[]) {
-        this.set({ alg }, (clock.now() - keys.active(alg).activatesAt) / 1000)
+      for (const { alg, activatesAt } of keys.allActive()) {
+        this.set({ alg }, (clock.now() - activatesAt) / 1000)
       }
     },
   })

@@ -79,6 +79,11 @@ export const operation = operationsOf({
     'Choose a new password by a link',
     'Uses the link up; every session of the account ends.',
   ],
+  'confirmSignInPage.show': [
+    'Show the page of a sign-in link',
+    'What a mailed sign-in link opens; opening it changes nothing.',
+  ],
+  'confirmSignInPage.submit': ['Complete a sign-in by a link', 'Uses the link up; the user is signed in.'],
   'verifyEmailPage.show': [
     'Show the page of a verification link',
     'What a mailed verification link opens; opening it changes nothing.',
@@ -93,7 +98,10 @@ export const operation = operationsOf({
     'Show the page of a confirmation link',
     'What a mailed confirmation link opens; opening it changes nothing.',
   ],
-  'confirmRegistrationPage.submit': ['Confirm a registration by a link', 'Uses the link up; the account begins.'],
+  'confirmRegistrationPage.submit': [
+    'Confirm a registration by a link',
+    'Uses the link up; the account begins with the password that is chosen here.',
+  ],
   'openidConfiguration.get': [
     'Read the OpenID configuration',
     'OpenID Connect Discovery 1.0 §4: endpoints, grants, algorithms and claims.',

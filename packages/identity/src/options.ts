@@ -1,10 +1,10 @@
-import type { Clock, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Clock, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Branding } from '@gatehouse/kit/page'
 import type { Authenticate } from './caller.ts'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Forgive, Limit } from './guards.ts'
+import type { Blocked, Forgive, Limit, Refund } from './guards.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { Notify, OnRecipient } from './messages.ts'
 import type { PasswordOptions } from './passwords.ts'
@@ -27,8 +27,8 @@ export interface IdentityOptions {
   readonly apiIdentifier?: string
   /** What access tokens are signed with. Default: ES256. */
   readonly accessTokenAlgorithm?: SigningAlgorithm
-  /** Seals signing keys and whatever else must be read again. */
-  readonly encryptionKey: Secret
+  /** Seals signing keys and whatever else must be read again. Of several keys the first seals, and all open. */
+  readonly encryptionKey: Secret | KeyRing
   readonly lifetimes?: Partial<Lifetimes>
   readonly passwords?: PasswordOptions
   readonly declared?: IdentityDeclarations
@@ -40,6 +40,10 @@ export interface IdentityOptions {
   readonly features?: Partial<Features>
   /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
   readonly limit?: Limit | undefined
+  /** Takes back an attempt that was right. */
+  readonly refund?: Refund | undefined
+  /** Tells which attempts are known to be rejected. */
+  readonly blocked?: Blocked | undefined
   /** Forgets the attempts counted, when one was right. */
   readonly forgive?: Forgive | undefined
   /** Sends a mail through the notification service; may be called again with the same dedup_key. */

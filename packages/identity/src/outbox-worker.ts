@@ -76,7 +76,7 @@ async function tellLogout(parts: Parts, { clientId, subject, sessionId }: Logout
   const client = await parts.clients.find(clientId)
   if (client?.backchannelLogoutUri === undefined) return
   const now = Math.floor(parts.clock.now() / 1000)
-  const token = await signJwt(parts.keys.active(client.idTokenAlgorithm), 'logout+jwt', {
+  const token = await signJwt(await parts.keys.signing(client.idTokenAlgorithm), 'logout+jwt', {
     iss: parts.issuer,
     aud: client.id,
     iat: now,

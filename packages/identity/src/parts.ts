@@ -1,15 +1,17 @@
-import type { Clock, Log, Secret } from '@gatehouse/kit'
+import type { Clock, KeyRing, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { SigningAlgorithm } from './client.ts'
 import type { ClientAssertions } from './client-assertion.ts'
 import type { ClientDirectory } from './client-directory.ts'
+import type { ClientProofs } from './client-proofs.ts'
 import type { ResourceDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Forgive, Limit } from './guards.ts'
+import type { Blocked, Forgive, Limit, Refund } from './guards.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { MacKey } from './mac-key.ts'
 import type { IdentityMetrics } from './metrics.ts'
+import type { PasswordRule } from './password-rule.ts'
 import type { Passwords } from './passwords.ts'
 import type { RefusalBudget } from './refusal-budget.ts'
 import type { IdentityStore } from './store.ts'
@@ -31,16 +33,22 @@ export interface Parts extends PageParts {
   readonly assertions: ClientAssertions
   readonly refusals: RefusalBudget
   readonly passwords: Passwords
+  /** Which passwords may be set. */
+  readonly passwordRule: PasswordRule
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
-  readonly encryptionKey: Secret
+  /** Seals what must be read again; links, cookies and pages too. */
+  readonly encryptionKey: KeyRing
   /** Whether the public address is https: cookies then never travel otherwise. */
   readonly secureCookies: boolean
   readonly features: Features
   readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
   readonly forgive: Forgive
+  readonly clientProofs: ClientProofs
   /** Hints that the outbox has something. */
   readonly wakeOutbox: () => void
   /** Whether mail can be sent at all. */

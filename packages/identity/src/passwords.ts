@@ -2,8 +2,11 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { Problem } from '@gatehouse/kit'
+import { longestPassword } from './password-rule.ts'
 
 export interface PasswordOptions {
+  /** Fewest characters of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
+  readonly minLength?: number
   /** Most hashes at work at once; they share the thread pool with signing. */
   readonly atOnce?: number
   /** Most that wait; a login beyond them is told to come again. */
@@ -63,9 +66,10 @@ export class Passwords {
 
   /**
    * Whether the password is the one behind `stored`. Without a stored hash it costs as much and is false, so that an
-   * unknown user looks like a wrong password. @throws Busy when the queue is full
+   * unknown user looks like a wrong password. One longer than any that could be set is never compared in part. @throws Busy when the queue is full
    */
   async matches(password: string, stored: string | undefined): Promise<boolean> {
+    if (password.length > longestPassword) return this.matches('', undefined)
     const [, memory, passes, lanes, salt, digest] = phc.exec(stored ?? this.#nobody) ?? []
     if (salt === undefined || digest === undefined) return false
     const cost = { memoryKiB: Number(memory), passes: Number(passes), lanes: Number(lanes) }

@@ -1,12 +1,28 @@
-const loopbackHosts = new Set(['127.0.0.1', '[::1]'])
-const scriptSchemes = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'ws:', 'wss:', 'ftp:'])
+const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost'])
+
+/** Schemes that run what follows, open files, or belong to a browser, a mail program or an operating system. */
+const dangerousSchemes = new Set(
+  [
+    ...['javascript', 'data', 'vbscript', 'livescript', 'mocha', 'jscript', 'file', 'filesystem', 'blob', 'about'],
+    ...['view-source', 'jar', 'mhtml', 'mk', 'res', 'resource', 'chrome', 'chrome-extension', 'moz-extension', 'edge'],
+    ...['safari-extension', 'safari-web-extension', 'opera', 'brave', 'vivaldi', 'wyciwyg', 'feed', 'intent'],
+    ...['ws', 'wss', 'ftp', 'ftps', 'sftp', 'ssh', 'telnet', 'gopher', 'ldap', 'ldaps', 'smb', 'nfs', 'dict', 'jdbc'],
+    ...['mailto', 'tel', 'sms', 'smsto', 'mms', 'callto', 'facetime', 'geo', 'market', 'urn', 'cid', 'mid', 'shell'],
+    ...['search-ms', 'search', 'hcp', 'help', 'apt', 'steam', 'itms', 'itms-apps', 'itms-services', 'content'],
+  ].map((scheme) => `${scheme}:`),
+)
+/** Microsoft's own, some of which run programs. */
+const systemScheme = /^ms-/
+const reversedDomain = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 
 /**
  * Why `uri` can't be registered as an address to send browsers to, or undefined when it can: an absolute URI without
  * fragment, user, wildcard, dot segments or encoded slashes; https, http on this machine alone, or an application's own
- * scheme with a dot in it (RFC 6749 §3.1.2, RFC 8252 §7, OAuth 2.1 §2.3).
+ * scheme, a reversed domain name (RFC 6749 §3.1.2, RFC 8252 §7, OAuth 2.1 §2.3).
+ *
+ * @param dotless whether the scheme may be any other word too, which any other application may take as well
  */
-export function faultOfRedirectUri(uri: string): string | undefined {
+export function faultOfRedirectUri(uri: string, dotless: boolean = false): string | undefined {
   const url = URL.parse(uri)
   if (url === null || /[\s\\\u0000-\u001f\u007f]/.test(uri)) return 'must be an absolute URI'
   if (uri.includes('#')) return 'must have no fragment'
@@ -19,29 +35,30 @@ export function faultOfRedirectUri(uri: string): string | undefined {
   ) {
     return 'must have no dot segments and no encoded slashes'
   }
-  if (scriptSchemes.has(url.protocol)) return `must not use the scheme ${url.protocol}`
+  if (dangerousSchemes.has(url.protocol) || systemScheme.test(url.protocol))
+    return `must not use the scheme ${url.protocol}`
   if (url.protocol === 'https:') return undefined
   if (url.protocol === 'http:') return isLocal(url) ? undefined : 'must use https, except on localhost'
-  return url.protocol.includes('.') ? undefined : 'must use https, or a scheme that is a reversed domain name'
+  if (dotless || reversedDomain.test(url.protocol)) return undefined
+  return 'must use https, or a scheme that is a reversed domain name such as com.example.app (another one with allow_dotless_redirect_schemes)'
 }
 
 function isLocal(url: URL): boolean {
-  return loopbackHosts.has(url.hostname) || url.hostname === 'localhost'
+  return loopbackHosts.has(url.hostname)
 }
 
 /**
- * Whether `asked` is `registered`, character by character. Only the port of a loopback address may vary, since a native
- * application can't choose it beforehand (RFC 8252 §7.3); `localhost` is a name and has no such freedom.
+ * Whether `asked` is `registered`, character by character. For a public client the port of a loopback address may vary,
+ * since a native application can't choose it beforehand (RFC 8252 §7.3); of the addresses each stands for itself.
  */
-export function sameRedirectUri(registered: string, asked: string): boolean {
+export function sameRedirectUri(registered: string, asked: string, anyPort: boolean): boolean {
   if (registered === asked) return true
-  const [known, url] = [URL.parse(registered), URL.parse(asked)]
-  if (known === null || url === null || known.protocol !== 'http:' || !loopbackHosts.has(known.hostname)) return false
-  return faultOfRedirectUri(asked) === undefined && withoutPort(registered) === withoutPort(asked)
+  return anyPort && faultOfRedirectUri(asked) === undefined && withoutPort(registered) === withoutPort(asked)
 }
 
+/** A loopback address with its port taken out; anything else as it is. */
 function withoutPort(uri: string): string {
-  return uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
+  return uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d{1,5}(?=[/?]|$)/, '$1')
 }
 
 /** Whether applications on other people's machines answer there: nobody can tell who they are (RFC 8252 §8.6). */

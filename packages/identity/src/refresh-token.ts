@@ -1,8 +1,13 @@
-import { constantTimeEqual, randomToken, Secret, seal, tokenHash, unseal } from '@gatehouse/kit'
+import { randomToken, Secret, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { MacKey } from './mac-key.ts'
 
-/** What a refresh token says once its signature is checked. */
+/** What a refresh token says. */
 export interface RefreshToken {
+  /**
+   * Whether its signature holds. One that was signed with an encryption key that is gone is still ours if its hash is one
+   * that is kept; whatever else has no signature is made up, and must end nothing.
+   */
+  readonly signed: boolean
   readonly grantId: string
   readonly generation: number
   readonly hash: string
@@ -19,13 +24,21 @@ export function makeRefreshToken(mac: MacKey, grantId: string, generation: numbe
   return `${body}.${mac.of(body)}`
 }
 
-/** Reads a refresh token; undefined for anything this server did not make. */
+/** Reads a refresh token; undefined for anything that has not its form. */
 export function readRefreshToken(mac: MacKey, token: string): RefreshToken | undefined {
   const [, grant, generation, , signature] = form.exec(token) ?? []
   if (grant === undefined || generation === undefined || signature === undefined) return undefined
-  if (!constantTimeEqual(mac.of(token.slice(0, token.lastIndexOf('.'))), signature)) return undefined
   const grantId = grant.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  return { grantId, generation: Number.parseInt(generation, 36), hash: tokenHash(token) }
+  const signed = mac.matches(token.slice(0, token.lastIndexOf('.')), signature)
+  return { signed, grantId, generation: Number.parseInt(generation, 36), hash: tokenHash(token) }
+}
+
+/** Whether this server made the token: it is signed, or the family keeps its hash. */
+export function isGenuine(
+  { signed, hash }: RefreshToken,
+  family: { readonly currentHash: string; readonly previousHash: string | undefined },
+): boolean {
+  return signed || hash === family.currentHash || hash === family.previousHash
 }
 
 const purpose = 'successor of a refresh token'

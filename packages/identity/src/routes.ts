@@ -14,6 +14,7 @@ import { preflight } from './cors.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
+import { confirmSignInEndpoint } from './login/confirm.ts'
 import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/documents.ts'
@@ -87,6 +88,7 @@ function pageRoutes(http: Http, parts: Parts): void {
     ['/account/password', 'passwordPage', changePasswordEndpoint(parts), undefined],
     ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(parts), undefined],
     ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(parts), schemas.linkQuery],
+    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(parts), schemas.linkQuery],
     ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(parts), schemas.linkQuery],
     ['/register', 'registrationPage', registerEndpoint(parts), undefined],
     ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(parts), schemas.linkQuery],

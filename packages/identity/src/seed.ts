@@ -1,4 +1,13 @@
-import { type Clock, randomToken, Secret, StartError, tokenHash } from '@gatehouse/kit'
+import {
+  type Clock,
+  emailAddressExpected,
+  isEmailAddress,
+  type KeyRing,
+  randomToken,
+  Secret,
+  StartError,
+  tokenHash,
+} from '@gatehouse/kit'
 import { isPublic } from './client.ts'
 import { faultsOfClient, metadataOf } from './client-registration.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
@@ -7,6 +16,7 @@ import { MacKey } from './mac-key.ts'
 import { faultOfUserRole } from './management-roles.ts'
 import { recipientMessage } from './messages.ts'
 import type { IdentityOptions } from './options.ts'
+import type { PasswordRule } from './password-rule.ts'
 import type { Passwords } from './passwords.ts'
 import { serviceScopes } from './service-scopes.ts'
 import {
@@ -33,9 +43,10 @@ export type Seeded =
 interface SeedParts {
   readonly store: Pick<IdentityStore, 'declared'>
   readonly passwords: Passwords
+  readonly passwordRule: PasswordRule
   readonly clock: Clock
   readonly defaultPlan: string
-  readonly encryptionKey: Secret
+  readonly encryptionKey: KeyRing
 }
 
 /**
@@ -49,7 +60,7 @@ export async function seed(
   const secrets = new Map<string, Secret>()
   const clients = [...(declared?.clients ?? []), ...(serviceClient ? [declarationOf(serviceClient)] : [])]
   const users = declared?.users ?? []
-  refuseFaults(clients, users)
+  refuseFaults(parts.passwordRule, clients, users)
   const now = parts.clock.now()
   try {
     const writtenClients = await parts.store.declared.clients(
@@ -118,8 +129,7 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
 
 function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
   const { password, ...entry } = user
-  const hashed =
-    password === undefined ? {} : { password: new MacKey(parts.encryptionKey, 'declared password').of(password) }
+  const mac = new MacKey(parts.encryptionKey, 'declared password')
   const known = {
     id: user.id,
     username: normalName(user.username ?? user.id),
@@ -131,10 +141,11 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
   return {
     id: user.id,
-    entry: { ...entry, ...hashed },
+    entry: password === undefined ? entry : { ...entry, password: mac.of(password) },
+    formerly: password === undefined ? [] : mac.formerly(password).map((one) => ({ ...entry, password: one })),
     async record(current) {
       if (password === undefined) {
-        const generated = randomToken(12)
+        const generated = parts.passwordRule.generate()
         secrets.set(user.id, new Secret(generated))
         return { ...known, passwordHash: undefined, firstPasswordHash: await parts.passwords.hash(generated) }
       }
@@ -144,7 +155,11 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
 }
 
-function refuseFaults(clients: readonly ClientDeclaration[], users: readonly UserDeclaration[]): void {
+function refuseFaults(
+  rule: PasswordRule,
+  clients: readonly ClientDeclaration[],
+  users: readonly UserDeclaration[],
+): void {
   const faults = clients.flatMap((client) =>
     faultsOfClient(metadataOf(client.client_id, client)).map(
       ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
@@ -155,6 +170,7 @@ function refuseFaults(clients: readonly ClientDeclaration[], users: readonly Use
     const named = wrong.filter(({ detail }) => detail !== undefined)
     faults.push(...named.map(({ index, detail }) => `user ${id}: roles.${index} ${detail}`))
   }
+  faults.push(...users.flatMap((user) => faultsOfUser(rule, user)))
   for (const [what, ids] of [
     ['client', clients.map((client) => client.client_id)],
     ['user', users.map((user) => user.id)],
@@ -163,4 +179,13 @@ function refuseFaults(clients: readonly ClientDeclaration[], users: readonly Use
     faults.push(...twice.map((id) => `${what} ${id} is declared twice`))
   }
   if (faults.length > 0) throw new StartError(faults.join('\n'))
+}
+
+/** What a declaration says that its schema can't check, or that came here without one. */
+function faultsOfUser(rule: PasswordRule, { id, username = id, email, password }: UserDeclaration): string[] {
+  const reason = password === undefined ? undefined : rule.reasonAgainst(password, { username, email })
+  return [
+    ...(email === undefined || isEmailAddress(email) ? [] : [`user ${id}: email ${emailAddressExpected}`]),
+    ...(reason === undefined ? [] : [`user ${id}: password ${reason}`]),
+  ]
 }

@@ -8,12 +8,15 @@ import type { Consents } from './store/consents.ts'
 import type { Declared } from './store/declared.ts'
 import type { DeviceCodes } from './store/device-codes.ts'
 import type { Grants } from './store/grants.ts'
+import type { Links } from './store/links.ts'
 import type { Outbox } from './store/outbox.ts'
 import type { Purge } from './store/purge.ts'
 import type { PushedRequests } from './store/pushed-requests.ts'
 import type { RefreshFamilies } from './store/refresh-families.ts'
+import type { Registrations } from './store/registrations.ts'
 import type { Revocations } from './store/revocations.ts'
 import type { Sessions } from './store/sessions.ts'
+import type { SignInLinks } from './store/sign-in-links.ts'
 import type { SigningKeyRows } from './store/signing-keys.ts'
 import type { UsedOnce } from './store/used-once.ts'
 import type { Subjects, Users } from './store/users.ts'
@@ -28,12 +31,15 @@ export type * from './store/consents.ts'
 export type * from './store/declared.ts'
 export type * from './store/device-codes.ts'
 export type * from './store/grants.ts'
+export type * from './store/links.ts'
 export type * from './store/outbox.ts'
 export type * from './store/purge.ts'
 export type * from './store/pushed-requests.ts'
 export type * from './store/refresh-families.ts'
+export type * from './store/registrations.ts'
 export type * from './store/revocations.ts'
 export type * from './store/sessions.ts'
+export type * from './store/sign-in-links.ts'
 export type * from './store/signing-keys.ts'
 export type * from './store/used-once.ts'
 export * from './store/users.ts'
@@ -43,11 +49,14 @@ export interface IdentityStore {
   readonly clients: Clients
   readonly users: Users
   readonly accounts: Accounts
+  readonly links: Links
+  readonly registrations: Registrations
   readonly apiKeys: ApiKeys
   readonly subjects: Subjects
   readonly declared: Declared
   readonly signingKeys: SigningKeyRows
   readonly sessions: Sessions
+  readonly signInLinks: SignInLinks
   readonly grants: Grants
   readonly codes: Codes
   readonly refreshFamilies: RefreshFamilies

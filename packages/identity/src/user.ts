@@ -38,6 +38,8 @@ export interface User {
   readonly emailVerified: boolean
   readonly passwordHash: string | undefined
   readonly passwordChangedAt: number
+  /** Another after each change of the password and each lock: what was verified with an earlier one does not count. */
+  readonly credentialVersion: string
   readonly roles: readonly string[]
   /** Further standard claims: names, address, phone_number … */
   readonly claims: Readonly<Record<string, unknown>>

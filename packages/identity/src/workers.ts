@@ -4,8 +4,8 @@ import type { IdentityOptions } from './options.ts'
 import { deliverOutbox, type outboxLanes } from './outbox-worker.ts'
 import type { Parts } from './parts.ts'
 
-/** So soon a key that another process made is published by this one too. */
-const keysReadEveryMs = 5_000
+/** So soon a key that another process made is published by this one too, and one that was forgotten signs no more. */
+const keysReadEveryMs = 1_000
 const outboxReadEveryMs = 2_000
 const purgeEveryMs = 60_000
 /** Rows of each kind that one pass of the purge removes. */

@@ -66,7 +66,7 @@ test('what is sealed for one purpose opens nothing else (checklist 22)', async (
   await browser.signIn(await browser.get('/account'))
   const device = browser.cookies.get('gatehouse_device') ?? ''
   assert.equal((await browser.get(`/authorize/continue?continuation=${device}`)).status, 400)
-  assert.equal((await browser.get(`/password/reset?token=${device}`)).status, 400)
+  assert.equal((await browser.get(`/email/verify?token=${device}`)).status, 400)
 })
 
 test('bodies, parameters and headers are bounded (checklist 30)', async () => {

@@ -62,9 +62,11 @@ export function pkce(): { code_verifier: string; code_challenge: string } {
 export class TestBrowser {
   readonly #running: Served
   readonly #headers: Record<string, string>
+  readonly #address: string
   readonly cookies = new Map<string, string>()
 
-  constructor(running: Served, headers: Record<string, string> = {}) {
+  constructor(running: Served, headers: Record<string, string> = {}, address: string = '127.0.0.1') {
+    this.#address = address
     this.#running = running
     this.#headers = headers
   }
@@ -104,6 +106,7 @@ export class TestBrowser {
     const answer = await this.#running.http.inject({
       method,
       url,
+      remoteAddress: this.#address,
       ...(payload === undefined ? {} : { payload }),
       headers: { ...(cookie ? { cookie } : {}), ...form, ...this.#headers, ...headers },
     })

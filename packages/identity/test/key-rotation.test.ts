@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Database, type ManualClock, manualClock, Secret } from '@gatehouse/kit'
+import { type Database, KeyRing, type ManualClock, manualClock, Secret, silentLog } from '@gatehouse/kit'
 import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import type { SigningAlgorithm } from '../src/client.ts'
@@ -16,9 +16,9 @@ const longestTokenMs = 60 * minuteMs
 const algorithms: SigningAlgorithm[] = ['ES256', 'RS256']
 
 function keysOf(database: Database, clock: ManualClock): SigningKeys {
-  const encryptionKey = new Secret('0123456789abcdef0123456789abcdef')
+  const encryptionKey = KeyRing.of(new Secret('0123456789abcdef0123456789abcdef'))
   const rows = postgresIdentityStore(database).signingKeys
-  return new SigningKeys({ rows, encryptionKey, clock, ageMs: 90 * dayMs, longestTokenMs })
+  return new SigningKeys({ rows, encryptionKey, clock, log: silentLog, algorithms, ageMs: 90 * dayMs, longestTokenMs })
 }
 
 const kids = (keys: SigningKeys) => keys.jwks().keys.map(({ kid }) => kid)

@@ -21,6 +21,7 @@ export async function live(declared: IdentityDeclarations, features: Partial<Fea
     encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
     declared,
     features,
+    passwords: { minLength: 8 },
     authenticate: () => {
       throw new Error('nothing here is called with a bearer')
     },

@@ -4,7 +4,7 @@ import { after, before, describe } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { covers } from '../src/consent.ts'
+import { type Access, covers } from '../src/consent.ts'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
 import { callback, clients, getCode, getTokens, TestBrowser, users, webSecret } from './journey.ts'
 import { type Answer, type Running, service, setup } from './setup.ts'
@@ -177,17 +177,22 @@ describe('on PostgreSQL', () => {
     'postgresql',
     'of consents that are given at once, each page stays covered, and only the widest are kept',
     async () => {
-      const { consents } = postgresIdentityStore(database)
+      const { consents, sessions } = postgresIdentityStore(database)
+      const browser = new TestBrowser(running)
+      await browser.signIn(await browser.get('/device'))
+      const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice is signed in nowhere')
+      const add = (page: Access, grantedAt: number) =>
+        consents.add('alice', sessionId, { clientId: 'spa', ...page, grantedAt })
       for (let round = 0; round < 5; round++) {
         const pages = twenty.map((_, n) => ({
           scopes: Array.from({ length: (n % 10) + 1 }, (_, k) => `read:${round}-${k}`),
           resources: n < 10 ? ['https://photos.example'] : ['https://films.example'],
           claims: [],
         }))
-        await Promise.all(pages.map((page) => consents.add('alice', { clientId: 'spa', ...page, grantedAt: round })))
+        await Promise.all(pages.map((page) => add(page, round)))
         const kept = await consents.find('alice', 'spa')
         assert.ok(pages.every((page) => kept.some((one) => covers(one, page))))
-        await consents.add('alice', { clientId: 'spa', ...(pages[9] ?? assert.fail()), grantedAt: round })
+        await add(pages[9] ?? assert.fail(), round)
         const named = (await consents.find('alice', 'spa')).filter(({ scopes }) => scopes.includes(`read:${round}-0`))
         const photos = named.filter(({ resources }) => resources.includes('https://photos.example'))
         assert.deepEqual(
@@ -201,8 +206,10 @@ describe('on PostgreSQL', () => {
   testWith(
     'postgresql',
     'a refresh after a role was taken away gives none of its scopes, in another process too',
-    async () => {
+    async (t) => {
       const other = await setup({ declared }, database)
+      t.after(() => other.close())
+      await other.identity.management.createUser({ id: 'keeper', roles: ['gatehouse-owner'] })
       const setRoles = (roles: string[]) => other.identity.management.changeUser('alice', { roles })
       for (let round = 0; round < 5; round++) {
         await setRoles(['gatehouse-owner'])
@@ -214,7 +221,6 @@ describe('on PostgreSQL', () => {
         const after = await Promise.all(twenty.map(() => refresh(refresh_token, running, consoleSecret)))
         for (const { body } of after) assert.equal(body.scope, 'openid offline_access read:users')
       }
-      await other.close()
     },
   )
 

@@ -202,7 +202,7 @@ testWith('postgresql', 'no authorization that races a change of the password out
     const { accounts } = postgresIdentityStore(database)
     const end = { now: running.clock.now(), expiresAt: running.clock.now() + 3_600_000, tell: () => [] }
     const asking = Array.from({ length: 6 }, () => browser.get(silent()))
-    await Promise.all([...asking, accounts.setPassword('alice', hash, undefined, end)])
+    await Promise.all([...asking, accounts.setPassword({ userId: 'alice', hash, endApiKeys: true }, end)])
     const { rowCount } = await database.query('SELECT 1 FROM identity.grant_record WHERE revoked_at IS NULL')
     assert.equal(rowCount, 0)
     await running.identity.management.setPassword('alice', 'correct horse')

@@ -69,6 +69,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     log: silentLog,
     metrics: createMetrics(),
     ...options,
+    passwords: { minLength: 8, ...options.passwords },
   }).catch(async (error) => {
     await close()
     throw error

@@ -5,6 +5,8 @@ import type { Database, Transaction } from './database.ts'
 export interface Declaration<Entry> {
   readonly id: string
   readonly entry: Entry
+  /** The same as it may have been written down before, where the entry depends on an encryption key. */
+  readonly formerly?: readonly Entry[] | undefined
 }
 
 /**
@@ -20,9 +22,15 @@ export async function applyDeclared<Entry>(
   write: (tx: Transaction, id: string, entry: Entry) => Promise<void>,
 ): Promise<string[]> {
   const written: string[] = []
-  for (const { id, entry } of declarations) {
-    const checksum = createHash('sha256').update(JSON.stringify(entry)).digest('hex')
+  for (const { id, entry, formerly = [] } of declarations) {
+    const checksum = checksumOf(entry)
     const edited = await database.transaction(async (tx) => {
+      if (formerly.length > 0) {
+        await tx.query(
+          `UPDATE ${schema}.declared SET checksum = $3 WHERE kind = $1 AND id = $2 AND checksum = ANY($4::text[])`,
+          [kind, id, checksum, formerly.map(checksumOf)],
+        )
+      }
       const claimed = await tx.query(
         `INSERT INTO ${schema}.declared (kind, id, checksum) VALUES ($1, $2, $3)
          ON CONFLICT (kind, id) DO UPDATE SET checksum = excluded.checksum WHERE ${schema}.declared.checksum <> excluded.checksum`,
@@ -35,4 +43,8 @@ export async function applyDeclared<Entry>(
     if (edited) written.push(id)
   }
   return written
+}
+
+function checksumOf(entry: unknown): string {
+  return createHash('sha256').update(JSON.stringify(entry)).digest('hex')
 }

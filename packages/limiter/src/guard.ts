@@ -41,6 +41,7 @@ export class Guard {
   readonly store: CounterStore
   readonly #mirror: Mirror
   readonly #ways: Readonly<Record<Patience, Way>>
+  readonly #closedDeadlineMs: number
   readonly #observer: Observer
   readonly #outcomes: Outcomes<Asked, Taken, Decision> = {
     answered: (asked, taken, turn) => this.#answered(asked, taken, turn),
@@ -68,6 +69,7 @@ export class Guard {
     this.store = store
     this.#mirror = new Mirror(fallback)
     this.#ways = { quick: way('quick', deadlineMs), patient: way('patient', closedDeadlineMs) }
+    this.#closedDeadlineMs = closedDeadlineMs
     this.#observer = observer
   }
 
@@ -75,17 +77,19 @@ export class Guard {
   take(policy: Policy, identifier: Identifier, cost: number, now: number): Decision | Promise<Decision> {
     const { deadline, breaker } = this.#wayOf(policy)
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#unavailable(policy, identifier, cost, now)
+    // What is answered by a local count was served, and may be counted late; what is rejected may not.
+    const withinMs = policy.failureMode === 'closed' ? this.#closedDeadlineMs : undefined
     if (this.store.takeFor !== undefined) {
       const entry = deadline.enter({ policy, identifier, cost, now }, this.#outcomes)
       try {
-        this.store.takeFor(entry, policy, identifier, cost, now)
+        this.store.takeFor(entry, policy, identifier, cost, now, withinMs)
       } catch (fault) {
         entry.drop()
         throw fault
       }
       return entry.promise
     }
-    const taken = this.store.take(policy, identifier, cost, now)
+    const taken = this.store.take(policy, identifier, cost, now, withinMs)
     if (!(taken instanceof Promise)) return decide(policy, taken, cost, 'store')
     return deadline.race(taken, { policy, identifier, cost, now }, this.#outcomes)
   }
@@ -107,7 +111,7 @@ export class Guard {
   /** Gives back; rejects when the store does, since an operator has to know. */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
     const taken = await this.#patiently(this.store.give(policy, identifier, amount, now))
-    this.#mirror.copy(policy, identifier, taken, 0)
+    this.#mirror.copy(policy, identifier, taken)
     return decide(policy, taken, 1, 'store')
   }
 
@@ -129,7 +133,7 @@ export class Guard {
       this.#observer.storeAnswered?.(performance.now() - turn.sentAt)
     }
     this.#mirror.follow(this.store.generation)
-    if (this.#mirror.copy(policy, identifier, taken, cost)) return decide(policy, taken, cost, 'store')
+    if (this.#mirror.follows(policy, identifier, taken, cost)) return decide(policy, taken, cost, 'store')
     return this.#heal(asked, taken)
   }
 
@@ -141,7 +145,7 @@ export class Guard {
     return this.#wayOf(policy).deadline.race(raising, null, {
       answered: (_, raised) => {
         if (this.#mirror.isGiven(policy, own, raised)) {
-          this.#mirror.copy(policy, identifier, raised, 0)
+          this.#mirror.copy(policy, identifier, raised)
           return decide(policy, taken, cost, 'store')
         }
         this.#observer.healed?.()

@@ -13,6 +13,8 @@ export interface LimiterOptions extends GuardOptions {
   readonly store?: CounterStore
   /** Where policies with a regional quota are counted. Default: `store`. */
   readonly regionalStore?: CounterStore
+  /** Where policies that fail closed are counted. Default: `store`. */
+  readonly closedStore?: CounterStore
   /** Default: the machine's clock, read about once a millisecond. */
   readonly clock?: Clock
 }
@@ -43,10 +45,14 @@ export interface Limiter {
 
 /** A limiter over a store of counters. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const { store = memoryStore(), regionalStore = store, clock = coarseClock(), observer } = options
+  const { store = memoryStore(), regionalStore = store, closedStore = store, clock = coarseClock(), observer } = options
   const global = new Guard(store, options)
   const regional = regionalStore === store ? global : new Guard(regionalStore, options)
-  const guardOf = (policy: Policy): Guard => (policy.quota === 'regional' ? regional : global)
+  const closed = closedStore === store ? global : new Guard(closedStore, options)
+  const guardOf = (policy: Policy): Guard => {
+    if (policy.failureMode === 'closed') return closed
+    return policy.quota === 'regional' ? regional : global
+  }
 
   const told = (decision: Decision, route: string): Decision => {
     if (observer === undefined) return decision

@@ -37,8 +37,18 @@ export class Mirror {
     })
   }
 
-  /** Copies an answer that took `cost`; false, and nothing copied, when the store was found to have lost counts. */
-  copy(policy: Policy, identifier: Identifier, taken: Taken, cost: number): boolean {
-    return this.memory.copy(policy, identifier, taken, taken.allowed ? cost : 0, this.#generation)
+  /**
+   * Copies an answer that took `cost`; false, and nothing copied, when the store was found to have lost counts. Answers
+   * for policies that fail closed are compared each time: a store that evicts keys says nothing of it.
+   */
+  follows(policy: Policy, identifier: Identifier, taken: Taken, cost: number): boolean {
+    const took = taken.allowed ? cost : 0
+    if (policy.failureMode === 'closed' && !this.memory.covers(policy, identifier, taken, took)) return false
+    return this.memory.copy(policy, identifier, taken, took, this.#generation)
+  }
+
+  /** Copies counters as an operator has left them. */
+  copy(policy: Policy, identifier: Identifier, taken: Taken): void {
+    this.memory.copy(policy, identifier, taken, 0, this.#generation)
   }
 }

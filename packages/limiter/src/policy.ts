@@ -4,7 +4,7 @@ import { type CountedRule, countedRule, type Rule, type WindowRule } from './rul
 export type FailureMode = 'open' | 'closed' | 'local'
 
 export interface PolicyOptions {
-  /** Default `local`. A `closed` policy is exact and global. */
+  /** Default `local`. A `closed` policy is exact, global and in one counter. */
   readonly failureMode?: FailureMode
   /** An advisory limit may be counted locally and reconciled (hybrid). Default false: exact. */
   readonly advisory?: boolean
@@ -79,6 +79,8 @@ function checked(name: string, rules: readonly CountedRule[], options: PolicyOpt
     throw fault(`failureMode is open, closed or local, not "${failureMode}"`)
   if (failureMode === 'closed' && advisory) throw fault('what fails closed is exact, so it cannot be advisory')
   if (failureMode === 'closed' && quota === 'regional') throw fault('what fails closed has a global quota')
+  if (failureMode === 'closed' && shards !== 1)
+    throw fault('what fails closed is compared with what is remembered, so it has no shards')
   if (!Number.isInteger(shards) || shards < 1 || shards > 64)
     throw fault(`shards is a whole number from 1 to 64, not ${shards}`)
   const uneven = rules.find((rule) => rule.limit % shards !== 0)

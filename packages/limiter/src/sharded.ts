@@ -34,8 +34,8 @@ class ShardedStore implements CounterStore {
     return this.#store.time?.(now) ?? now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken> {
-    if (policy.shards === 1) return this.#store.take(policy, identifier, cost, now)
+  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
+    if (policy.shards === 1) return this.#store.take(policy, identifier, cost, now, withinMs)
     return this.#takeSplit(policy, identifier, cost, now)
   }
 

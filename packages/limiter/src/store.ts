@@ -27,10 +27,13 @@ export interface Waiter {
  * by a promise; it neither retries nor queues while its server is away. `now` is Unix milliseconds.
  */
 export interface CounterStore {
-  /** Takes `cost` from every rule or from none; shadow rules never hinder. */
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken>
+  /**
+   * Takes `cost` from every rule or from none; shadow rules never hinder. The caller rejects the request when no answer
+   * has come within `withinMs`: a store elsewhere then takes nothing later, and fails.
+   */
+  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken>
   /** As `take`, telling a waiter at any time unless it throws: a promise for every check is dear. */
-  takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void
+  takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void
   /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
   /**

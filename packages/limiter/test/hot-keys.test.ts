@@ -62,6 +62,14 @@ test('GHSA-76rv-2r9v-c5m6: a key asked for often becomes hot by itself, and the 
   assert.ok(bench.asked.times <= 60, `asked ${bench.asked.times} times for 1000 checks`)
 })
 
+test('a key of a policy that fails closed is checked one by one, however hot it is', async () => {
+  const bench = setup()
+  const rules = [{ name: 'login', limit: 100_000, windowMs: 60_000 }]
+  await check(bench, definePolicy('login', rules, { failureMode: 'closed' }), 100)
+  bench.period()
+  assert.equal(bench.hot.hotKeys, 0)
+})
+
 test('a key that cools down is checked one by one again, and what was not used is given back', async () => {
   const bench = setup()
   await check(bench, wide, 100)

@@ -17,6 +17,7 @@ test('a policy that cannot be meant is refused with what was expected', () => {
     ],
     [() => definePolicy('p', [rule], { failureMode: 'closed', advisory: true }), /what fails closed is exact/],
     [() => definePolicy('p', [rule], { failureMode: 'closed', quota: 'regional' }), /has a global quota/],
+    [() => definePolicy('p', [rule], { failureMode: 'closed', shards: 2 }), /has no shards/],
     [() => definePolicy('p', [rule], { shards: 3 }), /no multiple of 3 shards/],
     [() => tierPolicy('t', {}), /has 1 to 8 rules/],
   ]

@@ -1,12 +1,28 @@
 import type { Management } from '@gatehouse/identity'
 import type { Typed } from './typed.ts'
 
-export interface Command {
+interface Described {
   /** Arguments and options, as the usage shows them. */
   readonly usage: string
   readonly summary: string
+}
+
+/** Something that identity's management does. */
+export interface ManagementCommand extends Described {
   run(management: Management, typed: Typed): Promise<unknown>
 }
+
+/** What is done to the stores of all services, whichever run. */
+export interface Maintenance {
+  /** Seals everything with the first encryption key, and reports. */
+  reseal(): Promise<unknown>
+}
+
+export interface MaintenanceCommand extends Described {
+  maintain(maintenance: Maintenance): Promise<unknown>
+}
+
+export type Command = ManagementCommand | MaintenanceCommand
 
 /** Commands by their two words. */
 export type Commands = Readonly<Record<string, Command>>

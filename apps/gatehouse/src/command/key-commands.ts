@@ -1,3 +1,4 @@
+import { signingAlgorithms } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
 import { type Commands, mostListed } from './command.ts'
 import { first, names, text } from './typed.ts'
@@ -31,13 +32,19 @@ export const keyCommands: Commands = {
     run: async (management) => management.listKeys(),
   },
   'keys rotate': {
-    usage: '[--alg ES256|RS256] [--compromised]',
+    usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
     summary: 'sign with a new key in a minute; with --compromised at once, and the old one is not believed any more',
     run: async (management, { options }) => {
       const asked = options.alg ?? 'ES256'
-      if (asked !== 'ES256' && asked !== 'RS256') throw new StartError(`--alg must be ES256 or RS256, not ${asked}`)
-      return { alg: asked, kid: await management.rotateKey(asked, options.compromised === true) }
+      const alg = signingAlgorithms.find((one) => one === asked)
+      if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${asked}`)
+      return { alg, kid: await management.rotateKey(alg, options.compromised === true) }
     },
+  },
+  'keys reseal': {
+    usage: '',
+    summary: 'seal what is stored with the first key of ENCRYPTION_KEY, and tell which keys may be removed',
+    maintain: (maintenance) => maintenance.reseal(),
   },
   'recipients resync': {
     usage: '',

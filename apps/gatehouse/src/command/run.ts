@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
 import type { Management } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
-import type { Command } from './command.ts'
+import type { Command, Maintenance } from './command.ts'
 import { commands } from './commands.ts'
+import type { Typed } from './typed.ts'
 
 const flags = ['public', 'compromised', 'help']
 const values = [
@@ -28,10 +29,15 @@ export interface OpenManagement {
 }
 
 /**
- * Runs one command of `gatehouse` on the database that `open` opens, and prints what it answers as JSON.
+ * Runs one command of `gatehouse`, on the database that `open` opens or as maintenance of all stores, and prints what it
+ * answers as JSON.
  * @throws StartError for a command that isn't one, and for a data folder that a running program holds
  */
-export async function runCommand(typed: readonly string[], open: () => Promise<OpenManagement>): Promise<void> {
+export async function runCommand(
+  typed: readonly string[],
+  open: () => Promise<OpenManagement>,
+  maintenance: Maintenance,
+): Promise<void> {
   const { positionals, values: options } = read(typed)
   const name = positionals.slice(0, 2).join(' ')
   if (options.help || positionals.length === 0) {
@@ -43,10 +49,19 @@ export async function runCommand(typed: readonly string[], open: () => Promise<O
   const surplus = positionals.slice(2 + argumentsOf(command).length)
   if (surplus.length > 0)
     throw new StartError(`${name} takes no ${surplus.join(' ')}: gatehouse ${name} ${command.usage}`)
+  const given = { args: positionals.slice(2), options }
+  const answer = 'maintain' in command ? await command.maintain(maintenance) : await managed(command, given, open)
+  console.log(JSON.stringify(answer ?? { done: true }, null, 2))
+}
+
+async function managed(
+  command: Extract<Command, { run: unknown }>,
+  typed: Typed,
+  open: () => Promise<OpenManagement>,
+): Promise<unknown> {
   const { management, close } = await open()
   try {
-    const answer = await command.run(management, { args: positionals.slice(2), options })
-    console.log(JSON.stringify(answer ?? { done: true }, null, 2))
+    return await command.run(management, typed)
   } finally {
     await close()
   }

@@ -1,5 +1,5 @@
 import { UserDeclaration, UserPatch } from '@gatehouse/identity'
-import { randomToken, StartError } from '@gatehouse/kit'
+import { StartError } from '@gatehouse/kit'
 import { checked } from './checked.ts'
 import { type Commands, mostListed } from './command.ts'
 import { first, list, someOf, type Typed, text } from './typed.ts'
@@ -35,12 +35,7 @@ export const userCommands: Commands = {
   'user password': {
     usage: '<id>',
     summary: 'set a new password, which is made and shown once; all that was begun with the old one ends',
-    async run(management, { args }) {
-      const id = first(args, idOfUser)
-      const password = randomToken(12)
-      await management.setPassword(id, password)
-      return { id, password }
-    },
+    run: (management, { args }) => management.renewPassword(first(args, idOfUser)),
   },
   'user consents': {
     usage: '<id>',

@@ -34,7 +34,8 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
   const identityUrl = settings.identityUrl ?? settings.authUrl
   const observer = observeBearer(metrics, log)
   const read = revocationReader({ identityUrl, issuer, token })
-  const revocations = read && createRevocations({ read, clock, observer })
+  const feed = read && createRevocations({ read, clock, observer })
+  const revocations = feed && issuer ? withKeysHere(feed, issuer) : feed
   const keys = issuer
     ? { keys: () => [...(issuer()?.keys().keys ?? [])] as Jwk[] }
     : { jwksUri: `${identityUrl}/.well-known/jwks.json`, allowInsecureHttp: true }
@@ -49,6 +50,19 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
     ...(introspection ? { introspection } : {}),
   })
   return { bearer, revocations }
+}
+
+/** A key that the identity beside it forgot is refused at once, before the feed is read again. */
+function withKeysHere(feed: Revocations, issuer: () => Identity | undefined): Revocations {
+  return {
+    covers: (caller, keyId) =>
+      feed.covers(caller, keyId) || (keyId !== undefined && issuer()?.isForgottenKey(keyId) === true),
+    get revokedKeys() {
+      return feed.revokedKeys ?? 0
+    },
+    poll: () => feed.poll(),
+    start: (every) => feed.start(every),
+  }
 }
 
 interface FeedParts extends Pick<BearerParts, 'issuer' | 'token'> {

@@ -1,6 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, type Log, makeFolder, openEmbedded, openPostgres, randomToken, Secret } from '@gatehouse/kit'
+import {
+  type Database,
+  type KeyRing,
+  type Log,
+  makeFolder,
+  openEmbedded,
+  openPostgres,
+  randomToken,
+  readKeyRing,
+  StartError,
+} from '@gatehouse/kit'
 import type { Settings } from '../config.ts'
 
 /** Opens the database the settings name: PostgreSQL, or the embedded engine in the data folder. */
@@ -9,8 +19,11 @@ export function openDatabase(settings: Settings, log: Log): Promise<Database> {
   return url ? openPostgres({ url, log, connections, timeouts }) : openEmbedded(settings.dataDir)
 }
 
-/** The key that encrypts secrets at rest: the one given, or one made for the embedded engine on its first run. */
-export function encryptionKey(settings: Settings): Secret {
+/**
+ * The keys that encrypt secrets at rest: those given, or one made for the embedded engine on its first run.
+ * @throws StartError when the file of the embedded engine holds none
+ */
+export function encryptionKey(settings: Settings): KeyRing {
   if (settings.encryptionKey) return settings.encryptionKey
   const file = join(settings.dataDir, 'encryption-key')
   try {
@@ -19,5 +32,7 @@ export function encryptionKey(settings: Settings): Secret {
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
   }
-  return new Secret(readFileSync(file, 'utf8').trim())
+  const { ring, faults } = readKeyRing(readFileSync(file, 'utf8').trim())
+  if (ring === undefined) throw new StartError(faults.map((fault) => `${file}: ${fault}`).join('\n'))
+  return ring
 }

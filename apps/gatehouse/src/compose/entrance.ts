@@ -1,22 +1,21 @@
 import {
+  type AttemptLimits,
   type Authenticate,
   authenticateWith,
   type CredentialWatch,
   createGateway,
-  type Forgive,
   forwardedAddresses,
   identityOverHttp,
-  type Limit,
   observeLimiter,
   watchWith,
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
-import { type Http, type Secret, StartError } from '@gatehouse/kit'
+import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import type { Settings } from '../config.ts'
 import type { Engine } from '../health.ts'
 import { composeBearer } from './bearer.ts'
-import type { Counters } from './counters.ts'
+import { type Counters, refuseUnshared } from './counters.ts'
 import { encryptionKey } from './engines.ts'
 import type { Parts } from './parts.ts'
 import { ownRoutes } from './paths.ts'
@@ -30,8 +29,7 @@ export interface Entrance {
   /** Ends long answers with the credential that opened them. */
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in. */
-  readonly limit: Limit
-  readonly forgive: Forgive
+  readonly attempts: AttemptLimits
   /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
   reload(file: Parts['config']['file']): void
   /** Begins to follow the revocation feed, once the services of this process are built. */
@@ -63,6 +61,7 @@ export async function composeEntrance(
     log.warn(`IDENTITY_URL is not set: the issuer's keys are asked for at ${settings.authUrl}`)
   if (!local && services.has('gateway') && !token)
     log.warn('SERVICE_CLIENT_ID is not set: plans can not be looked up, everybody has the lowest tier')
+  refuseUnshared(counters, file)
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
   await warmUp(limiter, counters)
   const gateway = createGateway({
@@ -84,18 +83,21 @@ export async function composeEntrance(
     guards: guardPolicies,
     ...declaredLimits(file),
   })
-  const { limit, forgive } = gateway
-  const reload: Entrance['reload'] = (next) => gateway.reload(declaredLimits(next))
+  const { attempts } = gateway
+  const reload: Entrance['reload'] = (next) => {
+    refuseUnshared(counters, next)
+    gateway.reload(declaredLimits(next))
+  }
   held.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
-    return { authenticate: gateway.authenticate, watch: gateway.watch, limit, forgive, reload, follow, engines }
+    return { authenticate: gateway.authenticate, watch: gateway.watch, attempts, reload, follow, engines }
   }
   await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   const authenticate = authenticateWith(bearer, realm)
   const { watch, stop } = watchWith(authenticate, clock, log)
   held.push(async () => stop())
-  return { authenticate, watch, limit, forgive, reload, follow, engines }
+  return { authenticate, watch, attempts, reload, follow, engines }
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {
@@ -117,12 +119,13 @@ function declaredLimits({ tiers, policies }: Parts['config']['file']) {
   return { ...(tiers ? { tiers } : {}), ...(policies ? { policies } : {}) }
 }
 
-function storesOf({ store, regionalStore, onUnexpiredEviction }: Counters) {
-  return { store, ...(regionalStore ? { regionalStore } : {}), fallback: { onUnexpiredEviction } }
+function storesOf({ store, regionalStore, closed, onUnexpiredEviction }: Counters) {
+  const fallback = { onUnexpiredEviction }
+  return { store, ...(regionalStore ? { regionalStore } : {}), ...closed, fallback }
 }
 
 /** Gateways with one key sign alike; a gateway by itself makes its own. */
-function contextSecret(settings: Settings): { contextSecret?: Secret } {
+function contextSecret(settings: Settings): { contextSecret?: KeyRing } {
   if (settings.encryptionKey) return { contextSecret: settings.encryptionKey }
   return settings.services.has('identity') ? { contextSecret: encryptionKey(settings) } : {}
 }

@@ -1,9 +1,10 @@
 import { type IdentityOptions, identityEvents } from '@gatehouse/identity'
 import type { EventTypeDeclaration, Notify } from '@gatehouse/notify'
 import { Pool } from 'undici'
+import { isOff } from '../config.ts'
 import type { Parts } from './parts.ts'
 
-type Outward = Required<Pick<IdentityOptions, 'notify' | 'onRecipient'>>
+type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify'>
 
 /** The event types of identity's own mails: nobody may cap them, and nothing of their links is kept. */
 export const identityEventTypes: EventTypeDeclaration[] = Object.values(identityEvents).map((event) => ({
@@ -13,8 +14,16 @@ export const identityEventTypes: EventTypeDeclaration[] = Object.values(identity
   sensitive: true,
 }))
 
-/** How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one. */
+/**
+ * How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one.
+ * Where the channel is off there is no way to mail, so that identity offers nothing that needs it.
+ */
 export function identityMail(parts: Parts, notify: Notify | undefined): Outward | undefined {
+  const outward = outwardOf(parts, notify)
+  return outward && isOff(parts.config.file.channels?.email) ? { onRecipient: outward.onRecipient } : outward
+}
+
+function outwardOf(parts: Parts, notify: Notify | undefined): Outward | undefined {
   const { notifyUrl } = parts.config.settings
   if (notify) return within(notify)
   if (parts.token && !notifyUrl)

@@ -1,6 +1,6 @@
 import { createIdentity, type Identity } from '@gatehouse/identity'
-import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
-import type { Database } from '@gatehouse/kit'
+import { identitySealed, migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
+import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
@@ -19,17 +19,19 @@ export async function composeIdentity(
 ): Promise<Identity> {
   const { settings, file } = parts.config
   await migrateIdentity(database)
+  await checkSealed(database, identitySealed, encryptionKey(settings))
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer: settings.authUrl,
     baseUrl: settings.baseUrl,
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
+    ...given({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
     declared: { clients: file.clients ?? [], users: file.users ?? [], resources: file.resources ?? [] },
+    passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
     authenticate: entrance.authenticate,
-    limit: entrance.limit,
-    forgive: entrance.forgive,
+    ...entrance.attempts,
     ...identityMail(parts, notify),
     branding: branding(parts.config),
     features: features(settings.authUrl, file.features),
@@ -45,6 +47,11 @@ export async function composeIdentity(
 export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
   const { registration, password_reset: passwordReset } = declared
   return { ...given({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
+}
+
+/** What the file says of passwords; also for the command line, which sets some. */
+export function passwords(declared: Parts['config']['file']['passwords'] = {}) {
+  return given({ minLength: declared.min_length })
 }
 
 /** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */

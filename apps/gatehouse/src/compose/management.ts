@@ -3,7 +3,8 @@ import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/post
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
 import type { Config } from '../config.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
-import { lifetimes } from './identity.ts'
+import { given } from './given.ts'
+import { lifetimes, passwords } from './identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
 export async function composeManagement(
@@ -19,6 +20,8 @@ export async function composeManagement(
       baseUrl: settings.baseUrl,
       encryptionKey: encryptionKey(settings),
       lifetimes: lifetimes(file.lifetimes),
+      passwords: passwords(file.passwords),
+      branding: given({ name: file.branding?.name }),
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },

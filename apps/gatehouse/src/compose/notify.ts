@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Database, Http, Secret } from '@gatehouse/kit'
+import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
-import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
+import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { createDevInbox } from '../dev-inbox.ts'
 import type { Engine } from '../health.ts'
 import { declaresTour } from '../tour.ts'
@@ -54,7 +54,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     options: notifyOptions(file.notify),
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
-    ...linkSecret(parts),
+    ...(await linkSecretOf(parts, database)),
     branding: branding(parts.config),
     ...(topic ? { topic } : {}),
     clock: parts.clock,
@@ -76,9 +76,16 @@ async function openTopic(url: Secret, { log }: Parts): Promise<Topic> {
   return natsTopic({ url: url.reveal(), log })
 }
 
-/** Processes with one key make and read each other's links; the embedded engine makes one by itself. */
-function linkSecret({ config: { settings }, log }: Parts): { linkSecret?: Secret } {
-  if (settings.encryptionKey || !settings.databaseUrl) return { linkSecret: encryptionKey(settings) }
+/** Processes on one database make and read each other's links; their secret is kept there, sealed. */
+async function linkSecretOf(
+  { config: { settings }, log }: Parts,
+  database: Database,
+): Promise<{ linkSecret?: Secret }> {
+  if (settings.encryptionKey || !settings.databaseUrl) {
+    const ring = encryptionKey(settings)
+    await checkSealed(database, notifySealed, ring)
+    return { linkSecret: await linkSecret(database, ring) }
+  }
   log.warn('ENCRYPTION_KEY is not set: mails carry no links to unsubscribe, to choose what one gets, or to be tracked')
   return {}
 }

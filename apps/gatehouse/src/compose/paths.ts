@@ -3,18 +3,18 @@ import type { RouteRule } from '@gatehouse/gateway'
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
 const exempt = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
 
-/** The token endpoint counts by client and grant type itself: a 429 of ours could hide an `invalid_grant`. */
-const token = '/token'
+/**
+ * What clients call: identity counts it by the client that has proven who it is, failures by address. A 429 of ours could
+ * hide an `invalid_grant`, and all requests of a service come from one address.
+ */
+const clientPaths = ['/token', '/par', '/revoke', '/introspect']
 
 /** The token service's own pages and endpoints: they authenticate by themselves, and have a policy of their own. */
 const identityPaths = [
   '/authorize*',
-  '/par',
-  '/revoke',
-  '/introspect',
   '/device*',
   '/userinfo',
-  '/login',
+  '/login*',
   '/consent',
   '/end_session*',
   '/account*',
@@ -43,7 +43,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
       .filter((path) => !remote.identity || path !== '/.well-known/*')
       .map((path) => ({ path, public: true, policy: 'none' })),
     ...(remote.identity ? [{ path: '/.well-known/*', public: true, policy: 'none', upstream: 'identity' }] : []),
-    { path: token, public: true, policy: 'none', ...through('identity') },
+    ...clientPaths.map((path) => ({ path, public: true, policy: 'none', ...through('identity') })),
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...linkPaths.map((path) => ({ path, public: true, policy: 'links', ...through('notify') })),

@@ -8,9 +8,12 @@ import {
 import {
   ClientDeclaration,
   defaultLifetimes,
+  defaultMinPasswordLength,
   type Lifetimes,
   lifetimeBounds,
+  minPasswordLengthBounds,
   ResourceDeclaration,
+  signingAlgorithms,
   UserDeclaration,
 } from '@gatehouse/identity'
 import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
@@ -125,6 +128,14 @@ export const FileSchema = Type.Object(
     clients: Type.Optional(Type.Array(ClientDeclaration)),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    access_token_signed_response_alg: Type.Optional(
+      Type.Unsafe<(typeof signingAlgorithms)[number]>({
+        type: 'string',
+        enum: [...signingAlgorithms],
+        description: 'What access tokens are signed with, unless the resource or the client says.',
+        default: 'ES256',
+      }),
+    ),
     lifetimes: Type.Optional(
       Type.Object(
         {
@@ -135,6 +146,22 @@ export const FileSchema = Type.Object(
           longest_session_seconds: lifetime('longestSession', 'The same since its login, however much it is used.'),
           signing_key_seconds: lifetime('signingKey', 'A signing key, before the next one takes over.'),
           audit_event_seconds: lifetime('auditEvent', 'Entries of the audit trail.'),
+        },
+        strict,
+      ),
+    ),
+    passwords: Type.Optional(
+      Type.Object(
+        {
+          min_length: Type.Optional(
+            Type.Integer({
+              minimum: minPasswordLengthBounds[0],
+              maximum: minPasswordLengthBounds[1],
+              default: defaultMinPasswordLength,
+              description:
+                'Fewest characters of a password that is set. NIST SP 800-63B-4 (3.1.1.2): 15 where it is the only factor, 8 where a second factor is required.',
+            }),
+          ),
         },
         strict,
       ),

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { type DatabaseTimeouts, defaultTimeouts, Secret } from '@gatehouse/kit'
+import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import type { Faults } from './faults.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
@@ -27,14 +27,14 @@ export interface Settings {
   readonly smtpUrl: Secret | undefined
   readonly mailFrom: string
   readonly dataDir: string
-  readonly encryptionKey: Secret | undefined
+  /** Of several keys the first seals, and all open. */
+  readonly encryptionKey: KeyRing | undefined
   readonly configPath: string | undefined
   readonly logLevel: string
   readonly notifyBuckets: number
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-const shortestKey = 32
 
 /** Reads the settings from `environment`; what is wrong is added to `faults` and answered with a default. */
 export function readSettings(environment: Environment, faults: Faults): Settings {
@@ -164,15 +164,14 @@ class Reader {
     return undefined
   }
 
-  encryptionKey(services: ReadonlySet<Service>): Secret | undefined {
+  encryptionKey(services: ReadonlySet<Service>): KeyRing | undefined {
     const text = this.text('ENCRYPTION_KEY')
-    if (text !== undefined && text.length >= shortestKey && new Set(text).size >= 8) return new Secret(text)
     if (text !== undefined) {
-      this.#faults.add(
-        'ENCRYPTION_KEY',
-        `must be at least ${shortestKey} characters that can't be guessed; \`openssl rand -base64 32\` makes one`,
-      )
-    } else if (this.text('DATABASE_URL') !== undefined && services.has('identity')) {
+      const { ring, faults } = readKeyRing(text)
+      for (const fault of faults) this.#faults.add('ENCRYPTION_KEY', fault)
+      return ring
+    }
+    if (this.text('DATABASE_URL') !== undefined && services.has('identity')) {
       this.#faults.add(
         'ENCRYPTION_KEY',
         'is required with DATABASE_URL: it encrypts the signing keys; `openssl rand -base64 32` makes one',

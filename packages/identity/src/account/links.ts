@@ -11,9 +11,8 @@ import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
-import { isAllowedPassword } from '../password-rule.ts'
 import { normalName } from '../user.ts'
-import { newPasswordField } from './password.ts'
+import { newPasswordField, passwordValues } from './password.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -61,8 +60,9 @@ async function sendReset(parts: Parts, request: FastifyRequest, email: string): 
 /** GET and POST /password/reset: a new password by the mailed link; every session and grant ends. */
 export function resetPasswordEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
+    if (!parts.features.passwordReset) throw new PageError(404, 'error.missing')
     const token = pageParameters(request).get('token') ?? ''
-    const link = await parts.store.accounts.findLink(tokenHash(token), 'reset', parts.clock.now())
+    const link = await parts.store.links.find(tokenHash(token), 'reset', parts.clock.now())
     if (link === undefined) throw resetOver()
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
@@ -72,21 +72,20 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
       formToken: formToken(parts, browser),
       fields: [newPasswordField],
       hidden: { token },
+      values: passwordValues(parts),
     }
     if (request.method === 'GET') return sendPage(parts, reply, texts, formPage(texts, form))
     const parameters = pageParameters(request)
     checkForm(parts, request, browser, parameters)
     const password = parameters.get('new_password') ?? ''
-    if (!isAllowedPassword(password)) {
-      return sendPage(
-        parts,
-        reply,
-        texts,
-        formPage(texts, { ...form, wrong: 'password.short', wrongField: 'new_password' }),
-      )
+    const owner = await parts.store.users.find(link.userId)
+    const fault = parts.passwordRule.faultOf(password, owner ?? link)
+    if (fault !== undefined) {
+      const wrong = { wrong: `password.${fault}`, wrongField: 'new_password' }
+      return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
     }
     const hash = await parts.passwords.hash(password)
-    if (!(await parts.store.accounts.useLink(link.hash, 'reset', hash, endOfUser(parts)))) {
+    if (!(await parts.store.accounts.resetPassword(link.hash, hash, endOfUser(parts)))) {
       throw resetOver()
     }
     parts.wakeOutbox()
@@ -103,7 +102,7 @@ export function resetPasswordEndpoint(parts: Parts): Handler {
 export function verifyEmailEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
-    const link = await parts.store.accounts.findLink(tokenHash(token), 'verify', parts.clock.now())
+    const link = await parts.store.links.find(tokenHash(token), 'verify', parts.clock.now())
     if (link === undefined) throw new PageError(400, 'reset.over')
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
@@ -113,7 +112,7 @@ export function verifyEmailEndpoint(parts: Parts): Handler {
       return sendPage(parts, reply, texts, page)
     }
     checkForm(parts, request, browser, pageParameters(request))
-    if (!(await parts.store.accounts.useLink(link.hash, 'verify', undefined, endOfUser(parts)))) {
+    if (!(await parts.store.accounts.verifyEmail(link.hash, parts.clock.now()))) {
       throw new PageError(400, 'reset.over')
     }
     await audit(parts, request, 'email_verified', { actor: link.userId, subject: link.userId })

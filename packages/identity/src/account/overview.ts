@@ -13,7 +13,9 @@ import { claimsCoveredBy } from '../user.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** GET /account: connected apps and sessions. */
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** GET /account: connected apps, sessions and API keys. */
 export function accountEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(parts, request, reply)
@@ -27,6 +29,7 @@ export function accountEndpoint(parts: Parts): Handler {
       user: user.email ?? user.username,
       apps: await appsOf(parts, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
+      apiKeys: await parts.store.apiKeys.ofOwner(user.id, now),
     })
     return sendPage(parts, reply, texts, page)
   }
@@ -52,7 +55,7 @@ async function appsOf(parts: Parts, userId: string, now: number) {
   )
 }
 
-/** POST /account/end: ends an app's access or a session. */
+/** POST /account/end: ends an app's access, a session or an API key. */
 export function endEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
@@ -67,9 +70,16 @@ export function endEndpoint(parts: Parts): Handler {
       const details = { grants: ended.length }
       await audit(parts, request, 'consent_withdrawn', { actor: user.id, subject: user.id, clientId, details })
     }
+    const keyId = parameters.get('api_key_id')
+    if (keyId !== undefined) await endApiKey(parts, request, user.id, keyId)
     if (sessionId !== undefined) await endOne(parts, request, reply, browser.signedIn, sessionId)
     return reply.redirect('/account', 303)
   }
+}
+
+async function endApiKey(parts: Parts, request: FastifyRequest, userId: string, id: string): Promise<void> {
+  if (!uuid.test(id) || !(await parts.store.apiKeys.endOf(userId, id))) return
+  await audit(parts, request, 'api_key_ended', { actor: userId, subject: userId, details: { api_key: id } })
 }
 
 async function endOne(
@@ -79,7 +89,7 @@ async function endOne(
   { user, session }: NonNullable<Browser['signedIn']>,
   sessionId: string,
 ): Promise<void> {
-  if (!/^[0-9a-f-]{36}$/.test(sessionId) || !(await endSession(parts, sessionId, user.id))) return
+  if (!uuid.test(sessionId) || !(await endSession(parts, sessionId, user.id))) return
   await audit(parts, request, 'session_ended', { actor: user.id, subject: user.id, details: { sid: sessionId } })
   if (sessionId === session.id) forgetSession(parts, reply)
 }

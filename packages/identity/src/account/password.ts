@@ -7,9 +7,9 @@ import { pass } from '../guards.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
-import type { NextStep } from '../pages/page-error.ts'
+import { type NextStep, PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
-import { isAllowedPassword } from '../password-rule.ts'
+import { longestPassword } from '../password-rule.ts'
 import { signInFirst } from '../sign-in-first.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -20,6 +20,11 @@ export const newPasswordField: Field = {
   type: 'password',
   autocomplete: 'new-password',
   hint: 'password.hint',
+}
+
+/** What the words about a new password name. */
+export function passwordValues({ passwordRule }: Pick<Parts, 'passwordRule'>): Readonly<Record<string, string>> {
+  return { min: String(passwordRule.minLength), max: String(longestPassword) }
 }
 
 const fields: readonly Field[] = [
@@ -37,7 +42,15 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     const { user, session } = browser.signedIn
     const texts = textsFor(parts, request)
     const ask = (wrong?: string, wrongField?: string) => {
-      const form = { key: 'password', action: '/account/password', fields, wrong, wrongField, back: home }
+      const form = {
+        key: 'password',
+        action: '/account/password',
+        fields,
+        wrong,
+        wrongField,
+        values: passwordValues(parts),
+        back: home,
+      }
       return sendPage(parts, reply, texts, formPage(texts, { ...form, formToken: formToken(parts, browser) }))
     }
     if (request.method === 'GET') return ask()
@@ -49,9 +62,17 @@ export function changePasswordEndpoint(parts: Parts): Handler {
       return ask('password.wrong', 'old_password')
     }
     const password = parameters.get('new_password') ?? ''
-    if (!isAllowedPassword(password)) return ask('password.short', 'new_password')
+    const fault = parts.passwordRule.faultOf(password, user)
+    if (fault !== undefined) return ask(`password.${fault}`, 'new_password')
     const hash = await parts.passwords.hash(password)
-    await parts.store.accounts.setPassword(user.id, hash, session.id, endOfUser(parts))
+    const change = {
+      userId: user.id,
+      hash,
+      verified: user.credentialVersion,
+      keepSession: session.id,
+      endApiKeys: false,
+    }
+    if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw new PageError(400, 'error.stale')
     parts.wakeOutbox()
     await audit(parts, request, 'password_changed', { actor: user.id, subject: user.id })
     return sendPage(parts, reply, texts, messagePage(texts, 'password.done', { next: home }))

@@ -1,47 +1,31 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { seal, unseal } from '@gatehouse/kit'
+import { isEmailAddress, randomToken, tokenHash } from '@gatehouse/kit'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
 import { pass } from '../guards.ts'
 import { linkMail } from '../mail-link.ts'
-import { recipientMessage } from '../messages.ts'
+import { recipientMessage, recipientOf } from '../messages.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Parts } from '../parts.ts'
-import { isAllowedPassword } from '../password-rule.ts'
-import { NameTaken } from '../store.ts'
-import { normalName } from '../user.ts'
+import { NameTaken, type Registration } from '../store.ts'
+import { normalName, type User } from '../user.ts'
+import { newPasswordField, passwordValues } from './password.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-interface Registration {
-  readonly id: string
-  readonly email: string
-  readonly name: string
-  readonly passwordHash: string
-  readonly expiresAt: number
-}
-
-const fields: readonly Field[] = [
-  { name: 'email', text: 'register.email', type: 'email', autocomplete: 'email' },
-  { name: 'name', text: 'register.name', type: 'text', autocomplete: 'name' },
-  {
-    name: 'new_password',
-    text: 'register.password',
-    type: 'password',
-    autocomplete: 'new-password',
-    hint: 'password.hint',
-  },
-]
+const emailField: Field = { name: 'email', text: 'register.email', type: 'email', autocomplete: 'email' }
+const nameField: Field = { name: 'name', text: 'register.name', type: 'text', autocomplete: 'name' }
+const longestName = 200
 
 /**
- * GET and POST /register: an account of one's own. Nothing is kept until the address is proven: the registration
- * itself travels sealed in the mailed link. An address that has an account gets the same answer, and no mail.
+ * GET and POST /register: mails a link to the address, and asks for nothing else: whoever opens the link chooses name and
+ * password. An address that has an account gets the same answer, and a mail that says so.
  */
 export function registerEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
@@ -49,93 +33,105 @@ export function registerEndpoint(parts: Parts): Handler {
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
     const parameters = pageParameters(request)
+    const value = request.method === 'GET' ? undefined : parameters.get('email')
     const form: FormPage = {
       key: 'register',
       action: '/register',
       back: signInNext,
       formToken: formToken(parts, browser),
-      fields: fields.map((field) => ({
-        ...field,
-        value: field.type === 'password' || request.method === 'GET' ? undefined : parameters.get(field.name),
-      })),
+      fields: [{ ...emailField, value }],
     }
     if (request.method === 'GET') return sendPage(parts, reply, texts, formPage(texts, form))
     checkForm(parts, request, browser, parameters)
-    const wrong = faultOf(parameters)
-    if (wrong !== undefined) return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
-    await pass(parts.limit, [['registration', { address: request.ip }]])
-    const email = normalName(parameters.required('email'))
-    const passwordHash = await parts.passwords.hash(parameters.required('new_password'))
+    const email = normalName(value ?? '')
+    if (!isEmailAddress(email)) {
+      const wrong = { wrong: 'register.email.wrong', wrongField: 'email' }
+      return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
+    }
+    await pass(parts.limit, [
+      ['registration', { address: request.ip }],
+      ['registration-account', { account: email }],
+    ])
     // The answer does not wait for it: how long it takes would tell whether there is an account.
-    void sendLink(parts, email, parameters.get('name') ?? email, passwordHash).catch((error) =>
-      request.log.error({ err: error }, 'a registration link was not sent'),
-    )
+    void sendMail(parts, email).catch((error) => request.log.error({ err: error }, 'a registration mail was not sent'))
     return sendPage(parts, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }
 }
 
-function faultOf(parameters: Parameters): Pick<FormPage, 'wrong' | 'wrongField'> | undefined {
-  const email = parameters.get('email') ?? ''
-  if (email.length > 254 || !/^[^\s@"<>]+@[^\s@"<>]+\.[^\s@"<>]+$/.test(email)) {
-    return { wrong: 'register.email.wrong', wrongField: 'email' }
-  }
-  const isAllowed = isAllowedPassword(parameters.get('new_password') ?? '')
-  return isAllowed ? undefined : { wrong: 'password.short', wrongField: 'new_password' }
+async function sendMail(parts: Parts, email: string): Promise<void> {
+  const user = await parts.store.users.findByLogin(email)
+  if (user === undefined) await sendLink(parts, email)
+  else if (user.email?.toLowerCase() === email) await sendReminder(parts, user)
 }
 
-async function sendLink(parts: Parts, email: string, name: string, passwordHash: string): Promise<void> {
-  if ((await parts.store.users.findByLogin(email)) !== undefined) return
-  const seconds = parts.lifetimes.verifyLink
-  const registration: Registration = {
-    id: randomUUIDv7(),
-    email,
-    name: name.slice(0, 200),
-    passwordHash,
-    expiresAt: parts.clock.now() + seconds * 1000,
-  }
-  const token = seal(JSON.stringify(registration), parts.encryptionKey, 'registration')
-  const recipient = { user_id: registration.id, email }
-  await parts.store.outbox.put([
-    linkMail(parts, 'registration', recipient, registration.name, token, seconds),
-    recipientMessage(parts, registration.id, registration.expiresAt),
+async function sendLink(parts: Parts, email: string): Promise<void> {
+  const token = randomToken()
+  const lifeSeconds = parts.lifetimes.verifyLink
+  const userId = randomUUIDv7()
+  const expiresAt = parts.clock.now() + lifeSeconds * 1000
+  const recipient = { user_id: userId, email }
+  const path = `/register/confirm?token=${token}`
+  await parts.store.registrations.put({ hash: tokenHash(token), userId, email, expiresAt }, [
+    linkMail(parts, { kind: 'registration', recipient, name: email, path, lifeSeconds }),
+    recipientMessage(parts, userId, expiresAt),
   ])
   parts.wakeOutbox()
 }
 
-/** GET and POST /register/confirm: the address is proven; the account begins. */
+/** Somebody, perhaps the owner, wants an account for an address that has one. */
+async function sendReminder(parts: Parts, user: User): Promise<void> {
+  const lifeSeconds = parts.lifetimes.verifyLink
+  const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
+  const mail = { kind: 'accountExists', recipient: recipientOf(user), name, path: '/account', lifeSeconds } as const
+  await parts.store.outbox.put([linkMail(parts, mail)])
+  parts.wakeOutbox()
+}
+
+/** GET and POST /register/confirm: whoever opened the mail chooses name and password; the account begins. */
 export function confirmRegistrationEndpoint(parts: Parts): Handler {
   return async (request, reply) => {
     if (!parts.features.registration) throw new PageError(404, 'error.missing')
     const parameters = pageParameters(request)
     const token = parameters.get('token') ?? ''
-    const registration = read(parts, token)
+    const registration = await parts.store.registrations.find(tokenHash(token), parts.clock.now())
+    if (registration === undefined) throw linkUsed()
     const browser = await readBrowser(parts, request, reply)
     const texts = textsFor(parts, request)
-    if (request.method === 'GET') {
-      const form = { key: 'verify', action: '/register/confirm', formToken: formToken(parts, browser), fields: [] }
-      const page = formPage(texts, { ...form, hidden: { token }, values: { email: registration.email } })
-      return sendPage(parts, reply, texts, page)
+    const posted = request.method === 'POST'
+    const form: FormPage = {
+      key: 'register.confirm',
+      action: '/register/confirm',
+      formToken: formToken(parts, browser),
+      fields: [{ ...nameField, value: posted ? parameters.get('name') : undefined }, newPasswordField],
+      hidden: { token },
+      values: { email: registration.email, ...passwordValues(parts) },
     }
+    if (!posted) return sendPage(parts, reply, texts, formPage(texts, form))
     checkForm(parts, request, browser, parameters)
-    await create(parts, registration)
-    await audit(parts, request, 'user_registered', { actor: registration.id, subject: registration.id })
-    return sendPage(parts, reply, texts, messagePage(texts, 'verify.done', { next: signInNext }))
+    const password = parameters.get('new_password') ?? ''
+    const fault = parts.passwordRule.faultOf(password, registration)
+    if (fault !== undefined) {
+      const wrong = { wrong: `password.${fault}`, wrongField: 'new_password' }
+      return sendPage(parts, reply, texts, formPage(texts, { ...form, ...wrong }))
+    }
+    await begin(parts, registration, nameOf(parameters, registration), await parts.passwords.hash(password))
+    await audit(parts, request, 'user_registered', { actor: registration.userId, subject: registration.userId })
+    return sendPage(parts, reply, texts, messagePage(texts, 'register.confirmed', { next: signInNext }))
   }
 }
 
-function read({ encryptionKey, clock }: Parts, token: string): Registration {
-  try {
-    const registration = JSON.parse(unseal(token, encryptionKey, 'registration')) as Registration
-    if (registration.expiresAt > clock.now()) return registration
-  } catch {
-    // told below
-  }
-  throw over()
+function nameOf(parameters: Parameters, { email }: Registration): string {
+  return (parameters.get('name')?.trim() || email).slice(0, longestName)
 }
 
-async function create(parts: Parts, { id, email, name, passwordHash }: Registration): Promise<void> {
+async function begin(
+  parts: Parts,
+  { hash, userId, email }: Registration,
+  name: string,
+  passwordHash: string,
+): Promise<void> {
   const user = {
-    id,
+    id: userId,
     username: email,
     plan: parts.defaultPlan,
     email,
@@ -144,13 +140,15 @@ async function create(parts: Parts, { id, email, name, passwordHash }: Registrat
     claims: { name },
     passwordHash,
   }
+  const messages = [recipientMessage(parts, userId)]
   try {
-    await parts.store.users.create(user, [recipientMessage(parts, id)], parts.clock.now())
+    if (!(await parts.store.registrations.complete(hash, user, messages, parts.clock.now()))) throw linkUsed()
   } catch (error) {
-    throw error instanceof NameTaken ? over() : error
+    throw error instanceof NameTaken ? linkUsed() : error
   }
+  parts.wakeOutbox()
 }
 
-function over(): PageError {
+function linkUsed(): PageError {
   return new PageError(400, 'reset.over', {}, { href: '/register', text: 'login.register' })
 }

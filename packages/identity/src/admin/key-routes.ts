@@ -1,5 +1,6 @@
 import { type Http, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { type SigningAlgorithm, signingAlgorithms } from '../client.ts'
 import {
   apiKeyAnswer,
   listAnswer,
@@ -78,7 +79,7 @@ export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
   )
   const body = Type.Object(
     {
-      alg: Type.Unsafe<'ES256' | 'RS256'>({ type: 'string', enum: ['ES256', 'RS256'] }),
+      alg: Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms] }),
       compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
     },
     { additionalProperties: false },

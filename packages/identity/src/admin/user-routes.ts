@@ -1,7 +1,7 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../declarations.ts'
-import { longestPassword, shortestPassword } from '../password-rule.ts'
+import { longestPassword, minPasswordLengthBounds } from '../password-rule.ts'
 import { newUserAnswer, pageAnswer, userAnswer } from './answers.ts'
 import { byId, doc, type Gate, pageOf, pageQuery } from './gate.ts'
 import { maskUser, shown } from './masking.ts'
@@ -67,7 +67,7 @@ function changingRoutes(http: Http, { parts, check }: Gate): void {
 
 function passwordRoute(http: Http, { parts, check }: Gate): void {
   const body = Type.Object(
-    { password: Type.String({ minLength: shortestPassword, maxLength: longestPassword }) },
+    { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: longestPassword }) },
     { additionalProperties: false },
   )
   const password = { ...doc('users.setPassword', scope), params: byId, body }

@@ -1,4 +1,4 @@
-import { changedMembers, Problem, randomToken } from '@gatehouse/kit'
+import { changedMembers, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../declarations.ts'
 import { endOfUser } from '../end-session.ts'
@@ -47,8 +47,10 @@ export async function createUser(parts: Parts, by: Authority, declaration: UserD
   const roles = declaration.roles ?? []
   refuseUnknownRoles(roles)
   refuseRoleChange(by, [], roles)
+  if (password !== undefined)
+    parts.passwordRule.check(password, { username: declaration.username ?? id, ...declaration })
   await refuseTakenId(parts, id)
-  const chosen = password ?? randomToken(12)
+  const chosen = password ?? parts.passwordRule.generate()
   const members = {
     username: normalName(declaration.username ?? id),
     plan: declaration.plan ?? parts.defaultPlan,
@@ -129,13 +131,28 @@ export interface RoleChange {
   readonly granted: boolean
 }
 
-/** Sets a password; every session and grant of the user ends. @throws Problem 403, 404, 503 */
+/**
+ * Sets a password; every session, grant and API key of the user ends.
+ * @throws Problem 403, 404, 422 for one that can't be set, 503
+ */
 export async function setPassword(parts: Parts, by: Authority, id: string, password: string): Promise<void> {
-  await userUnder(parts, by, id)
+  parts.passwordRule.check(password, await userUnder(parts, by, id))
   const hash = await parts.passwords.hash(password)
   await record(parts, by, { action: 'users.set_password', target: target(id) })
-  if (!(await parts.store.accounts.setPassword(id, hash, undefined, endOfUser(parts)))) throw missing()
+  const change = { userId: id, hash, endApiKeys: true }
+  if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw missing()
   parts.wakeOutbox()
+}
+
+/** Sets a password that is made here, and answers it, this once. @throws Problem 403, 404, 503 */
+export async function renewPassword(
+  parts: Parts,
+  by: Authority,
+  id: string,
+): Promise<{ readonly id: string; readonly password: string }> {
+  const password = parts.passwordRule.generate()
+  await setPassword(parts, by, id, password)
+  return { id, password }
 }
 
 /** Deletes the user and everything of theirs. @throws Problem 403, 404, 409, 503 */

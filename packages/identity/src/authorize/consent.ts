@@ -56,7 +56,9 @@ async function decide(
       throw new OAuthError('access_denied', 'the user said no')
     }
     if (next === 'login') return askLogin(parts, at, asked, parts.clock.now(), user.username)
-    await parts.store.consents.add(user.id, { clientId: client.id, ...access, grantedAt: parts.clock.now() })
+    const consent = { clientId: client.id, ...access, grantedAt: parts.clock.now() }
+    if (!(await parts.store.consents.add(user.id, signedIn.session.id, consent)))
+      throw new PageError(400, 'error.stale')
     await audit(parts, request, 'consent_given', facts)
     return respond(parts, request, reply, destination, { code: await issueCode(parts, request, allowed, signedIn) })
   } catch (error) {

@@ -1,6 +1,7 @@
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../authenticate-client.ts'
+import { limitClient } from '../client-limits.ts'
 import { allowOrigin } from '../cors.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
@@ -22,6 +23,7 @@ export function pushEndpoint(parts: Parts): (request: FastifyRequest, reply: Fas
     const given = formParameters(request)
     const client = await authenticateClient(parts, request, given)
     allowOrigin(request, reply, client)
+    await limitClient(parts, 'par', client, request)
     if (given.get('request_uri') !== undefined) {
       throw new OAuthError('invalid_request', 'request_uri can not be pushed')
     }

@@ -1,5 +1,5 @@
 import { passwordAcr } from '../acr.ts'
-import type { Client } from '../client.ts'
+import { type Client, isPublic } from '../client.ts'
 import type { ClaimsRequest } from '../grant.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Form, Parameters } from '../parameters.ts'
@@ -51,7 +51,8 @@ export function destinationOf(client: Client, parameters: Parameters): Destinati
   const only = client.redirectUris.length === 1 ? client.redirectUris[0] : undefined
   const redirectUri = asked ?? only
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
-  if (!client.redirectUris.some((registered) => sameRedirectUri(registered, redirectUri))) {
+  const anyPort = isPublic(client)
+  if (!client.redirectUris.some((registered) => sameRedirectUri(registered, redirectUri, anyPort))) {
     throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client')
   }
   const { state, responseMode } = answerWishes(parameters)

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
 import { authenticateClient } from '../authenticate-client.ts'
 import { type Client, isPublic } from '../client.ts'
+import { limitClient } from '../client-limits.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
@@ -24,6 +25,7 @@ export function introspectEndpoint(
     const parameters = formParameters(request)
     const client = await authenticateClient(parts, request, parameters)
     if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect')
+    await limitClient(parts, 'introspect', client, request)
     const token = parameters.required('token')
     return (await aboutRefreshToken(parts, token, client)) ?? (await aboutAccessToken(parts, token, client)) ?? inactive
   }

@@ -1,8 +1,8 @@
-import { createPrivateKey, generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
-import { type Clock, type Secret, StartError, seal, unseal } from '@gatehouse/kit'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../client.ts'
 import type { SigningKeyRows, StoredKey } from '../store.ts'
+import { generateSigningKey, sealedFor } from './generate.ts'
 
 export interface SigningKey {
   readonly kid: string
@@ -20,16 +20,17 @@ export interface PublicJwk {
 
 export interface SigningKeysOptions {
   readonly rows: SigningKeyRows
-  readonly encryptionKey: Secret
+  readonly encryptionKey: KeyRing
   readonly clock: Clock
+  readonly log: Log
+  /** Those there is a key for from the start; of another one a key is made when it is first asked for. */
+  readonly algorithms: readonly SigningAlgorithm[]
   /** How long a key signs, in milliseconds. */
   readonly ageMs: number
   /** The longest life of what a key signs, in milliseconds: an old key is published that long. */
   readonly longestTokenMs: number
 }
 
-const algorithms: readonly SigningAlgorithm[] = ['ES256', 'RS256']
-const generate = promisify(generateKeyPair)
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
 const publishedAheadMs = 10 * 60_000
 /** By command it signs after this: processes read the keys every few seconds, callers ask again after half a minute. */
@@ -46,6 +47,12 @@ export class SigningKeys {
   readonly #options: SigningKeysOptions
   #stored: readonly StoredKey[] = []
   readonly #private = new Map<string, KeyObject>()
+  /** Keys that were compromised: what is still being read may name them. */
+  readonly #forgotten = new Set<string>()
+  readonly #unreadable = new Set<string>()
+  readonly #making = new Map<SigningAlgorithm, Promise<void>>()
+  #started = false
+  #lastRead: Promise<void> = Promise.resolve()
   #reading: Promise<void> | undefined
   #rereadAfter = 0
 
@@ -60,30 +67,54 @@ export class SigningKeys {
   async refresh(): Promise<Pick<StoredKey, 'alg' | 'kid'>[]> {
     await this.#read()
     const made: StoredKey[] = []
-    for (const alg of algorithms) made.push(...(await this.#makeIfDue(alg)))
+    const used = this.#stored.map(({ alg }) => alg)
+    for (const alg of new Set([...this.#options.algorithms, ...used])) made.push(...(await this.#makeIfDue(alg)))
     if (made.length > 0) await this.#read()
     return made
   }
 
   /**
    * Makes a new key of `alg`. It signs in a minute, when every process and its callers can know it, and the old one stays
-   * published; when that is `compromised` it is forgotten, and the new one signs, at once.
+   * published; when that is `compromised` it is forgotten, by the revocation feed too, and the new one signs, at once.
    */
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
-    const now = this.#options.clock.now()
-    const activatesAt = compromised ? now : now + announcedAheadMs
+    await this.#read()
+    const { rows, clock } = this.#options
+    const now = clock.now()
+    const activatesAt = compromised || this.#active(alg) === undefined ? now : now + announcedAheadMs
     const key = await this.#generate(alg, activatesAt)
-    await this.#options.rows.add(key, compromised ? now : this.#endOfOld(activatesAt), Number.MAX_SAFE_INTEGER)
+    if (compromised) for (const kid of await rows.replace(key, now)) this.#forgotten.add(kid)
+    else await rows.add(key, this.#endOfOld(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
     return key.kid
   }
 
+  /** Whether this key was compromised, as far as this process has heard. */
+  isForgotten(kid: string): boolean {
+    return this.#forgotten.has(kid)
+  }
+
   /** The key that signs now: of those that are active the one made last. */
   active(alg: SigningAlgorithm): SigningKey {
-    const now = this.#options.clock.now()
-    const stored = this.#live(now).find((key) => key.alg === alg && key.activatesAt <= now)
-    if (stored === undefined) throw new Error(`there is no ${alg} key to sign with`)
-    return { kid: stored.kid, alg, privateKey: this.#privateKey(stored), activatesAt: stored.activatesAt }
+    const key = this.#active(alg)
+    if (key === undefined) throw new Error(`there is no ${alg} key to sign with`)
+    return key
+  }
+
+  /** The key that signs now with `alg`; when there was none yet, it is made. */
+  async signing(alg: SigningAlgorithm): Promise<SigningKey> {
+    const key = this.#active(alg)
+    if (key !== undefined) return key
+    const making = this.#making.get(alg) ?? this.#make(alg).finally(() => this.#making.delete(alg))
+    this.#making.set(alg, making)
+    await making
+    return this.active(alg)
+  }
+
+  /** The keys that sign now, one of each algorithm that is used. */
+  allActive(): SigningKey[] {
+    const used = new Set(this.#stored.map(({ alg }) => alg))
+    return [...used].map((alg) => this.#active(alg)).filter((key) => key !== undefined)
   }
 
   /** The JWK Set (RFC 7517 §5): public parts of every key whose signatures may be met. */
@@ -116,15 +147,44 @@ export class SigningKeys {
     return this.#live(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
   }
 
-  #live(now: number): StoredKey[] {
-    return this.#stored.filter((key) => key.expiresAt === undefined || key.expiresAt > now)
+  #active(alg: SigningAlgorithm): SigningKey | undefined {
+    const now = this.#options.clock.now()
+    for (const stored of this.#live(now)) {
+      const privateKey = this.#private.get(stored.kid)
+      if (stored.alg === alg && stored.activatesAt <= now && privateKey !== undefined)
+        return { kid: stored.kid, alg, privateKey, activatesAt: stored.activatesAt }
+    }
+    return undefined
   }
 
-  async #read(): Promise<void> {
-    this.#stored = await this.#options.rows.all(this.#options.clock.now())
-    const kids = new Set(this.#stored.map(({ kid }) => kid))
+  #live(now: number): StoredKey[] {
+    return this.#stored.filter(
+      ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#forgotten.has(kid),
+    )
+  }
+
+  /** One reading after the other, so that none ends with what an earlier one saw. */
+  #read(): Promise<void> {
+    const reading = this.#lastRead.then(() => this.#readNow())
+    this.#lastRead = reading.catch(() => {})
+    return reading
+  }
+
+  async #readNow(): Promise<void> {
+    const now = this.#options.clock.now()
+    const stored = await this.#options.rows.all(now)
+    const kids = new Set(stored.map(({ kid }) => kid))
+    // Nothing but a compromise removes a key before its end.
+    for (const { kid } of this.#live(now)) if (!kids.has(kid)) this.#forgotten.add(kid)
     for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
-    for (const key of this.#stored) this.#privateKey(key)
+    for (const key of stored) this.#open(key)
+    this.#started = true
+    this.#stored = stored
+  }
+
+  async #make(alg: SigningAlgorithm): Promise<void> {
+    await this.#makeIfDue(alg)
+    await this.#read()
   }
 
   async #makeIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
@@ -142,42 +202,27 @@ export class SigningKeys {
     return activatesAt + this.#options.longestTokenMs + overlapMs
   }
 
-  async #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
-    const { publicKey, privateKey } =
-      alg === 'ES256'
-        ? await generate('ec', { namedCurve: 'P-256' })
-        : await generate('rsa', { modulusLength: 2048, publicExponent: 65_537 })
-    const kid = randomUUID()
-    return {
-      kid,
-      alg,
-      publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
-      privateSealed: seal(privateKey.export({ format: 'pem', type: 'pkcs8' }) as string, ...this.#sealing(kid)),
-      createdAt: this.#options.clock.now(),
-      activatesAt,
-      expiresAt: undefined,
-    }
+  #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
+    const { encryptionKey, clock } = this.#options
+    return generateSigningKey(alg, encryptionKey, { createdAt: clock.now(), activatesAt })
   }
 
-  #privateKey(stored: StoredKey): KeyObject {
-    const known = this.#private.get(stored.kid)
-    if (known) return known
-    const key = createPrivateKey(this.#unsealed(stored))
-    this.#private.set(stored.kid, key)
-    return key
-  }
-
-  #unsealed({ kid, privateSealed }: StoredKey): string {
+  /** At the start, a key that can't be opened stops the program; later it only does not sign. */
+  #open({ kid, privateSealed }: StoredKey): void {
+    if (this.#private.has(kid) || this.#unreadable.has(kid)) return
     try {
-      return unseal(privateSealed, ...this.#sealing(kid))
+      this.#private.set(kid, createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, sealedFor(kid))))
     } catch (error) {
-      throw new StartError('the signing keys were sealed with another encryption key than this one', { cause: error })
+      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${reasonOf(error)}`)
+      this.#unreadable.add(kid)
+      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened, and does not sign here')
     }
   }
+}
 
-  #sealing(kid: string): [Secret, string] {
-    return [this.#options.encryptionKey, `signing key ${kid}`]
-  }
+function reasonOf(error: unknown): string {
+  if (error instanceof UnknownKeyError) return `it is sealed with an encryption key that is not there, ${error.message}`
+  return 'what is stored was changed'
 }
 
 const longestHeader = 1_000

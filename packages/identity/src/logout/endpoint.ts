@@ -79,8 +79,12 @@ async function read(parts: Parts, parameters: Parameters): Promise<Asked> {
   }
   const address = parameters.get('post_logout_redirect_uri')
   if (address === undefined) return { hint, goTo: undefined }
-  const client = clientId === undefined ? undefined : await parts.clients.find(clientId)
-  if (client === undefined || !client.postLogoutRedirectUris.includes(address)) {
+  if (clientId === undefined) {
+    throw new OAuthError('invalid_request', 'post_logout_redirect_uri needs id_token_hint or client_id')
+  }
+  const client = await parts.clients.find(clientId)
+  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
+  if (!client.postLogoutRedirectUris.includes(address)) {
     throw new OAuthError('invalid_request', 'post_logout_redirect_uri is not registered for this client')
   }
   const state = parameters.get('state')

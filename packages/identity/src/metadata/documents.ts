@@ -1,5 +1,5 @@
 import { passwordAcr } from '../acr.ts'
-import { authMethods, grantTypes } from '../client.ts'
+import { authMethods, grantTypes, signingAlgorithms } from '../client.ts'
 import { assertionAlgorithms } from '../client-assertion.ts'
 import type { Parts } from '../parts.ts'
 import { userScopes } from '../scope.ts'
@@ -36,7 +36,7 @@ export function serverMetadata({
     introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    id_token_signing_alg_values_supported: signingAlgorithms,
     subject_types_supported: ['public'],
     acr_values_supported: [passwordAcr],
     claim_types_supported: ['normal'],

@@ -19,9 +19,16 @@ export interface AccountPage {
     readonly seenAt: number
     readonly current: boolean
   }[]
+  readonly apiKeys: readonly {
+    readonly id: string
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly createdAt: number
+    readonly expiresAt: number | undefined
+  }[]
 }
 
-/** What a user let in, and where they are signed in; each can be ended here. */
+/** What a user let in, where they are signed in, and their API keys; each can be ended here. */
 export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
   const title = texts.say('account.title')
   const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
@@ -46,8 +53,19 @@ ${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', a
 ${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
 ${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
     )}</ul>
+${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
 <p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
+}
+
+function apiKeys(texts: Texts, { formToken, apiKeys: keys }: AccountPage, date: (at: number) => string): Html {
+  return html`<h2>${texts.say('account.keys')}</h2>
+<ul class="rows">${keys.map(
+    (key) => html`<li><div><strong>${key.name}</strong>
+<span class="soft">${meanings(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
+<span class="soft">${texts.say('account.keys.since', { date: date(key.createdAt) })}${key.expiresAt !== undefined && html` ${texts.say('account.keys.until', { date: date(key.expiresAt) })}`}</span></div>
+${ending(texts, formToken, 'api_key_id', key.id, 'account.keys.end', key.name)}</li>`,
+  )}</ul>`
 }
 
 function ending(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {

@@ -37,14 +37,14 @@ export function formPage(texts: Texts, page: FormPage): PageAnswer {
     status: page.status ?? (page.wrong === undefined ? 200 : 400),
     body: html`<h1>${title}</h1>
 ${texts.has(`${page.key}.lead`) && html`<p class="lead">${texts.say(`${page.key}.lead`, page.values)}</p>`}
-${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert">${texts.say(page.wrong)}</p>`}
+${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert">${texts.say(page.wrong, page.values)}</p>`}
 <form method="post" action="${page.action}">
 <input type="hidden" name="form_token" value="${page.formToken}">
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
   ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
 <input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${described(name, hint, page)}${name === first && html` autofocus`}>
-${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint)}</p>`}`,
+${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint, page.values)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
 </form>

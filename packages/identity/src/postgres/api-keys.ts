@@ -45,6 +45,16 @@ export class PostgresApiKeys implements ApiKeys {
     return (await this.#database.query<KeyRow>(text, [after, most])).rows.map(keyOf)
   }
 
+  async ofOwner(owner: string, now: number): Promise<ApiKey[]> {
+    const text = `${select} WHERE owner = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC LIMIT 500`
+    return (await this.#database.query<KeyRow>(text, [owner, now])).rows.map(keyOf)
+  }
+
+  async endOf(owner: string, id: string): Promise<boolean> {
+    const text = 'DELETE FROM identity.api_key WHERE owner = $1 AND id = $2'
+    return (await this.#database.query(text, [owner, id])).rowCount === 1
+  }
+
   async remove(id: string): Promise<boolean> {
     return (await this.#database.query('DELETE FROM identity.api_key WHERE id = $1', [id])).rowCount === 1
   }

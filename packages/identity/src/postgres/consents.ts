@@ -15,12 +15,17 @@ const columns = 'client_id, scopes, resources, claims, granted_at'
 const maxPages = 100
 const maxRowsOfUser = 1_000
 
-const add = `WITH narrower AS (
+/** The locks make whoever ends the session wait; one that has ended allows nothing. */
+const add = `WITH held AS MATERIALIZED (
+    SELECT n.user_id FROM identity.account a JOIN identity.session n ON n.user_id = a.id WHERE n.id = $8 AND a.id = $1
+    FOR SHARE OF a FOR KEY SHARE OF n
+  ), narrower AS (
     DELETE FROM identity.consent
-    WHERE user_id = $1 AND client_id = $2 AND digest <> $3 AND scopes <@ $4 AND resources <@ $5 AND claims <@ $6
+    WHERE user_id IN (SELECT user_id FROM held) AND client_id = $2 AND digest <> $3
+      AND scopes <@ $4 AND resources <@ $5 AND claims <@ $6
   )
   INSERT INTO identity.consent (user_id, client_id, digest, scopes, resources, claims, granted_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  SELECT user_id, $2, $3, $4, $5, $6, $7 FROM held
   ON CONFLICT (user_id, client_id, digest) DO UPDATE SET granted_at = excluded.granted_at`
 
 export class PostgresConsents implements Consents {
@@ -43,10 +48,11 @@ export class PostgresConsents implements Consents {
     return [...Map.groupBy(rows.map(consentOf), ({ clientId }) => clientId)].map(together)
   }
 
-  async add(userId: string, consent: Consent): Promise<void> {
+  async add(userId: string, sessionId: string, consent: Consent): Promise<boolean> {
     const { clientId, grantedAt } = consent
     const named = [consent.scopes, consent.resources, consent.claims].map((names) => [...new Set(names)].sort())
-    await this.#database.query(add, [userId, clientId, tokenHash(JSON.stringify(named)), ...named, grantedAt])
+    const values = [userId, clientId, tokenHash(JSON.stringify(named)), ...named, grantedAt, sessionId]
+    return (await this.#database.query(add, values)).rowCount === 1
   }
 }
 

@@ -27,7 +27,7 @@ export class PostgresDeclared implements Declared {
       const user = await record(rows[0]?.password_hash ?? undefined)
       const written = await writeUser(tx, user, end.now)
       const changed = written === 'updated' ? user.passwordHash : undefined
-      if (changed !== undefined) await setPassword(tx, id, changed, undefined, end)
+      if (changed !== undefined) await setPassword(tx, { userId: id, hash: changed, endApiKeys: true }, end)
       await putMessages(tx, [tell(id)])
       return written
     })
@@ -40,7 +40,7 @@ export class PostgresDeclared implements Declared {
   ): Promise<Map<string, Written>> {
     const written = new Map<string, Written>()
     const byId = new Map(entries.map((entry) => [entry.id, entry]))
-    const declarations = entries.map(({ id, entry }) => ({ id, entry }))
+    const declarations = entries.map(({ id, entry, formerly }) => ({ id, entry, formerly }))
     await applyDeclared(this.#database, 'identity', kind, declarations, async (tx, id) => {
       const entry = byId.get(id)
       if (entry !== undefined) written.set(id, await write(tx, entry))

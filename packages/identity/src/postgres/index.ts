@@ -10,16 +10,21 @@ import { PostgresConsents } from './consents.ts'
 import { PostgresDeclared } from './declared.ts'
 import { PostgresDeviceCodes } from './device-codes.ts'
 import { PostgresGrants } from './grants.ts'
+import { PostgresLinks } from './links.ts'
 import { PostgresOutbox } from './outbox.ts'
 import { PostgresPurge } from './purge.ts'
 import { PostgresPushedRequests } from './pushed-requests.ts'
 import { PostgresRefreshFamilies } from './refresh-families.ts'
+import { PostgresRegistrations } from './registrations.ts'
 import { PostgresRevocations } from './revocations.ts'
 import { PostgresSessions } from './sessions.ts'
+import { PostgresSignInLinks } from './sign-in-links.ts'
 import { PostgresSigningKeys } from './signing-keys.ts'
 import { PostgresSubjects } from './subjects.ts'
 import { PostgresUsedOnce } from './used-once.ts'
 import { PostgresUsers } from './users.ts'
+
+export { identitySealed } from './sealed.ts'
 
 /** Brings the schema `identity` up to date; answers the names of the migrations it applied. */
 export function migrateIdentity(database: Database): Promise<string[]> {
@@ -42,12 +47,15 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     grants: new PostgresGrants(database),
+    links: new PostgresLinks(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
     refreshFamilies: new PostgresRefreshFamilies(database),
+    registrations: new PostgresRegistrations(database),
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
+    signInLinks: new PostgresSignInLinks(database),
     usedOnce: new PostgresUsedOnce(database),
     ping: () => database.ping(),
   }

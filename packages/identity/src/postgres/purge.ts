@@ -19,6 +19,8 @@ const ended: readonly (readonly [table: string, key: string, condition: string])
   ['session', 'id', 'expires_at < $1'],
   ['revocation', 'position', 'expires_at < $1'],
   ['mailed_link', 'hash', 'expires_at < $1'],
+  ['sign_in_link', 'hash', 'expires_at < $1'],
+  ['registration', 'hash', 'expires_at < $1'],
   ['outbox', 'id', 'expires_at < $1'],
   ['api_key', 'id', 'expires_at < $1'],
 ]

@@ -7,6 +7,7 @@ interface RevocationRow {
   readonly subject: string | null
   readonly client_id: string | null
   readonly before: number | null
+  readonly key_id: string | null
 }
 
 export class PostgresRevocations implements Revocations {
@@ -17,7 +18,7 @@ export class PostgresRevocations implements Revocations {
   }
 
   async after(position: number, most: number, now: number): Promise<{ revocations: Revocation[]; next: number }> {
-    const text = `SELECT position, grant_id, subject, client_id, before FROM identity.revocation
+    const text = `SELECT position, grant_id, subject, client_id, before, key_id FROM identity.revocation
       WHERE position > $1 AND expires_at > $3 ORDER BY position LIMIT $2`
     const { rows } = await this.#database.query<RevocationRow>({
       name: 'identity revocations',
@@ -42,6 +43,7 @@ export class PostgresRevocations implements Revocations {
 
 function revocationOf(row: RevocationRow): Revocation {
   if (row.grant_id !== null) return { grant: row.grant_id }
+  if (row.key_id !== null) return { key: row.key_id }
   const before = row.before ?? 0
   if (row.subject !== null) return { subject: row.subject, before }
   return { client: row.client_id ?? '', before }
@@ -59,12 +61,14 @@ export async function appendRevocations(
   await tx.query('LOCK TABLE identity.revocation IN SHARE ROW EXCLUSIVE MODE')
   for (const one of revocations) {
     await tx.query(
-      'INSERT INTO identity.revocation (grant_id, subject, client_id, before, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
+      `INSERT INTO identity.revocation (grant_id, subject, client_id, before, key_id, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
       [
         'grant' in one ? one.grant : null,
         'subject' in one ? one.subject : null,
         'client' in one ? one.client : null,
         'before' in one ? one.before : null,
+        'key' in one ? one.key : null,
         now,
         expiresAt,
       ],

@@ -34,6 +34,7 @@ export interface UserRow {
   readonly email_verified: boolean
   readonly password_hash: string | null
   readonly password_changed_at: number
+  readonly credential_version: string
   readonly roles: string[]
   readonly claims: Record<string, unknown>
   readonly locked_at: number | null
@@ -50,6 +51,7 @@ export function userOf(row: UserRow): User {
     emailVerified: row.email_verified,
     passwordHash: orUndefined(row.password_hash),
     passwordChangedAt: row.password_changed_at,
+    credentialVersion: row.credential_version,
     roles: row.roles,
     claims: row.claims,
     lockedAt: orUndefined(row.locked_at),

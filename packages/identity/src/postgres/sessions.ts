@@ -34,6 +34,14 @@ function sessionOf(row: SessionRow): Session {
   }
 }
 
+/**
+ * The account `$1` while its credentials are those of the version `$2` that the user was verified by. The lock makes a
+ * change of them wait for this statement, and then end what it made; a change that came first leaves nothing here.
+ */
+const verified = `verified AS MATERIALIZED (
+    SELECT id FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL FOR SHARE
+  )`
+
 /** A visit is written down at most this often. */
 const seenEveryMs = 60_000
 
@@ -44,14 +52,16 @@ export class PostgresSessions implements Sessions {
     this.#database = database
   }
 
-  async start(session: Session, secretHash: string): Promise<void> {
-    await this.#database.query(
-      `INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
+  async start(session: Session, secretHash: string, credentialVersion: string): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `WITH ${verified}
+       INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at)
+       SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10 FROM verified`,
       [
+        session.userId,
+        credentialVersion,
         session.id,
         secretHash,
-        session.userId,
         session.authTime,
         session.amr,
         session.userAgent,
@@ -60,15 +70,18 @@ export class PostgresSessions implements Sessions {
         session.expiresAt,
       ],
     )
+    return rowCount === 1
   }
 
-  async renew(session: Session, secretHash: string): Promise<boolean> {
+  async renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean> {
     const { rowCount } = await this.#database.query(
-      `UPDATE identity.session SET secret_hash = $3, auth_time = $4, amr = $5, user_agent = $6, address = $7, seen_at = $4, expires_at = $8
-       WHERE id = $1 AND user_id = $2`,
+      `WITH ${verified}
+       UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8, seen_at = $5, expires_at = $9
+       FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
       [
-        session.id,
         session.userId,
+        credentialVersion,
+        session.id,
         secretHash,
         session.authTime,
         session.amr,
@@ -86,8 +99,8 @@ export class PostgresSessions implements Sessions {
     longestMs: number,
   ): Promise<{ session: Session; user: User } | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow>(
-      `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.roles,
-         a.claims, a.locked_at, a.created_at, a.updated_at
+      `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
+         a.credential_version, a.roles, a.claims, a.locked_at, a.created_at, a.updated_at
        FROM identity.session n JOIN identity.account a ON a.id = n.user_id JOIN identity.subject s ON s.id = a.id
        WHERE n.secret_hash = $1 AND n.expires_at > $2 AND a.locked_at IS NULL`,
       [secretHash, now],
@@ -144,7 +157,14 @@ export async function endSessions(
   return ids.length
 }
 
-/** Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. */
+/**
+ * Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. The account comes
+ * first, as for everything that ends sessions, so that no two wait for each other.
+ */
 export async function holdSession(tx: Transaction, id: string): Promise<boolean> {
+  await tx.query(
+    'SELECT 1 FROM identity.account WHERE id = (SELECT user_id FROM identity.session WHERE id = $1) FOR SHARE',
+    [id],
+  )
   return (await tx.query('SELECT 1 FROM identity.session WHERE id = $1 FOR KEY SHARE', [id])).rowCount === 1
 }

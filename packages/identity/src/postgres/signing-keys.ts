@@ -1,6 +1,7 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../client.ts'
 import type { SigningKeyRows, StoredKey } from '../store.ts'
+import { appendRevocations } from './revocations.ts'
 import { orUndefined } from './rows.ts'
 
 interface KeyRow {
@@ -49,16 +50,35 @@ export class PostgresSigningKeys implements SigningKeyRows {
         'UPDATE identity.signing_key SET expires_at = least(coalesce(expires_at, $2), $2) WHERE alg = $1',
         [key.alg, othersExpireAt],
       )
-      await tx.query(
-        `INSERT INTO identity.signing_key (kid, alg, public_jwk, private_sealed, created_at, activates_at)
-         VALUES ($1, $2, $3, $4, $5, $6)`,
-        [key.kid, key.alg, JSON.stringify(key.publicJwk), key.privateSealed, key.createdAt, key.activatesAt],
-      )
+      await insert(tx, key)
       return true
+    })
+  }
+
+  replace(key: StoredKey, now: number): Promise<string[]> {
+    return this.#database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE identity.signing_key IN SHARE ROW EXCLUSIVE MODE')
+      const { rows } = await tx.query<{ kid: string }>(
+        'DELETE FROM identity.signing_key WHERE alg = $1 RETURNING kid',
+        [key.alg],
+      )
+      await insert(tx, key)
+      const kids = rows.map(({ kid }) => kid)
+      const revocations = kids.map((kid) => ({ key: kid }))
+      await appendRevocations(tx, revocations, { now, expiresAt: Number.MAX_SAFE_INTEGER })
+      return kids
     })
   }
 
   async purge(now: number): Promise<number> {
     return (await this.#database.query('DELETE FROM identity.signing_key WHERE expires_at <= $1', [now])).rowCount
   }
+}
+
+async function insert(tx: Transaction, key: StoredKey): Promise<void> {
+  await tx.query(
+    `INSERT INTO identity.signing_key (kid, alg, public_jwk, private_sealed, created_at, activates_at)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [key.kid, key.alg, JSON.stringify(key.publicJwk), key.privateSealed, key.createdAt, key.activatesAt],
+  )
 }

@@ -14,6 +14,7 @@ import {
 import type { User } from '../user.ts'
 import { nextSecond } from './accounts.ts'
 import { endGrantsOfUser } from './grants.ts'
+import { removeLinksToOthers } from './links.ts'
 import { putMessages } from './outbox.ts'
 import { lockUser } from './owners.ts'
 import { appendRevocations } from './revocations.ts'
@@ -21,8 +22,8 @@ import { type UserRow, userOf } from './rows.ts'
 import { endSessions } from './sessions.ts'
 import { claimSubject } from './subjects.ts'
 
-const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, roles, claims,
-  locked_at, created_at, updated_at`
+const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
+  roles, claims, locked_at, created_at, updated_at`
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 
@@ -87,8 +88,11 @@ export class PostgresUsers implements Users {
       const found = await lockUser(tx, id, true)
       if (found === undefined) return 'missing'
       if (found.lastOwner) return 'last_owner'
+      const text = 'SELECT email FROM identity.account WHERE id = $1'
+      const [account] = (await tx.query<{ email: string | null }>(text, [id])).rows
       await endSessions(tx, id, {}, end.tell)
       await endGrantsOfUser(tx, id, end)
+      await removeRegistrations(tx, account?.email ?? undefined)
       await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
@@ -124,10 +128,17 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
         user.firstPasswordHash ?? null,
       ],
     )
+    await removeLinksToOthers(tx, user.id, user.email)
+    await removeRegistrations(tx, user.email)
     return rows[0]?.created ? 'created' : 'updated'
   } catch (error) {
     throw sqlState(error) === uniqueViolation ? nameTaken(error as Error, user) : error
   }
+}
+
+/** Links to make an account with this address, which has one or had one, work no more. */
+async function removeRegistrations(tx: Transaction, email: string | undefined): Promise<void> {
+  if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
 }
 
 function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {

@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findAccessToken } from '../access-token.ts'
 import { audit } from '../audit.ts'
 import { authenticateClient } from '../authenticate-client.ts'
+import { limitClient } from '../client-limits.ts'
 import { allowOrigin } from '../cors.ts'
 import { formParameters } from '../oauth-route.ts'
 import type { Parts } from '../parts.ts'
-import { readRefreshToken } from '../refresh-token.ts'
+import { isGenuine, readRefreshToken } from '../refresh-token.ts'
 import { revocationTimes } from '../revocation-times.ts'
 
 /**
@@ -17,6 +18,7 @@ export function revokeEndpoint(parts: Parts): (request: FastifyRequest, reply: F
     const parameters = formParameters(request)
     const client = await authenticateClient(parts, request, parameters)
     allowOrigin(request, reply, client)
+    await limitClient(parts, 'revoke', client, request)
     const grantId = await grantOf(parts, parameters.required('token'), client.id)
     if (grantId !== undefined) {
       const held = await parts.store.grants.find(grantId)
@@ -34,7 +36,10 @@ async function grantOf(parts: Parts, token: string, clientId: string): Promise<s
   const refreshToken = readRefreshToken(parts.refreshMac, token)
   if (refreshToken !== undefined) {
     const held = await parts.store.grants.find(refreshToken.grantId)
-    return held?.grant.clientId === clientId ? refreshToken.grantId : undefined
+    if (held?.grant.clientId !== clientId) return undefined
+    if (refreshToken.signed) return refreshToken.grantId
+    const family = (await parts.store.refreshFamilies.find(refreshToken.grantId))?.family
+    return family !== undefined && isGenuine(refreshToken, family) ? refreshToken.grantId : undefined
   }
   const facts = await findAccessToken(parts, token)
   return facts?.clientId === clientId ? facts.grantId : undefined

@@ -1,28 +1,26 @@
-import type { OutboxMessage } from './outbox.ts'
 import type { UserEnd } from './sessions.ts'
 import type { UserChange } from './users.ts'
 
-/** What changes who may come in as a user. */
-export interface Accounts {
-  /** Sets the password and ends every grant and session but `keepSession`. */
-  setPassword(userId: string, hash: string, keepSession: string | undefined, end: UserEnd): Promise<boolean>
-  /** Locks or unlocks; locking ends every grant and session. */
-  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<UserChange>
-  putLink(link: MailedLink, message: OutboxMessage): Promise<void>
-  findLink(hash: string, purpose: MailedLink['purpose'], now: number): Promise<MailedLink | undefined>
-  /** Uses the link, and what it is for happens in the same step: the address is verified, or the password set. */
-  useLink(
-    hash: string,
-    purpose: MailedLink['purpose'],
-    passwordHash: string | undefined,
-    end: UserEnd,
-  ): Promise<boolean>
+/** A new password for a user who exists. */
+export interface PasswordChange {
+  readonly userId: string
+  readonly hash: string
+  /** The credentials that the change was allowed by: it happens only while they are the current ones. Left out: whatever they are. */
+  readonly verified?: string
+  /** The session that goes on: the one in which the user changed the password. */
+  readonly keepSession?: string
+  /** Whether the user's API keys end too. */
+  readonly endApiKeys: boolean
 }
 
-export interface MailedLink {
-  readonly hash: string
-  readonly purpose: 'verify' | 'reset'
-  readonly userId: string
-  readonly email: string
-  readonly expiresAt: number
+/** What changes who may sign in as a user. */
+export interface Accounts {
+  /** Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed. */
+  setPassword(change: PasswordChange, end: UserEnd): Promise<boolean>
+  /** Sets the password by a mailed link of the kind `reset`, which is used up in the same step, and ends everything. */
+  resetPassword(linkHash: string, passwordHash: string, end: UserEnd): Promise<boolean>
+  /** Notes that the address is the user's, by a mailed link of the kind `verify`, which is used up in the same step. */
+  verifyEmail(linkHash: string, now: number): Promise<boolean>
+  /** Locks or unlocks; locking ends every grant, mailed link and session. */
+  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<UserChange>
 }

@@ -15,4 +15,8 @@ export interface ApiKeys {
   find(id: string): Promise<ApiKey | undefined>
   list(after: string, most: number): Promise<ApiKey[]>
   remove(id: string): Promise<boolean>
+  /** The keys of an owner that live, the newest first. */
+  ofOwner(owner: string, now: number): Promise<ApiKey[]>
+  /** Ends a key of this owner. False when there is none. */
+  endOf(owner: string, id: string): Promise<boolean>
 }

@@ -21,6 +21,8 @@ export interface DeclaredEntry<Record> {
   readonly id: string
   /** What was declared: compared with what was declared last time. */
   readonly entry: unknown
+  /** The same as it was compared while another encryption key was the first. */
+  readonly formerly?: readonly unknown[]
   /** Called only when the entry is to be written, with the password hash of a user who exists. */
   readonly record: (passwordHash?: string) => Promise<Record>
 }

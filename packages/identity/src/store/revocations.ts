@@ -4,11 +4,15 @@ export interface RevocationTimes {
   readonly expiresAt: number
 }
 
-/** One thing that the revocation feed tells. `before` is in Unix seconds: tokens issued earlier are refused. */
+/**
+ * One thing that the revocation feed tells. `before` is in Unix seconds: tokens issued earlier are refused. `key` is the
+ * `kid` of a signing key: whatever it signed is refused.
+ */
 export type Revocation =
   | { readonly grant: string }
   | { readonly subject: string; readonly before: number }
   | { readonly client: string; readonly before: number }
+  | { readonly key: string }
 
 export interface Revocations {
   after(position: number, most: number, now: number): Promise<{ revocations: Revocation[]; next: number }>

@@ -12,9 +12,13 @@ export interface UserEnd extends RevocationTimes {
 }
 
 export interface Sessions {
-  start(session: Session, secretHash: string): Promise<void>
-  /** The same user signed in again: the session goes on as this, under a new cookie. False when it is over. */
-  renew(session: Session, secretHash: string): Promise<boolean>
+  /**
+   * Begins a session of a user who was verified by the credentials of this version. False when they have changed, or the
+   * account was locked or deleted, since: then there is no session.
+   */
+  start(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
+  /** The same user signed in again: the session goes on as this, under a new cookie. False as for `start`, or when it has ended. */
+  renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
   /** The live session behind the cookie, with its user; lives on for being used, up to `longestMs` after the login. */
   find(secretHash: string, now: number, longestMs: number): Promise<{ session: Session; user: User } | undefined>
   ofUser(userId: string, now: number): Promise<Session[]>

@@ -20,6 +20,11 @@ export interface SigningKeyRows {
    * True for the one process that added.
    */
   add(key: StoredKey, othersExpireAt: number, unlessSince: number): Promise<boolean>
+  /**
+   * Adds a key and removes the others of its algorithm, which are compromised: the revocation feed names them, for ever,
+   * for who holds a private key can sign tokens of any age. Answers their kids.
+   */
+  replace(key: StoredKey, now: number): Promise<string[]>
   /** Removes what is expired. */
   purge(now: number): Promise<number>
 }

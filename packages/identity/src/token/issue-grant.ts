@@ -75,14 +75,14 @@ export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Prom
 }
 
 /** An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's, unless asked for one by one. */
-function issueIdToken(parts: IssueParts, { client, held, nonce }: GrantTokens): Promise<string> {
+async function issueIdToken(parts: IssueParts, { client, held, nonce }: GrantTokens): Promise<string> {
   const { grant, user } = held
   const now = Math.floor(parts.clock.now() / 1000)
   const known = claimsOf(user)
   const registered = claimsCoveredBy(client.scopes)
   const names = grant.claims.idToken.filter((name) => registered.has(name) && name in known)
   const asked = names.map((name) => [name, known[name]] as const)
-  return signJwt(parts.keys.active(client.idTokenAlgorithm), 'JWT', {
+  return signJwt(await parts.keys.signing(client.idTokenAlgorithm), 'JWT', {
     ...Object.fromEntries(asked),
     iss: parts.issuer,
     sub: user.id,

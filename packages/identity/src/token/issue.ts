@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import type { Client } from '../client.ts'
+import type { Client, SigningAlgorithm } from '../client.ts'
 import type { ResourceDeclaration } from '../declarations.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Parts } from '../parts.ts'
@@ -42,6 +42,8 @@ export async function issueAccessToken(parts: IssueParts, asked: AccessTokenRequ
     scopes: scopesFor(asked.scopes, target, api),
     roles: target.api === undefined ? [] : asked.roles,
     seconds: lifetimeFor(parts, client, api),
+    // The resource verifies the token, so its word comes first.
+    algorithm: api?.access_token_signed_response_alg ?? client.accessTokenAlgorithm ?? parts.accessTokenAlgorithm,
   }
   const mint = (api?.access_token_format ?? client.accessTokenFormat) === 'opaque' ? mintOpaque : mintJwt
   const access_token = await mint(parts, asked, content)
@@ -53,13 +55,15 @@ interface TokenContent {
   readonly scopes: readonly string[]
   readonly roles: readonly string[]
   readonly seconds: number
+  readonly algorithm: SigningAlgorithm
 }
 
 type Mint = (parts: IssueParts, asked: AccessTokenRequest, content: TokenContent) => Promise<string>
 
-const mintJwt: Mint = (parts, asked, { audience, scopes, roles, seconds }) => {
+const mintJwt: Mint = async (parts, asked, { audience, scopes, roles, seconds, algorithm }) => {
   const now = Math.floor(parts.clock.now() / 1000)
-  return signJwt(parts.keys.active(parts.accessTokenAlgorithm), 'at+jwt', {
+  const key = await parts.keys.signing(algorithm)
+  return signJwt(key, 'at+jwt', {
     iss: parts.issuer,
     sub: asked.subject,
     aud: audience.length === 1 ? audience[0] : audience,

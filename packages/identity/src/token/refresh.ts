@@ -5,6 +5,7 @@ import type { RefreshFamily } from '../grant.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Parts } from '../parts.ts'
 import {
+  isGenuine,
   makeRefreshToken,
   type RefreshToken,
   readRefreshToken,
@@ -50,9 +51,8 @@ async function find(parts: Parts, { client, parameters }: TokenRequest): Promise
   const given = parameters.required('refresh_token')
   const token = readRefreshToken(parts.refreshMac, given)
   const found = token && (await parts.store.refreshFamilies.find(token.grantId))
-  if (token === undefined || found === undefined || found.grant.clientId !== client.id || !isAlive(parts, found)) {
-    throw refused()
-  }
+  if (token === undefined || found === undefined || found.grant.clientId !== client.id) throw refused()
+  if (!isGenuine(token, found.family) || !isAlive(parts, found)) throw refused()
   return { token, given, found }
 }
 

@@ -30,7 +30,8 @@ const mostHot = 64
 /**
  * Splits the counter of a hot key by itself: each process takes a portion from the shared counter and counts it out, so
  * that one identifier asked for from everywhere does not wear out one server, and goes back to single checks when it cools
- * down. The limit is never exceeded. Policies that are split by setting, advisory, or on trial are passed on.
+ * down. The limit is never exceeded. Policies that are split by setting, advisory, closed, or on
+ * trial are passed on.
  */
 export function hotKeyStore(shared: CounterStore, options: HotKeysOptions = {}): HotKeyStore {
   return new PortionStore(shared, options)
@@ -67,7 +68,7 @@ class PortionStore implements HotKeyStore {
     return this.#shared.time?.(now) ?? now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken | Promise<Taken> {
+  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
     if (this.#portions.size > 0) {
       const portion = this.#portionOf(policy, identifier)
       if (portion !== undefined) return portion.take(cost, this.time(now))
@@ -77,7 +78,7 @@ class PortionStore implements HotKeyStore {
       if (this.#timer === undefined && this.#intervalMs > 0)
         this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
     }
-    return this.#shared.take(policy, identifier, cost, now)
+    return this.#shared.take(policy, identifier, cost, now, withinMs)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
@@ -154,7 +155,7 @@ class PortionStore implements HotKeyStore {
   }
 }
 
-/** What portions suit: one counter for each rule, which counts exactly and rejects. */
-function canBeSplit({ shards, advisory, rules }: Policy): boolean {
-  return shards === 1 && !advisory && rules.every(({ shadow }) => !shadow)
+/** What portions suit: one counter for each rule, which counts exactly and rejects. What fails closed asks for each check. */
+function canBeSplit({ shards, advisory, failureMode, rules }: Policy): boolean {
+  return shards === 1 && !advisory && failureMode !== 'closed' && rules.every(({ shadow }) => !shadow)
 }

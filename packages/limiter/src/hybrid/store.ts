@@ -73,12 +73,18 @@ class LedgerStore implements HybridStore {
     return this.#shared.time?.(now) ?? now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, callerNow: number): Taken | Promise<Taken> {
+  take(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    callerNow: number,
+    withinMs?: number,
+  ): Taken | Promise<Taken> {
     const plan = this.#planOf(policy, identifier.kind)
     const { ledger } = plan
     if (ledger === undefined) {
       this.#countInstances()
-      return this.#shared.take(policy, identifier, cost, callerNow)
+      return this.#shared.take(policy, identifier, cost, callerNow, withinMs)
     }
     const now = this.#shared.time?.(callerNow) ?? callerNow
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)

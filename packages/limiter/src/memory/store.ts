@@ -17,7 +17,7 @@ export interface MemoryStoreOptions {
 
 /** Counters in this process. Answers at once; bounded; forgets neither a block nor, when full, more than it must. */
 export interface MemoryStore extends CounterStore {
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken
+  take(...request: Parameters<CounterStore['take']>): Taken
   peek(policy: Policy, identifier: Identifier, now: number): Taken
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Taken
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
@@ -29,6 +29,8 @@ export interface MemoryStore extends CounterStore {
    * false.
    */
   copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean
+  /** Whether another store's answer, which has just `took`, leaves out nothing that was used up here. */
+  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean
   /** Identifiers kept at this moment. */
   readonly size: number
 }
@@ -145,6 +147,12 @@ class ColumnStore implements MemoryStore {
       if (rule) plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
     }
     return true
+  }
+
+  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean {
+    const plan = this.#planOf(policy, identifier.kind)
+    const slot = plan.table.find(identifier.id)
+    return slot === undefined || !holdsMore(plan, slot, answer, took)
   }
 
   #change(policy: Policy, identifier: Identifier, now: number, change: (plan: Plan, slot: number) => void): Taken {

@@ -14,6 +14,8 @@ interface Call {
   readonly now: number
   readonly rest: readonly string[]
   readonly waiter: Waiter
+  /** How long its caller waits, where nothing may be counted after that. */
+  readonly withinMs?: number | undefined
 }
 
 interface BatchOptions {
@@ -24,7 +26,9 @@ interface BatchOptions {
   /** Calls of one moment may be made in any order: like ones are put in a row, which takes fewer words. */
   readonly commutes?: boolean
   readonly tag: KeyTag
-  readonly clock: ServerClock | undefined
+  readonly clock: ServerClock
+  /** Told when the server's clock was found to have moved, and by how many milliseconds. */
+  readonly onClockMoved: (milliseconds: number) => void
   readonly onForgotten: () => void
   /** Told of the first call of a batch; `flush` is due at the end of the turn. */
   readonly onFirst: () => void
@@ -32,6 +36,11 @@ interface BatchOptions {
 
 const mostCallsTogether = 128
 const mostCallsUnanswered = 16_384
+/** Of the time that a caller waits, what is left to the way back. */
+const shareOfWayBack = 0.2
+/** How far the server's clock may be behind what is known of it. */
+const earlyMs = 50
+const reportedMoveMs = 50
 
 /**
  * Calls that arrive in one turn of the event loop travel together, in one script call for each 128 of them; with key tags
@@ -70,22 +79,66 @@ export class Batch {
   }
 
   async #send(calls: Call[]): Promise<void> {
-    const { client, script, noted = false, commutes = false, tag, clock, onForgotten } = this.#options
+    const { noted = false, commutes = false, tag } = this.#options
     if (commutes) calls.sort(byMomentAndRest)
     try {
       const request = new ScriptRequest(tag)
       for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
-      const sentAt = performance.now()
-      const answer = await runScript(client, script, request.keys, request.args, onForgotten)
-      if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
-      clock?.learn(Number(answer[0]) * 1000 + Number(answer[1]) / 1000, sentAt, performance.now())
-      settle(calls, answer)
+      settle(calls, await this.#inTime(request, shortest(calls)))
     } catch (error) {
       for (const { waiter } of calls) waiter.failed(error)
     } finally {
       this.#unanswered -= calls.length
     }
   }
+
+  /**
+   * Runs the script, by the server's clock within the time given: a server that was frozen meanwhile counts nothing when
+   * it goes on. One whose clock is not as known says so, and is asked once more by its own word.
+   */
+  async #inTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
+    if (withinMs === undefined) return this.#ask(keys, args)
+    const spanMs = withinMs * (1 - shareOfWayBack)
+    const sentAt = performance.now()
+    const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.now(0), spanMs)])
+    if (isCounted(answer)) return answer
+    const leftMs = spanMs - (performance.now() - sentAt)
+    const again = leftMs > 0 ? await this.#ask(keys, [...args, ...span(serverMs(answer), leftMs)]) : answer
+    if (isCounted(again)) return again
+    throw new Error('the counter store came to the check too late, and did not count it')
+  }
+
+  async #ask(keys: string[], args: string[]): Promise<readonly unknown[]> {
+    const { client, script, clock, onForgotten, onClockMoved } = this.#options
+    const sentAt = performance.now()
+    const answer = await runScript(client, script, keys, args, onForgotten)
+    if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
+    const movedMs = clock.learn(serverMs(answer), sentAt, performance.now())
+    if (movedMs > reportedMoveMs) onClockMoved(movedMs)
+    return answer
+  }
+}
+
+/** Every answer begins with the server's time; one that is that alone has counted nothing. */
+function isCounted(answer: readonly unknown[]): boolean {
+  return answer.length > 2
+}
+
+function serverMs(answer: readonly unknown[]): number {
+  return Number(answer[0]) * 1000 + Number(answer[1]) / 1000
+}
+
+/** From when until when a script may run. */
+function span(now: number, milliseconds: number): string[] {
+  return [String(now - earlyMs), String(now + milliseconds)]
+}
+
+/** How long the least patient of the callers waits. */
+function shortest(calls: readonly Call[]): number | undefined {
+  return calls.reduce<number | undefined>((least, { withinMs }) => {
+    if (withinMs === undefined) return least
+    return least === undefined ? withinMs : Math.min(least, withinMs)
+  }, undefined)
 }
 
 /** Like calls in a row; what belongs to an earlier window stays before what reads it as the one before. */

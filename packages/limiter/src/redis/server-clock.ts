@@ -1,4 +1,6 @@
 const sampleLifeMs = 10_000
+/** Clocks are read in whole steps, and slewed a little. */
+const slackMs = 2
 
 /**
  * The server's time, told from its answers: every process that shares the server then counts in the same windows,
@@ -14,13 +16,24 @@ export class ServerClock {
     return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#offsetMs)
   }
 
-  /** Learns from an answer; the quicker a round trip was, the more its middle says. Times from `performance.now()`. */
-  learn(serverMs: number, sentAt: number, receivedAt: number): void {
+  /**
+   * Learns from an answer; the quicker a round trip was, the more its middle says. Times from `performance.now()`.
+   * @returns by how many milliseconds the server's clock is beside what was known of it: an answer is made between its
+   * being asked for and its coming
+   */
+  learn(serverMs: number, sentAt: number, receivedAt: number): number {
     const roundTripMs = receivedAt - sentAt
-    const stale = receivedAt - this.#sampledAt > sampleLifeMs
-    if (!stale && roundTripMs > this.#bestRoundTripMs) return
+    const movedMs = this.#besideMs(serverMs - receivedAt, serverMs - sentAt)
+    const stale = movedMs > slackMs || receivedAt - this.#sampledAt > sampleLifeMs
+    if (!stale && roundTripMs > this.#bestRoundTripMs) return movedMs
     this.#offsetMs = serverMs - (sentAt + receivedAt) / 2
     this.#bestRoundTripMs = roundTripMs
     this.#sampledAt = receivedAt
+    return movedMs
+  }
+
+  /** How far the known offset is outside of what an answer allows. */
+  #besideMs(least: number, most: number): number {
+    return this.#offsetMs === undefined ? 0 : Math.max(0, least - this.#offsetMs, this.#offsetMs - most)
   }
 }

@@ -18,6 +18,8 @@ export interface RedisStoreOptions {
    * tests that move time.
    */
   readonly clock?: 'server' | 'limiter'
+  /** Told when the server's clock has moved, and by how many milliseconds: nothing but checks that fail closed depends on it. */
+  readonly onClockMoved?: (milliseconds: number) => void
 }
 
 /** Counters that lie in Redis. */
@@ -28,6 +30,7 @@ export interface RedisStore extends CounterStore {
 
 const one = ['1']
 const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
+const takeInTimeScript = loadScript('in-time.lua', 'plans.lua', 'counters.lua', 'take.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
 const resetScript = loadScript('reset.lua')
@@ -46,8 +49,10 @@ class RedisCounters implements RedisStore {
   generation = 0
   readonly #client: RedisClient
   readonly #tag: KeyTag
-  readonly #clock: ServerClock | undefined
+  readonly #clock = new ServerClock()
+  readonly #countsByServer: boolean
   readonly #takes: Batch
+  readonly #takesInTime: Batch
   readonly #adds: Batch
   readonly #raises: Batch
   #scheduled = false
@@ -59,16 +64,18 @@ class RedisCounters implements RedisStore {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      for (const batch of [this.#adds, this.#raises, this.#takes]) batch.flush()
+      for (const batch of [this.#adds, this.#raises, this.#takes, this.#takesInTime]) batch.flush()
     })
   }
 
-  constructor(client: RedisClient, { keyTag = 'none', clock = 'server' }: RedisStoreOptions) {
+  constructor(client: RedisClient, { keyTag = 'none', clock = 'server', onClockMoved = () => {} }: RedisStoreOptions) {
     this.#client = client
     this.#tag = keyTag
-    this.#clock = clock === 'server' ? new ServerClock() : undefined
-    const batch = { client, tag: keyTag, clock: this.#clock, onForgotten: this.#onForgotten, onFirst: this.#schedule }
+    this.#countsByServer = clock === 'server'
+    const told = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
+    const batch = { client, tag: keyTag, clock: this.#clock, ...told }
     this.#takes = new Batch({ ...batch, script: takeScript })
+    this.#takesInTime = new Batch({ ...batch, script: takeInTimeScript })
     this.#adds = new Batch({ ...batch, script: addScript, commutes: true })
     this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
   }
@@ -79,16 +86,19 @@ class RedisCounters implements RedisStore {
 
   /** The time this store counts by. */
   time(now: number): number {
-    return this.#clock?.now(now) ?? now
+    return this.#countsByServer ? this.#clock.now(now) : now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, this.time(now), cost === 1 ? one : [String(cost)])
+  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Promise<Taken> {
+    return new Promise((answered, failed) =>
+      this.takeFor({ answered, failed }, policy, identifier, cost, now, withinMs),
+    )
   }
 
-  takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number): void {
+  takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void {
+    const batch = withinMs === undefined ? this.#takes : this.#takesInTime
     const rest = cost === 1 ? one : [String(cost)]
-    this.#takes.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter })
+    batch.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter, withinMs })
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {

@@ -22,6 +22,8 @@ import { postgresSuppressions } from './suppressions.ts'
 import { postgresTemplates } from './templates.ts'
 import { postgresWaiting } from './waiting.ts'
 
+export { linkSecret, notifySealed } from './secrets.ts'
+
 export interface PostgresNotifyOptions {
   /**
    * Into how many buckets users are divided: a property of the database, chosen when it is created. 1 (default) for one

@@ -1,0 +1,41 @@
+import { generateKeyPair, randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type KeyRing, seal } from '@gatehouse/kit'
+import type { SigningAlgorithm } from '../client.ts'
+import type { StoredKey } from '../store.ts'
+
+const generate = promisify(generateKeyPair)
+const modulusLength = 2048
+const publicExponent = 65_537
+
+const pairs = {
+  ES256: () => generate('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generate('ed25519'),
+  RS256: () => generate('rsa', { modulusLength, publicExponent }),
+  PS256: () => generate('rsa', { modulusLength, publicExponent }),
+} as const satisfies Record<SigningAlgorithm, () => unknown>
+
+/** What the private part of that key is sealed for: one key's is never taken for another's. */
+export function sealedFor(kid: string): string {
+  return `signing key ${kid}`
+}
+
+/** Makes a key for one algorithm, with an id that no other key has, of whatever algorithm. */
+export async function generateSigningKey(
+  alg: SigningAlgorithm,
+  encryptionKey: KeyRing,
+  { createdAt, activatesAt }: Pick<StoredKey, 'createdAt' | 'activatesAt'>,
+): Promise<StoredKey> {
+  const { publicKey, privateKey } = await pairs[alg]()
+  const kid = randomUUID()
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
+  return {
+    kid,
+    alg,
+    publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
+    privateSealed: seal(pem, encryptionKey, sealedFor(kid)),
+    createdAt,
+    activatesAt,
+    expiresAt: undefined,
+  }
+}

@@ -1,0 +1,96 @@
+import type { Row } from './row.ts'
+
+/** Something that runs SQL with `$1 …`; counts come back as numbers. */
+export interface SqlHandle {
+  query<R extends object>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: R[]; readonly rowCount: number }>
+}
+
+/** A pool of connections to PostgreSQL. */
+export interface SqlDatabase extends SqlHandle {
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (tx: SqlHandle) => Promise<T>): Promise<T>
+}
+
+/** Rows by their keys, and the database's time in Unix milliseconds at which the last of them was had. */
+export interface Lock {
+  readonly rows: ReadonlyMap<string, Row>
+  readonly now: number
+}
+
+interface Found {
+  readonly key: string
+  readonly previous: number
+  readonly current: number
+  readonly at: number | string | null
+  readonly now: number
+}
+
+const purgedTogether = 1_000
+const maxPurges = 10
+
+const clock = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::float8'
+
+const lockText = `
+  INSERT INTO limiter.counter AS held (key, expires_at)
+  SELECT key, clock_timestamp() + interval '1 minute' FROM unnest($1::text[]) AS wanted (key)
+  ON CONFLICT (key) DO UPDATE SET expires_at = greatest(held.expires_at, excluded.expires_at)
+  RETURNING key, previous, current, at, ${clock} AS now`
+
+const readText = `
+  SELECT wanted.key, coalesce(previous, 0) AS previous, coalesce(current, 0) AS current, at, ${clock} AS now
+  FROM unnest($1::text[]) AS wanted (key) LEFT JOIN limiter.counter USING (key)`
+
+const writeText = `
+  UPDATE limiter.counter AS held
+  SET previous = made.previous, current = made.current, at = made.at, expires_at = to_timestamp(made.kept_until / 1000)
+  FROM unnest($1::text[], $2::float8[], $3::float8[], $4::bigint[], $5::float8[])
+    AS made (key, previous, current, at, kept_until)
+  WHERE held.key = made.key AND ($6::float8 IS NULL OR clock_timestamp() <= to_timestamp($6 / 1000))`
+
+const purgeText = `
+  DELETE FROM limiter.counter WHERE key IN (
+    SELECT key FROM limiter.counter WHERE expires_at < clock_timestamp()
+    ORDER BY expires_at LIMIT ${purgedTogether} FOR UPDATE SKIP LOCKED)`
+
+/** Makes and locks the rows of these sorted keys, in their order, so that no two transactions wait for each other. */
+export async function lockRows(tx: SqlHandle, keys: readonly string[]): Promise<Lock> {
+  return lockOf((await tx.query<Found>(lockText, [keys])).rows)
+}
+
+/** The rows as they are, without a lock. */
+export async function readRows(database: SqlHandle, keys: readonly string[]): Promise<Lock> {
+  return lockOf((await database.query<Found>(readText, [keys])).rows)
+}
+
+/** Writes the rows that were changed. @throws Error when the database comes to it after `leftMs`, by its own clock */
+export async function writeRows(tx: SqlHandle, { rows, now }: Lock, leftMs: number | undefined): Promise<void> {
+  const changed = [...rows.values()].filter(({ keptUntil }) => keptUntil > 0)
+  if (changed.length === 0) return
+  const { rowCount } = await tx.query(writeText, [
+    changed.map(({ key }) => key),
+    changed.map(({ previous }) => previous),
+    changed.map(({ current }) => current),
+    changed.map(({ at }) => at),
+    changed.map(({ keptUntil }) => keptUntil),
+    leftMs === undefined ? null : now + leftMs,
+  ])
+  if (rowCount < changed.length) throw new Error('the database came to the counters too late, and changed none')
+}
+
+/** Removes what has expired, a bounded number of rows. */
+export async function purgeRows(database: SqlHandle): Promise<void> {
+  for (let purges = 0; purges < maxPurges; purges++) {
+    if ((await database.query(purgeText)).rowCount < purgedTogether) return
+  }
+}
+
+function lockOf(found: readonly Found[]): Lock {
+  const rows = found.map(({ key, previous, current, at }): [string, Row] => [
+    key,
+    { key, previous, current, at: at === null ? null : Number(at), keptUntil: 0 },
+  ])
+  return { rows: new Map(rows), now: Math.max(0, ...found.map(({ now }) => now)) }
+}

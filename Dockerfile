@@ -17,7 +17,8 @@ COPY bench/package.json bench/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 
 FROM node:26-bookworm-slim
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+# DEV_PAGES=never: the pages that show all mail to whoever asks are never served from an image.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DEV_PAGES=never
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json gatehouse.yaml ./

@@ -26,6 +26,7 @@ export const scopes = {
   'admin:limits': 'Read limits, reset them and give requests back.',
   'read:limits': 'Read limits.',
   'write:limit-grants': 'Give requests back.',
+  'read:metrics': 'Read metrics.',
   'read:users': 'Read the plan of a user or client.',
   'read:api-keys': 'Resolve an API key to its owner.',
   'read:revocations': 'Read which tokens were revoked.',

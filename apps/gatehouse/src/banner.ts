@@ -20,6 +20,10 @@ export interface BannerOptions {
   readonly counters: string
   readonly mailbox: boolean
   readonly devInbox: boolean
+  /** Whether the file serves the pages under /dev/ to whoever reaches this process. */
+  readonly devPagesForAll: boolean
+  /** Where metrics are served without a credential. */
+  readonly metricsUrl: string | undefined
   readonly seeded: readonly Seeded[]
   /** Whether the file still declares the client, the user and the event that the lines to paste speak of. */
   readonly tour: boolean
@@ -34,16 +38,20 @@ export function banner(options: BannerOptions): string {
     '',
     row('Data', options.database),
     row('Counters', options.counters),
+    ...(options.devPagesForAll ? [row('WARNING', openPages)] : []),
     ...(options.mailbox ? [row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`)] : []),
     ...(options.devInbox ? [row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`)] : []),
     row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),
-    row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${baseUrl}/metrics`),
+    row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${options.metricsUrl ?? `${baseUrl}/metrics`}`),
     ...(services.includes('identity') ? [row('OpenID', `${options.authUrl}/.well-known/openid-configuration`)] : []),
     ...seededLines(options.seeded),
     ...tryLines(options),
   ]
   return `${lines.join('\n')}\n`
 }
+
+const openPages =
+  'DEV_PAGES ARE ON FOR EVERYBODY (dev_pages: true): WHOEVER REACHES THIS PROCESS READS ALL MAIL AND TAKES OVER ACCOUNTS'
 
 const row = (name: string, text: string): string => `  ${name.padEnd(11)} ${text}`
 

@@ -2,6 +2,7 @@ import type { Identity } from '@gatehouse/identity'
 import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
 import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
+import { composeAddresses } from './compose/addresses.ts'
 import { composeAudit } from './compose/audit.ts'
 import { composeServiceToken } from './compose/bearer.ts'
 import { openCounters } from './compose/counters.ts'
@@ -13,11 +14,15 @@ import { type Held, type Parts, seededLines } from './compose/parts.ts'
 import type { Config } from './config.ts'
 import { registerCors } from './cors.ts'
 import { registerHealth } from './health.ts'
+import { serveMetrics } from './metrics.ts'
 
 /** The program, built but not yet listening. */
 export interface App {
   readonly http: Http
-  readonly about: Pick<BannerOptions, 'database' | 'counters' | 'mailbox' | 'devInbox' | 'seeded'>
+  readonly about: Pick<
+    BannerOptions,
+    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded'
+  >
   /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
   reload(config: Config): void
   /** Finishes what is held and lets go of everything. */
@@ -64,12 +69,13 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   if (database) held.push(() => database.close())
   const counters = await openCounters(config, database, log, metrics)
   held.push(() => counters.close())
-  const http = createHttp({ log, https: baseUrl.startsWith('https:') })
+  const addressOf = composeAddresses(config, systemClock, log)
+  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
   registerCors(http, config.file.cors_origins ?? [])
   const built: { identity?: Identity } = {}
   const token = composeServiceToken(settings)
   const recordChange = composeAudit({ settings, token, log, held, identityHere: () => built.identity })
-  const parts: Parts = { config, log, metrics, clock: systemClock, token, recordChange, held }
+  const parts: Parts = { config, log, metrics, clock: systemClock, addressOf, token, recordChange, held }
   const serveApiDocs = await gatherApi(http, {
     version,
     baseUrl,
@@ -86,17 +92,15 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
   }
   if (composed) await http.register(composed.plugin)
   entrance.follow()
-  registerHealth(
-    http,
-    [
-      ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
-      ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
-      ...entrance.engines,
-      ...(composed?.engines ?? []),
-    ],
-    metrics,
-  )
+  registerHealth(http, [
+    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+    ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
+    ...entrance.engines,
+    ...(composed?.engines ?? []),
+  ])
+  const metricsUrl = await serveMetrics({ http, metrics, settings, log, held, authenticate: entrance.authenticate })
   held.push(() => http.close())
+  await http.ready()
   const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
   return {
     http,
@@ -107,6 +111,8 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
       counters: counters.place,
       mailbox: composed?.mailbox ?? false,
       devInbox: composed?.devInbox ?? false,
+      devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
+      metricsUrl,
       seeded: seededLines(built.identity?.seeded ?? []),
     },
   }

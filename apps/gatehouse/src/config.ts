@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Faults } from './config/faults.ts'
 import { freePort } from './config/free-port.ts'
+import { isLoopback } from './config/loopback.ts'
 import { checkMeaning } from './config/meaning.ts'
 import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
 import { readYamlFile } from './config/yaml-file.ts'
 
+export { isLoopback } from './config/loopback.ts'
 export type { DeclaredProvider } from './config/providers-schema.ts'
 export { parseRedisAddress, type RedisAddress, redisAddressExpected } from './config/redis-address.ts'
 export type { Settings } from './config/settings.ts'
@@ -31,11 +33,15 @@ export async function readConfig(environment: Environment = process.env): Promis
   const faults = new Faults()
   const path = environment.GATEHOUSE_CONFIG?.trim() || (existsSync(defaultPath) ? defaultPath : undefined)
   const read = path ? readYamlFile(path, FileSchema, environment, faults) : undefined
-  const file = (read?.value ?? {}) as File
+  const declared = (read?.value ?? {}) as File
   const folder = dirname(resolve(path ?? defaultPath))
-  if (read) checkMeaning(file, folder, read.fault)
-  const settings = readSettings(await withDefaults(environment, file), faults)
+  if (read) checkMeaning(declared, folder, read.fault)
+  const settings = readSettings(await withDefaults(environment, declared), faults)
+  const { trustedProxies = declared.trusted_proxies } = settings
+  const file = { ...declared, ...(trustedProxies ? { trusted_proxies: [...trustedProxies] } : {}) }
   refuseSilence(settings, file, faults)
+  refuseOneAddress(settings, file, faults)
+  refuseDevPages(settings, file, faults)
   faults.throwIfAny()
   return { settings, file, folder }
 }
@@ -53,14 +59,42 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
   }
 }
 
-/** In production nobody should learn from an empty mailbox that mail goes nowhere. */
+/** Where there is no mailbox to look into, nobody should learn from an empty one that mail goes nowhere. */
 function refuseSilence(settings: Settings, file: File, faults: Faults): void {
   const carried = settings.smtpUrl || file.providers?.email || isOff(file.channels?.email)
-  if (!settings.databaseUrl || !settings.services.has('notify') || carried) return
+  if (hasDevPages(settings, file) || !settings.services.has('notify') || carried) return
+  const where = settings.databaseUrl ? 'with DATABASE_URL' : 'where /dev/mailbox is not served (docs/operations.md)'
   faults.add(
     'SMTP_URL',
-    'is required with DATABASE_URL, unless the file names `providers: { email: … }` or says `channels: { email: off }`',
+    `is required ${where}, unless the file names \`providers: { email: … }\` or says \`channels: { email: off }\``,
   )
+}
+
+/** This program ends no TLS: whoever does stands before it, and without a word about that everybody has its address. */
+function refuseOneAddress({ baseUrl, authUrl }: Settings, { trusted_proxies: proxies }: File, faults: Faults): void {
+  const https = Object.entries({ BASE_URL: baseUrl, AUTH_URL: authUrl }).find(([, url]) => url.startsWith('https:'))
+  if (!https || proxies !== undefined) return
+  faults.add(
+    'TRUSTED_PROXIES',
+    `(or trusted_proxies in the file) is required where ${https[0]} is https: the addresses of the proxy that ends TLS, such as 10.0.0.0/8, or none ([] in the file) when it passes on the connections of callers as they are`,
+  )
+}
+
+function refuseDevPages(settings: Settings, file: File, faults: Faults): void {
+  if (!file.dev_pages) return
+  if (settings.devPages === 'never')
+    faults.add('dev_pages', 'must not be true where DEV_PAGES is never, as in the image')
+  else if (settings.databaseUrl) faults.add('dev_pages', 'must not be true with DATABASE_URL')
+}
+
+/**
+ * Whether the pages under /dev/ are served, which ask nobody who they are: on the embedded database, where nobody but
+ * this machine can reach them, or where the file says so.
+ */
+export function hasDevPages(settings: Settings, file: File): boolean {
+  if (settings.databaseUrl || settings.devPages === 'never' || file.dev_pages === false) return false
+  const hosts = [settings.host, new URL(settings.baseUrl).hostname, new URL(settings.authUrl).hostname]
+  return file.dev_pages === true || hosts.every(isLoopback)
 }
 
 /** Whether the file switches something off, in either of YAML's words for it. */

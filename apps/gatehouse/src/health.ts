@@ -1,4 +1,4 @@
-import type { Http, Registry } from '@gatehouse/kit'
+import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { operation } from './api-operations.ts'
 
@@ -17,8 +17,8 @@ const Readiness = Type.Object({
   engines: Type.Record(Type.String(), Type.String()),
 })
 
-/** `GET /healthz`, `/readyz` and `/metrics`. */
-export function registerHealth(http: Http, engines: readonly Engine[], metrics: Registry): void {
+/** `GET /healthz` and `/readyz`. */
+export function registerHealth(http: Http, engines: readonly Engine[]): void {
   const tags = ['operations']
   http.get(
     '/healthz',
@@ -54,20 +54,6 @@ export function registerHealth(http: Http, engines: readonly Engine[], metrics: 
       } as const
     },
   )
-  http.get(
-    '/metrics',
-    { schema: { tags, security: [], ...operation('metrics.get'), response: { 200: prometheus } } },
-    async (_request, reply) => {
-      reply.type(metrics.contentType)
-      return metrics.metrics()
-    },
-  )
-}
-
-/** Text is sent as it is. */
-const prometheus = {
-  description: 'The metrics.',
-  content: { 'text/plain': { schema: Type.String() } },
 }
 
 async function askEngine(engine: Engine): Promise<string> {

@@ -24,15 +24,15 @@ export async function probePort(host: string, port: number): Promise<void> {
 }
 
 /** Listens. Throws {@link StartError} when the port is taken or the address is not ours. */
-export async function listen(http: Http, host: string, port: number): Promise<void> {
+export async function listen(http: Http, host: string, port: number, settings = 'HOST, PORT'): Promise<void> {
   try {
     await http.listen({ host, port })
   } catch (error) {
-    throw asStartError(error, host, port)
+    throw asStartError(error, host, port, settings)
   }
 }
 
-function asStartError(error: unknown, host: string, port: number): unknown {
+function asStartError(error: unknown, host: string, port: number, settings = 'HOST, PORT'): unknown {
   const reason = reasons[(error as { code?: string }).code ?? '']
-  return reason === undefined ? error : new StartError(`${host}:${port} ${reason} (HOST, PORT).`, { cause: error })
+  return reason === undefined ? error : new StartError(`${host}:${port} ${reason} (${settings}).`, { cause: error })
 }

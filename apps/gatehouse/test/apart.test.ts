@@ -71,6 +71,24 @@ test('each in a process of its own on embedded engines, the services call one an
   }
 })
 
+test('identity behind the gateway sees the address of the caller, and a stranger can not make one up', async () => {
+  const [identityPort, gatewayPort] = [await freePort(), await freePort()]
+  const identityUrl = `http://localhost:${identityPort}`
+  const addresses = { ...shared, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}`, LOG_LEVEL: 'info' }
+  const identity = await started({ port: identityPort, env: { ...addresses, SERVICES: 'identity' } })
+  const env = { ...addresses, SERVICES: 'gateway', IDENTITY_URL: identityUrl, TRUSTED_PROXIES: '127.0.0.1,::1' }
+  const gateway = await started({ port: gatewayPort, env })
+  const revoke = (url: string, headers: Record<string, string>) => fetch(`${url}/revoke`, { method: 'POST', headers })
+  await revoke(gateway.url, { 'x-forwarded-for': '192.0.2.77', 'x-gatehouse-forwarded': '1 192.0.2.79 x' })
+  await revoke(identityUrl, { 'x-forwarded-for': '192.0.2.78', 'x-gatehouse-forwarded': '1 192.0.2.78 x' })
+  await gateway.stop()
+  const { stdout } = await identity.stop()
+  const lines = stdout.split('\n').filter((line) => line.includes('"path":"/revoke"'))
+  const [proxied, direct] = lines.map((line) => (JSON.parse(line) as { ip: string }).ip)
+  assert.equal(proxied, '192.0.2.77')
+  assert.match(direct ?? '', /^(127\.0\.0\.1|[0:]+1)$/)
+})
+
 async function tokenOf(url: string, secret: string): Promise<string> {
   const answer = await fetch(`${url}/token`, {
     method: 'POST',

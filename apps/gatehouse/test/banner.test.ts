@@ -16,6 +16,8 @@ const options = {
   counters: 'in memory',
   mailbox: false,
   devInbox: false,
+  devPagesForAll: false,
+  metricsUrl: undefined,
   seeded: [
     { kind: 'client', id: 'other', secret: new Secret('not-this-one'), detail: '' },
     { kind: 'client', id: 'demo', secret: new Secret('shown-once'), detail: '' },
@@ -33,4 +35,9 @@ test('lines to paste are printed only while the file declares the client, the us
   assert.equal(declaresTour({ ...file, clients: [] }), false)
   assert.equal(declaresTour({ ...file, event_types: [] }), false)
   assert.doesNotMatch(banner({ ...options, tour: false }), /curl/)
+})
+
+test('pages that are open to everybody are shouted about, and no others are', () => {
+  assert.match(banner({ ...options, tour: false, devPagesForAll: true }), /WARNING +DEV_PAGES ARE ON FOR EVERYBODY/)
+  assert.doesNotMatch(banner({ ...options, tour: false }), /WARNING/)
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { startRedis, testWith } from '@gatehouse/testing'
 import { type Program, started } from './program.ts'
 
-async function gatewaysSeenBy({ url }: Program): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text()
+async function gatewaysSeenBy({ metricsUrl }: Program): Promise<number> {
+  const metrics = await (await fetch(metricsUrl)).text()
   return Number(/^rate_limit_gateways (\d+)$/m.exec(metrics)?.[1])
 }
 
@@ -21,7 +21,7 @@ testWith(
   async () => {
     const redis = await startRedis()
     const env = { REDIS_URL: redis.url, SERVICES: 'gateway' }
-    const first = await started({ env })
+    const first = await started({ env, metrics: true })
     try {
       await until(1, first)
       const [second, third] = [await started({ env }), await started({ env })]

@@ -52,7 +52,7 @@ describe('the inbox in a browser', () => {
   before(async () => {
     const executablePath = findProgram('chromium')
     if (executablePath === undefined) return
-    program = await started()
+    program = await started({ metrics: true })
     wire = await startWire(program)
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     page = await browser.newPage()
@@ -157,7 +157,7 @@ describe('the inbox in a browser', () => {
   )
 
   const streams = async () => {
-    const metrics = await (await fetch(`${program?.url}/metrics`)).text()
+    const metrics = await (await fetch(program?.metricsUrl ?? '')).text()
     return Number(/^notify_inbox_streams (\d+)$/m.exec(metrics)?.[1])
   }
 

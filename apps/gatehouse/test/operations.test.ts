@@ -6,7 +6,7 @@ import { type Program, started } from './program.ts'
 describe('a running program', () => {
   let program: Program
   before(async () => {
-    program = await started()
+    program = await started({ metrics: true })
   })
   after(() => program.stop())
   const get = (path: string) => fetch(`${program.url}${path}`)
@@ -22,13 +22,19 @@ describe('a running program', () => {
     await get('/v1/nothing')
     const token = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'nobody', client_secret: 'x' })
     await fetch(`${program.url}/token`, { method: 'POST', body: token })
-    const metrics = await get('/metrics')
+    const metrics = await fetch(program.metricsUrl)
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
     const text = await metrics.text()
     assert.match(text, /^rate_limit_allowed_total\{[^}]*\} [1-9]/m)
     assert.match(text, /^identity_token_errors_total\{error="invalid_client"\} 1$/m)
     assert.match(text, /^identity_signing_key_age_seconds\{alg="ES256"\} \d/m)
     assert.match(text, /^process_resident_memory_bytes \d/m)
+  })
+
+  test('shows metrics on their own listener alone where there is one, and nothing else there', async () => {
+    assert.equal((await get('/metrics')).status, 404)
+    assert.equal((await fetch(new URL('/healthz', program.metricsUrl))).status, 404)
+    assert.ok(program.stdout().includes(program.metricsUrl))
   })
 
   test('describes every endpoint in one OpenAPI document', async () => {
@@ -62,7 +68,6 @@ describe('a running program', () => {
     for (const path of [
       '/healthz',
       '/readyz',
-      '/metrics',
       '/openapi.json',
       '/docs',
       '/.well-known/jwks.json',
@@ -81,6 +86,25 @@ describe('a running program', () => {
     assert.equal(problem.status, 404)
     assert.equal(answer.headers.get('x-request-id'), problem.request_id)
   })
+})
+
+test('without a listener of their own, metrics are for callers with the scope read:metrics', async () => {
+  const program = await started()
+  try {
+    const secret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail('no secret')
+    const ask = async (scope?: string) => {
+      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'demo', client_secret: secret })
+      if (scope) body.set('scope', scope)
+      const answer = await fetch(`${program.url}/token`, { method: 'POST', body })
+      const { access_token: token } = (await answer.json()) as { access_token: string }
+      return fetch(`${program.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+    }
+    assert.equal((await fetch(`${program.url}/metrics`)).status, 401)
+    assert.equal((await ask('read:users')).status, 403)
+    assert.match(await (await ask()).text(), /^process_resident_memory_bytes \d/m)
+  } finally {
+    await program.stop()
+  }
 })
 
 testWith('postgresql', 'readyz answers 503 and names the database when it is gone', async () => {

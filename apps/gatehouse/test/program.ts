@@ -26,6 +26,8 @@ export interface Ended {
 /** The program as its user runs it: a process of its own, known by what it prints and answers. */
 export interface Program {
   readonly url: string
+  /** Where its metrics are, when they were asked for. */
+  readonly metricsUrl: string
   readonly dataDir: string
   readonly process: ChildProcess
   readonly ended: Promise<Ended>
@@ -39,11 +41,14 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly port?: number
   readonly dataDir?: string
+  /** Serves metrics without a credential, on a listener of their own. Default false. */
+  readonly metrics?: boolean
 }
 
 /** Starts the program without waiting for it, on a free port, with empty tables, unless told otherwise. */
 export async function launch(options: ProgramOptions = {}): Promise<Program> {
   const port = options.port ?? (await freePort())
+  const metricsPort = options.metrics ? await freePort() : 0
   const dataDir = options.dataDir ?? (await migratedDataDir())
   const env = {
     PATH: process.env.PATH,
@@ -51,6 +56,7 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
     PORT: String(port),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'warn',
+    ...(options.metrics ? { METRICS_PORT: String(metricsPort) } : {}),
     ...options.env,
   }
   const child = spawn(process.execPath, [...briefly, main], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -66,6 +72,7 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
   child.once('exit', () => running.delete(child))
   return {
     url: `http://localhost:${port}`,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     dataDir,
     process: child,
     ended,

@@ -99,10 +99,13 @@ test('two providers of one name are refused', async () => {
   assert.match(lines.join(), /gatehouse\.yaml:4: providers\.email\.1 needs a `name` of its own: smtp is taken/)
 })
 
-test('the page that signs alice in is there for this machine alone, not where others may come in', async () => {
-  const program = await started({ env: { HOST: '0.0.0.0' } })
-  const page = await fetch(`${program.url}/dev/inbox`)
+test('the pages under /dev/ are there for this machine alone, not where others may come in', async () => {
+  const program = await started({ env: { HOST: '0.0.0.0', SMTP_URL: 'smtp://127.0.0.1:9' } })
+  const pages = await Promise.all(['/dev/inbox', '/dev/mailbox'].map((path) => fetch(`${program.url}${path}`)))
   await program.stop()
-  assert.equal(page.status, 404)
-  assert.ok(!program.stdout().includes('/dev/inbox'))
+  assert.deepEqual(
+    pages.map(({ status }) => status),
+    [404, 404],
+  )
+  assert.doesNotMatch(program.stdout(), /dev\/(?:inbox|mailbox)/)
 })

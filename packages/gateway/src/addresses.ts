@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Http } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { type Address, addressText, parseAddress } from './address.ts'
+import type { ForwardedClaims } from './forwarded-claim.ts'
 import { createForwardedFor } from './forwarded-for.ts'
 
 /** Where requests come from. */
@@ -55,15 +55,39 @@ function forwardedBy({ headers }: IncomingMessage): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
+export interface ClientAddressOptions {
+  readonly trustedProxies: readonly string[]
+  /** For a process behind a gateway of ours: how that one says for whom it asks. */
+  readonly claims?: ForwardedClaims
+  /** Told once when a request says it comes from our gateway and does not: the secrets differ, or the clocks. */
+  readonly onFalseClaim?: () => void
+}
+
 /**
- * For a process without a gateway of its own: a plugin, registered first, that makes `request.ip` the client's address
- * by the same rules.
- * @throws RangeError on a range that can't be read.
+ * Whom a request comes from, for logs and `request.ip`: whom our own gateway asks for, else the rules of forwarded-for.
+ * @throws RangeError on a range that can't be read
  */
-export function forwardedAddresses(trustedProxies: readonly string[]): (http: Http) => Promise<void> {
+export function clientAddress({
+  trustedProxies,
+  claims,
+  onFalseClaim,
+}: ClientAddressOptions): (raw: IncomingMessage) => string {
   const addresses = createAddresses(trustedProxies)
-  const plugin = async (http: Http) => {
-    http.addHook('onRequest', async (request) => addresses.correct(request))
+  const found = new WeakMap<IncomingMessage, string>()
+  let reported = false
+
+  function find(raw: IncomingMessage): string {
+    const claimed = claims?.read(raw)
+    if (claimed === null && !reported) {
+      reported = true
+      onFalseClaim?.()
+    }
+    return claimed ?? addressText(addresses.clientOf(raw))
   }
-  return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+
+  return (raw) => {
+    const address = found.get(raw) ?? find(raw)
+    found.set(raw, address)
+    return address
+  }
 }

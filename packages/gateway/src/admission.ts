@@ -9,18 +9,13 @@ import type { GatewayMetrics } from './metrics.ts'
 import type { Policies } from './policies.ts'
 import { quotaExceeded } from './quota-exceeded.ts'
 import type { RouteRule } from './route-rule.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The gateway's rule for this route. */
-    gatewayRule?: RouteRule
-  }
-}
+import type { Routing } from './routing.ts'
 
 export interface AdmissionParts {
   readonly limiter: Limiter
   readonly identify: Identify
   readonly addresses: Addresses
+  readonly routing: Routing
   readonly policies: Policies
   readonly metrics: GatewayMetrics
   readonly realm: string
@@ -37,7 +32,7 @@ export interface Admission {
 
 /** Identify -> tier -> check -> what the route demands. */
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { limiter, identify, addresses, policies, metrics, realm, ietfFields } = parts
+  const { limiter, identify, addresses, routing, policies, metrics, realm, ietfFields } = parts
   const visits = new WeakMap<FastifyRequest['raw'], Visit>()
 
   async function known(raw: FastifyRequest['raw']): Promise<Visit> {
@@ -49,11 +44,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
   return {
     visitOf: (raw) => visits.get(raw),
     async admit(request, reply) {
-      const { raw, routeOptions } = request
+      const { raw } = request
       cleanInbound(raw)
       addresses.correct(request)
-      const { config, url: route = 'unmatched' } = routeOptions
-      const rule = config.gatewayRule
+      const rule = routing.ruleOf(request)
+      const route = routing.labelOf(request)
       const visit = rule?.public ? identify.anonymous(raw) : await known(raw)
       const policy = await policies.of(visit, rule)
       if (policy !== undefined) {

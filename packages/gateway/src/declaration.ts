@@ -184,6 +184,13 @@ export const UpstreamDeclaration = Type.Object(
         default: 'close',
       }),
     ),
+    streams_at_expiry: Type.Optional(
+      Type.Union([Type.Literal('close'), Type.Literal('keep')], {
+        description:
+          'What becomes of an answer that is still under way when the credential that asked for it expires or is revoked.',
+        default: 'close',
+      }),
+    ),
     retries: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -22,10 +22,13 @@ import { type AttemptLimits, createAttemptLimits } from './guard.ts'
 import { createIdentify } from './identify.ts'
 import { badCredentials, type LimitsDeclaration } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
+import { createOpenStreams, defaultStreamsPerCaller } from './open-streams.ts'
 import { createPolicies } from './policies.ts'
-import { type RouteRule, ruleFor } from './route-rule.ts'
+import type { RouteRule } from './route-rule.ts'
 import { routes } from './routes.ts'
+import { createRouting } from './routing.ts'
 import type { PlanOf } from './tier.ts'
+import type { Sibling } from './upstream.ts'
 import { createUpstreamRoutes } from './upstream-routes.ts'
 
 export interface GatewayOptions extends LimitsDeclaration {
@@ -37,6 +40,12 @@ export interface GatewayOptions extends LimitsDeclaration {
   /** What holds for which path: the first rule that fits is taken. */
   readonly routes?: readonly RouteRule[]
   readonly upstreams?: Readonly<Record<string, UpstreamDeclaration>>
+  /** What holds for the routes of our own services, which come before those of upstreams. */
+  readonly ownRoutes?: readonly RouteRule[]
+  /** Our own services in other processes: upstreams that `ownRoutes` alone name. */
+  readonly siblings?: Readonly<Record<string, Sibling>>
+  /** How many streams and WebSockets one caller may hold at a time. Default: {@link defaultStreamsPerCaller}. */
+  readonly streamsPerCaller?: number
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
   readonly trustedProxies?: readonly string[]
   /**
@@ -82,8 +91,11 @@ export interface Gateway {
  * @throws RangeError naming the setting that is wrong and what was expected.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { limiter, bearer, routes: rules = [], realm = 'gatehouse', clock, log } = options
-  const metrics = createGatewayMetrics(options.metrics, Object.keys(options.upstreams ?? {}))
+  const { limiter, bearer, routes: declared = [], ownRoutes: own = [], realm = 'gatehouse', clock, log } = options
+  const upstreams = { ...options.upstreams, ...options.siblings }
+  const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
+  const routing = createRouting({ declared, own })
+  const rules = [...declared, ...own]
   const addresses = createAddresses(options.trustedProxies ?? [])
   const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
   const onFailure = (error: unknown) => {
@@ -94,16 +106,37 @@ export function createGateway(options: GatewayOptions): Gateway {
   const brake = createBrake(() => policies.named(badCredentials), clock)
   const identify = createIdentify({ bearer, apiKeys, addresses, brake, realm })
   const ietfFields = options.ietfFields ?? false
-  const admission = createAdmission({ limiter, identify, addresses, policies, metrics, realm, ietfFields })
+  const admission = createAdmission({
+    limiter,
+    identify,
+    addresses,
+    routing,
+    policies,
+    metrics,
+    realm,
+    ietfFields,
+  })
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
-  const upstreams = options.upstreams ?? {}
   const watch = createCredentialWatch(identify, clock, log)
+  const openStreams = createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller)
   const { visitOf } = admission
   const onBreaker = (upstream: string, state: BreakerState) => {
     metrics.breakerChanged(upstream, state)
     if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
   }
-  const about = { rules, upstreams, visitOf, identify, contextTokens, watch, clock, onBreaker }
+  const served = rules.filter(({ upstream }) => upstream !== undefined)
+  const about = {
+    rules: served,
+    upstreams,
+    routing,
+    visitOf,
+    identify,
+    contextTokens,
+    watch,
+    openStreams,
+    clock,
+    onBreaker,
+  }
   const upstreamRoutes = createUpstreamRoutes(about)
   return {
     authenticate: admission.authenticate,
@@ -112,10 +145,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {
-      http.addHook('onRoute', (route) => {
-        const rule = route.config?.gatewayRule ?? ruleFor(rules, [route.method].flat()[0] ?? '', route.url)
-        if (rule) route.config = { ...route.config, gatewayRule: rule }
-      })
+      routing.plugin(http)
       http.addHook('onRequest', admission.admit)
       const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
       const { authenticate } = admission

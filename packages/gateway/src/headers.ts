@@ -25,6 +25,12 @@ const forwarding = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewri
 /** Headers that identify or frame a request: two of them are two different requests to two readers. */
 const single = new Set(['authorization', 'x-api-key', 'content-length', 'host'])
 
+/**
+ * Cookies of our own services, whichever of them sets one: no upstream reads them or sets them. Browsers leave the space
+ * round a name away, and send a cookie without a name as its value alone: `=gatehouse_session=x` comes back as ours.
+ */
+const ownCookie = /^[\s=]*(?:__(?:host|secure)-)?gatehouse[_-]/i
+
 /** How servers behind CGI-like gateways see a name: `X_Gatehouse.User` becomes the same variable as `X-Gatehouse-User`. */
 const folded = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')
 
@@ -69,6 +75,8 @@ export interface UpstreamHeaders {
   readonly forwarded: Forwarded
   /** Keep the Authorization and X-API-Key headers; otherwise a credential checked here stays here. */
   readonly keepCredentials: boolean
+  /** Keep the cookies of our own services: for the one that sets them. */
+  readonly keepCookies: boolean
   /** What the gateway tells about the caller, and the request id. */
   readonly added: Readonly<Record<string, string>>
 }
@@ -80,7 +88,7 @@ export interface UpstreamHeaders {
  */
 export function upstreamHeaders(
   raw: IncomingMessage,
-  { forwarded, keepCredentials, added }: UpstreamHeaders,
+  { forwarded, keepCredentials, keepCookies, added }: UpstreamHeaders,
 ): string[] {
   const nominated = nominatedBy(raw.headers.connection)
   const bearer = /^bearer(?: |$)/i.test(raw.headers.authorization ?? '')
@@ -92,7 +100,9 @@ export function upstreamHeaders(
     if (!keepCredentials && ((lower === 'authorization' && bearer) || lower === 'x-api-key')) continue
     const first = lower.charCodeAt(0)
     if ((first === 0x78 || first === 0x66) && isOurs(folded(lower), added)) continue
-    list.push(name, raw.rawHeaders[i + 1] ?? '')
+    const value = raw.rawHeaders[i + 1] ?? ''
+    const passed = lower === 'cookie' && !keepCookies ? foreignCookies(value) : value
+    if (passed !== undefined) list.push(name, passed)
   }
   if (takesTrailers(raw)) list.push('te', 'trailers')
   const { chain, peer, proto, host } = forwarded
@@ -102,20 +112,31 @@ export function upstreamHeaders(
   return list
 }
 
+/** A Cookie header without our own; undefined when nothing is left. Quotes enclose nothing here, as in browsers. */
+function foreignCookies(value: string): string | undefined {
+  if (!/gatehouse/i.test(value)) return value
+  const foreign = value.split(';').filter((pair) => !ownCookie.test(pair))
+  return foreign.length === 0 ? undefined : foreign.join(';').trim()
+}
+
 function isOurs(name: string, added: Readonly<Record<string, string>>): boolean {
   return name.startsWith(reservedPrefix) || forwarding.test(name) || Object.hasOwn(added, name)
 }
 
 /**
- * What of an upstream's answer is passed on: all but the hop-by-hop headers, those its Connection header nominates and
- * those under the reserved prefix.
+ * What of an upstream's answer is passed on: all but the hop-by-hop headers, those its Connection header nominates,
+ * those under the reserved prefix and, unless `keepCookies`, cookies with the names of ours.
  */
-export function answerHeaders(upstream: IncomingHttpHeaders): Record<string, string | string[]> {
+export function answerHeaders(
+  upstream: IncomingHttpHeaders,
+  { keepCookies = false }: { readonly keepCookies?: boolean } = {},
+): Record<string, string | string[]> {
   const nominated = nominatedBy(upstream.connection)
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(upstream)) {
     if (value === undefined || hopByHop.has(name) || nominated?.has(name) || name.startsWith(reservedPrefix)) continue
-    headers[name] = value
+    if (name !== 'set-cookie' || keepCookies) headers[name] = value
+    else headers[name] = [value].flat().filter((one) => !ownCookie.test(one))
   }
   return headers
 }

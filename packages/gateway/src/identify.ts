@@ -30,6 +30,8 @@ export interface IdentifyOptions {
 export interface Identify {
   /** Looks at the credentials, once; a refused one is remembered and the request counted by its address. */
   visit(raw: IncomingMessage): Promise<Visit>
+  /** Looks at them again, for a connection that was let in: the brake on its address neither hides the answer nor counts it. */
+  recheck(raw: IncomingMessage): Promise<Visit>
   /** For routes where credentials don't count. */
   anonymous(raw: IncomingMessage): Visit
   /** What upstreams are told of the way a request came. */
@@ -52,26 +54,29 @@ export function createIdentify({ bearer, apiKeys, addresses, brake, realm }: Ide
     return { caller, identifier: { kind: 'key', id: hash } }
   }
 
+  async function look(raw: IncomingMessage, brakeHere: Brake | undefined): Promise<Visit> {
+    const { authorization, 'x-api-key': key } = raw.headers
+    let looked = false
+    const looking = () => {
+      brakeHere?.check(anonymous(raw).identifier)
+      looked = true
+    }
+    try {
+      if (authorization !== undefined && isBearer(authorization)) return await withToken(raw, looking)
+      if (typeof key === 'string') return await withKey(key, looking)
+      return anonymous(raw)
+    } catch (error) {
+      if (!(error instanceof BearerError || error instanceof Problem)) throw error
+      const nobody = anonymous(raw)
+      if (looked) brakeHere?.refused(nobody.identifier, error)
+      return { ...nobody, refusal: asProblem(error, realm) }
+    }
+  }
+
   return {
     anonymous,
-    async visit(raw) {
-      const { authorization, 'x-api-key': key } = raw.headers
-      let looked = false
-      const looking = () => {
-        brake.check(anonymous(raw).identifier)
-        looked = true
-      }
-      try {
-        if (authorization !== undefined && isBearer(authorization)) return await withToken(raw, looking)
-        if (typeof key === 'string') return await withKey(key, looking)
-        return anonymous(raw)
-      } catch (error) {
-        if (!(error instanceof BearerError || error instanceof Problem)) throw error
-        const nobody = anonymous(raw)
-        if (looked) brake.refused(nobody.identifier, error)
-        return { ...nobody, refusal: asProblem(error, realm) }
-      }
-    },
+    visit: (raw) => look(raw, brake),
+    recheck: (raw) => look(raw, undefined),
     forwarded(raw) {
       const trusted = addresses.trusts(raw)
       const { headers } = raw

@@ -57,11 +57,11 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   const tiers = new Map(
     Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, tierFrom(name, tier)]),
   )
+  const { guards = {} } = declared
+  const named = Object.entries({ ...defaultPolicies, ...declared.policies })
   const policies = new Map([
-    ...Object.entries(declared.guards ?? {}).map(([name, guard]) => [name, guardFrom(name, guard)] as const),
-    ...Object.entries({ ...defaultPolicies, ...declared.policies }).map(
-      ([name, policy]) => [name, policyFrom(name, policy)] as const,
-    ),
+    ...Object.entries(guards).map(([name, guard]) => [name, guardFrom(name, guard)] as const),
+    ...named.map(([name, policy]) => [name, policyFrom(name, policy, guards[name])] as const),
   ])
   const [lowest] = [...tiers.values()].sort((a, b) => perMinute(a) - perMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
@@ -102,15 +102,27 @@ function tierFrom(name: string, tier: TierDeclaration): Policy {
   return Object.freeze({ ...windows, rules: Object.freeze([...windows.rules, ...rules]) })
 }
 
-function policyFrom(name: string, policy: PolicyDeclaration): Policy {
+/** Members that are not declared stay those of the built-in policy of the name. */
+function policyFrom(name: string, declared: PolicyDeclaration, guard: GuardDeclaration | undefined): Policy {
+  const builtIn = securityCritical.test(name) ? { failure_mode: 'closed' as const } : {}
+  const policy = { ...builtIn, ...(limits(declared) ? {} : defaultPolicies[name]), ...declared }
   if (securityCritical.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
     throw new RangeError(`policy "${name}": what guards sign-in is exact and its failure_mode is closed`)
-  return definePolicy(name, rulesOf(name, policy), manner(policy))
+  const kept = guard && !limits(declared) ? guardRules(name, guard) : []
+  return definePolicy(name, [...kept, ...rulesOf(name, policy)], manner(policy))
 }
 
-function guardFrom(name: string, { limit, windowSeconds }: GuardDeclaration): Policy {
+/** Whether a declaration says how much; one that does replaces how much the built-in policy allows. */
+const limits = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
+  [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+
+function guardFrom(name: string, guard: GuardDeclaration): Policy {
   const failureMode = securityCritical.test(name) ? 'closed' : 'local'
-  return definePolicy(name, [{ name, limit, windowMs: windowSeconds * 1_000 }], { failureMode })
+  return definePolicy(name, guardRules(name, guard), { failureMode })
+}
+
+function guardRules(name: string, { limit, windowSeconds }: GuardDeclaration): Rule[] {
+  return [{ name, limit, windowMs: windowSeconds * 1_000 }]
 }
 
 const windows = [

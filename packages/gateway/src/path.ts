@@ -8,14 +8,24 @@ import { Problem } from '@gatehouse/kit'
 export function refuseAmbiguousPath(target: string): void {
   const path = target.split(/[?#]/, 1)[0] ?? ''
   if (!path.startsWith('/')) throw new Problem(400, 'The request target must be a path.')
-  if (!/[\\%;.]|\/\//.test(path)) return
+  const fault = ambiguityIn(path)
+  if (fault) throw new Problem(400, `The path holds ${fault}, which may be read in more than one way.`)
+}
+
+/** Whether a path is one that {@link refuseAmbiguousPath} refuses. */
+export function isAmbiguousPath(path: string): boolean {
+  return !path.startsWith('/') || ambiguityIn(path) !== undefined
+}
+
+function ambiguityIn(path: string): string | undefined {
+  if (!/[\\%;.]|\/\//.test(path)) return undefined
   const fault =
     (/\\|%5c/i.test(path) && 'a backslash') ||
     (/%2f/i.test(path) && 'an encoded slash') ||
     (/%25(?:2e|2f|5c)/i.test(path) && 'a doubly encoded path') ||
     (path.includes('//') && 'an empty segment') ||
     (path.split('/').some(isDotSegment) && 'a dot segment')
-  if (fault) throw new Problem(400, `The path holds ${fault}, which may be read in more than one way.`)
+  return fault || undefined
 }
 
 /** `.` and `..`, percent-encoded too, and with parameters behind (`..;x`), which some servers drop. */

@@ -12,9 +12,21 @@ export interface Passage {
   readonly target: string
   readonly headers: string[]
   readonly answered: Readonly<Record<string, string>>
-  /** Told when the answer is a stream of events, which ends when somebody ends it, and how to. */
-  readonly onEventStream?: (end: () => void) => void
+  /** Told when the answer begins, and how to end it early. What it throws is answered instead. */
+  readonly onAnswer?: (answer: BegunAnswer) => void
 }
+
+/** An answer whose headers are there and whose body is not. */
+export interface BegunAnswer {
+  /** Whether its type says that it ends when somebody ends it. */
+  readonly isStream: boolean
+  /** Ends it: a stream of events in good order, any other broken off, lest half of it pass for the whole. */
+  readonly end: () => void
+}
+
+const eventStream = /^text\/event-stream(?:;|$)/i
+const streamType =
+  /^(?:text\/event-stream|application\/(?:x-)?ndjson|application\/(?:stream\+json|json-seq|grpc\S*)|multipart\/x-mixed-replace)(?:;|$)/i
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -70,10 +82,10 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let controller: Dispatcher.DispatchController | undefined
   let ended = false
-  const end = () => {
+  const end = (inGoodOrder: boolean) => {
     ended = true
     // One that has not taken what it was sent would not take the end of it either.
-    if (response.writableNeedDrain) response.destroy()
+    if (response.writableNeedDrain || !inGoodOrder) response.destroy()
     else response.end()
     controller?.abort(new Error('the stream was ended here'))
   }
@@ -88,11 +100,20 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
         controller = started
         if (response.destroyed) onClose()
       },
-      onResponseStart(_controller, status, upstreamHeaders, statusMessage) {
+      onResponseStart(started, status, upstreamHeaders, statusMessage) {
         if (status < 200) return
         upstream.answered()
-        if (String(upstreamHeaders['content-type']).startsWith('text/event-stream')) passage.onEventStream?.(end)
-        response.writeHead(status, statusMessage ?? '', { ...answerHeaders(upstreamHeaders), ...answered })
+        const type = String(upstreamHeaders['content-type'] ?? '').trim()
+        try {
+          passage.onAnswer?.({ isStream: streamType.test(type), end: () => end(eventStream.test(type)) })
+        } catch (refusal) {
+          reject(refusal)
+          return started.abort(new Error('the answer was refused here'))
+        }
+        response.writeHead(status, statusMessage ?? '', {
+          ...answerHeaders(upstreamHeaders, { keepCookies: upstream.ownCookies }),
+          ...answered,
+        })
       },
       onResponseData(pausable, chunk) {
         if (ended || response.write(chunk)) return

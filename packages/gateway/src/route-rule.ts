@@ -1,4 +1,4 @@
-/** What holds for the requests of one path template. The first rule of a list that fits a request's route is taken. */
+/** What holds for the requests of one path template. The first rule of a list that fits a request is taken. */
 export interface RouteRule {
   /** `/orders/{id}` or `/orders/:id`; a trailing `*` takes whatever follows. */
   readonly path: string

@@ -36,8 +36,13 @@ export async function routes(http: Http, parts: RouteParts): Promise<void> {
   }
   const exempt = { gatewayRule: { path: contextKeysPath, public: true, policy: unlimited } }
   http.get(contextKeysPath, { schema: contextKeys, config: exempt }, async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300')
+    reply.header('cache-control', 'public, max-age=300').header('access-control-allow-origin', '*')
+    reply.header('cross-origin-resource-policy', 'cross-origin')
     return { keys: parts.contextTokens.keys() }
+  })
+  http.options(contextKeysPath, { schema: { hide: true }, config: exempt }, async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*').header('access-control-allow-methods', 'GET, HEAD')
+    return reply.header('access-control-allow-headers', '*').header('access-control-max-age', '600').code(204).send()
   })
   operatorRoutes(http, parts)
 }

@@ -21,6 +21,8 @@ export interface UpgradePassage extends UpgradeRequest {
   readonly answered: Readonly<Record<string, string>>
   /** Told how to end the joined connections with a reason; answers what to call when they have ended by themselves. */
   readonly onJoined?: (end: (reason: string) => void) => () => void
+  /** The same for an upstream that answered otherwise, for as long as its answer takes. */
+  readonly onAnswer?: (end: () => void) => () => void
 }
 
 /** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
@@ -34,7 +36,7 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  * @throws Problem 502, 503 or 504 when the upstream can't be reached in time or is spared.
  */
 export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
-  const { socket, head, answered, onJoined } = passage
+  const { socket, head, answered, onJoined, onAnswer } = passage
   upstream.admit()
   const out = askForUpgrade(upstream, passage)
   socket.once('close', () => out.destroy())
@@ -53,22 +55,31 @@ export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promis
     out.once('response', (answer) => {
       upstream.answered()
       clearTimeout(patience)
-      socket.write(answerHead(answer, { ...answered, connection: 'close' }))
+      socket.write(answerHead(answer, upstream, { ...answered, connection: 'close' }))
       answer.pipe(socket)
+      atClose(
+        socket,
+        onAnswer?.(() => socket.destroy()),
+      )
       resolve()
     })
     out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
       upstream.answered()
       clearTimeout(patience)
-      socket.write(answerHead(answer, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
+      socket.write(answerHead(answer, upstream, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
       if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
       if (head.length > 0) upstreamSocket.write(head)
       const end = join(socket, upstreamSocket)
-      const ended = onJoined?.(end)
-      if (ended) socket.once('close', ended)
+      atClose(socket, onJoined?.(end))
       resolve()
     })
   })
+}
+
+function atClose(socket: Duplex, ended: (() => void) | undefined): void {
+  if (!ended) return
+  if (socket.destroyed) ended()
+  else socket.once('close', ended)
 }
 
 /** A connection of its own, for it is kept as long as the caller keeps theirs. */
@@ -122,9 +133,13 @@ const lastFrameMs = 1_000
 /** After so long a silence the other end is asked whether it still lives. */
 const keepAliveMs = 30_000
 
-function answerHead(answer: IncomingMessage, own: Readonly<Record<string, string>>): string {
+function answerHead(
+  answer: IncomingMessage,
+  { ownCookies: keepCookies }: Upstream,
+  own: Readonly<Record<string, string>>,
+): string {
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]
-  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers), ...own }))
+  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers, { keepCookies }), ...own }))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -3,25 +3,30 @@ import type { Duplex } from 'node:stream'
 import type { Clock, Http } from '@gatehouse/kit'
 import type { BreakerState } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from './caller.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-token.ts'
 import type { CredentialWatch } from './credential-watch.ts'
-import type { UpstreamDeclaration } from './declaration.ts'
 import { upstreamHeaders } from './headers.ts'
 import type { Identify, Visit } from './identify.ts'
+import type { OpenStreams } from './open-streams.ts'
 import { refuseAmbiguousPath } from './path.ts'
-import { pass } from './proxy.ts'
-import { allMethods, type RouteRule, routerPath } from './route-rule.ts'
+import { type BegunAnswer, pass } from './proxy.ts'
+import { allMethods, type RouteRule } from './route-rule.ts'
+import { pathOf, type Routing } from './routing.ts'
 import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
-import { openUpstream, type Upstream } from './upstream.ts'
+import { openUpstream, type Sibling, type Upstream } from './upstream.ts'
 
 export interface UpstreamRoutesOptions {
+  /** The rules that name an upstream. */
   readonly rules: readonly RouteRule[]
-  readonly upstreams: Readonly<Record<string, UpstreamDeclaration>>
+  readonly upstreams: Readonly<Record<string, Sibling>>
+  readonly routing: Routing
   visitOf(raw: IncomingMessage): Visit | undefined
   readonly identify: Identify
   readonly contextTokens: ContextTokens
   readonly watch: CredentialWatch
+  readonly openStreams: OpenStreams
   readonly clock: Clock
   /** Told when an upstream's breaker opens, probes or closes. */
   readonly onBreaker?: (upstream: string, state: BreakerState) => void
@@ -42,23 +47,31 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
   const upstreams = new Map(
     Object.entries(options.upstreams).map(([name, declared]) => [name, openUpstream(name, declared, parts)]),
   )
-  const served = options.rules.flatMap((rule) =>
-    rule.upstream === undefined ? [] : [{ rule, upstream: upstreamOf(rule, rule.upstream, upstreams) }],
-  )
+  const byRule = (rule: RouteRule | undefined) =>
+    rule?.upstream === undefined ? undefined : upstreamOf(rule, rule.upstream, upstreams)
+  for (const rule of options.rules) byRule(rule)
+  const methods = new Set([...allMethods, ...options.rules.flatMap((rule) => rule.methods ?? [])])
   const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
   const streams = new Set<ServerResponse>()
   const serve = createServe(options, upgrades, streams)
+  const { routing } = options
   return {
     async plugin(http) {
       http.removeAllContentTypeParsers()
       http.addContentTypeParser('*', (_request, _body, done) => done(null))
-      for (const { rule, upstream } of served)
+      if (options.rules.length > 0)
         http.route({
-          url: routerPath(rule.path),
-          method: [...(rule.methods ?? allMethods)],
-          config: { gatewayRule: rule, bodyTimeoutMs: upstream.requestTimeoutMs },
+          url: '/*',
+          method: [...methods],
+          config: { catchAll: true, bodyTimeoutMs: (raw) => byRule(routing.found(raw))?.requestTimeoutMs },
           schema: ofTheUpstream,
-          handler: (request, reply) => serve(upstream, request, reply),
+          async handler(request, reply) {
+            refuseAmbiguousPath(request.raw.url ?? '')
+            const upstream = byRule(routing.ruleOf(request))
+            if (upstream) return serve(upstream, request, reply)
+            if (http.methodsAt(pathOf(request.raw)).length === 0) routing.refuseMethod(request.raw)
+            return reply.callNotFound()
+          },
         })
       takeUpgrades(http, upgrades)
       http.addHook('preClose', async () => {
@@ -80,41 +93,68 @@ function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<st
 
 /** Passes an admitted request on, with what its upstream is told about the caller. */
 function createServe(
-  { visitOf, identify, contextTokens, watch }: UpstreamRoutesOptions,
+  options: UpstreamRoutesOptions,
   upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
   streams: Set<ServerResponse>,
 ) {
+  const { visitOf, identify, contextTokens, openStreams } = options
   return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    refuseAmbiguousPath(raw.url ?? '')
-    const caller = visitOf(raw)?.caller
+    const visit = visitOf(raw) ?? identify.anonymous(raw)
+    const { caller } = visit
     const target = upstream.target(raw.url ?? '/')
     const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
     const headers = upstreamHeaders(raw, {
       forwarded: identify.forwarded(raw),
       keepCredentials: upstream.forwardToken,
+      keepCookies: upstream.ownCookies,
       added: {
         'x-request-id': id,
+        ...upstream.toldOfRequest(raw, target),
         ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
       },
     })
     const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
+    const passage = { target, headers, answered }
+    const watched = watching(options, upstream, raw, caller)
+    const holder = caller ? { kind: caller.kind, id: caller.subject } : visit.identifier
     const upgrade = upgrades.get(raw)
     if (upgrade) {
-      const onJoined = (end: (reason: string) => void) =>
-        watch.watch(raw, caller?.expiresAt, () => end('The credential has ended'))
-      const watched = caller && !upstream.keepsWebSockets ? { onJoined } : {}
-      await passUpgrade(upstream, { ...upgrade, target, headers, answered, ...watched })
-    } else await pass(upstream, { raw, response: reply.raw, target, headers, answered, onEventStream })
+      const release = openStreams.hold(holder)
+      upgrade.socket.once('close', release)
+      await passUpgrade(upstream, { ...passage, ...upgrade, ...watched }).catch((error: unknown) => {
+        release()
+        throw error
+      })
+    } else await pass(upstream, { ...passage, raw, response: reply.raw, onAnswer })
     reply.hijack()
 
-    function onEventStream(end: () => void) {
-      streams.add(reply.raw)
-      const ended = caller && watch.watch(raw, caller.expiresAt, end)
+    function onAnswer({ isStream, end }: BegunAnswer): void {
+      const release = isStream ? openStreams.hold(holder) : openStreams.holdLong(holder, end)
+      if (isStream) streams.add(reply.raw)
+      const ended = watched.onAnswer(end)
       reply.raw.once('close', () => {
         streams.delete(reply.raw)
-        ended?.()
+        release()
+        ended()
       })
     }
+  }
+}
+
+/** Ends what lasts longer than a request with the credential that opened it, unless its upstream keeps it. */
+function watching(
+  { watch }: UpstreamRoutesOptions,
+  { keepsWebSockets, keepsStreams }: Upstream,
+  raw: IncomingMessage,
+  caller: Caller | undefined,
+) {
+  const unwatched = () => {}
+  return {
+    onJoined: (end: (reason: string) => void) =>
+      caller && !keepsWebSockets
+        ? watch.watch(raw, caller.expiresAt, () => end('The credential has ended'))
+        : unwatched,
+    onAnswer: (end: () => void) => (caller && !keepsStreams ? watch.watch(raw, caller.expiresAt, end) : unwatched),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type Clock, Problem } from '@gatehouse/kit'
 import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
@@ -15,8 +16,17 @@ export const upstreamDefaults = {
   breaker_failures: 5,
   breaker_open_ms: 1_000,
   websockets_at_expiry: 'close',
+  streams_at_expiry: 'close',
   retries: 1,
 } as const satisfies Omit<UpstreamDeclaration, 'url'>
+
+/** What only a service of ours in another process is given. */
+export interface Sibling extends UpstreamDeclaration {
+  /** It sets and reads our own cookies. */
+  readonly ownCookies?: boolean
+  /** Headers that tell it of a request what it believes of its gateway alone. */
+  toldOfRequest?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
+}
 
 /** An upstream with its connections. */
 export interface Upstream {
@@ -25,10 +35,15 @@ export interface Upstream {
   readonly pool: Pool
   readonly retries: number
   readonly forwardToken: boolean
+  /** Whether it sets and reads our own cookies. */
+  readonly ownCookies: boolean
+  toldOfRequest(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
   /** Whether WebSockets go on when the credential that opened them has ended. */
   readonly keepsWebSockets: boolean
+  /** Whether its answers go on when the credential that asked for them has ended. */
+  readonly keepsStreams: boolean
   /** @throws Problem 503 with Retry-After while it is known not to answer; lets a probe through now and then. */
   admit(): void
   /** It answered, whatever it said. */
@@ -51,11 +66,7 @@ const longestOpenMs = 30_000
  * Opens an upstream; connections are made as they are needed.
  * @throws RangeError naming the upstream when its address isn't an http or https URL.
  */
-export function openUpstream(
-  name: string,
-  declared: UpstreamDeclaration,
-  { clock, onChange }: UpstreamParts,
-): Upstream {
+export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamParts): Upstream {
   const options = { ...upstreamDefaults, ...declared }
   const { url, strip_prefix: prefix, forward_token: forwardToken, retries } = options
   const address = URL.parse(url)
@@ -84,8 +95,11 @@ export function openUpstream(
     pool,
     retries,
     forwardToken,
+    ownCookies: declared.ownCookies ?? false,
+    toldOfRequest: (raw, target) => declared.toldOfRequest?.(raw, target) ?? {},
     requestTimeoutMs: options.request_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
+    keepsStreams: options.streams_at_expiry === 'keep',
     target,
     admit: () => admit(breaker, clock.now()),
     answered: () => breaker.succeeded(),

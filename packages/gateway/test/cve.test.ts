@@ -139,11 +139,7 @@ test('CVE-2026-40575: X-Forwarded-Uri opens no route and reaches no upstream', a
 test('CVE-2026-76835: a path that only looks public to one of the two readers is refused', async (context) => {
   const { url } = await mirror(context)
   for (const target of ['/public/../app/x', '/public/%2e%2e/app/x', '/app/x/..;/../../public/x'])
-    assert.deepEqual(
-      statuses(await sendRaw(url, rawRequest(target, []))),
-      [target.startsWith('/app') ? 401 : 400],
-      target,
-    )
+    assert.deepEqual(statuses(await sendRaw(url, rawRequest(target, []))), [400], target)
 })
 
 test('CVE-2026-34457: the User-Agent of a health check opens nothing', async (context) => {

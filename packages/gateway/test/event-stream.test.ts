@@ -4,12 +4,12 @@ import { type IncomingMessage, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { listen, setup, startUpstream } from './setup.ts'
 
-/** A stream of events through the gateway, opened with a token that lasts 15 minutes. */
-async function opened(context: TestContext) {
+/** A stream through the gateway, opened with a token that lasts 15 minutes. */
+async function opened(context: TestContext, type = 'text/event-stream') {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const upstreamEnded = Promise.withResolvers<void>()
   const upstream = await startUpstream(context, (_req, res) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.writeHead(200, { 'content-type': type })
     res.write('data: hello\n\n')
     res.once('close', () => upstreamEnded.resolve())
   })
@@ -39,6 +39,16 @@ for (const [what, end] of [
     end(stream)
     context.mock.timers.tick(5_000)
     await stream.ended
+    await stream.upstreamEnded
+    assert.deepEqual(stream.received, ['data: hello\n\n'])
+  })
+
+for (const type of ['application/x-ndjson', 'application/grpc-web+proto', 'application/octet-stream'])
+  test(`an answer of type ${type} is broken off with its credential, never ended as if it were whole`, async (context) => {
+    const stream = await opened(context, type)
+    stream.revoked.add('g1')
+    context.mock.timers.tick(5_000)
+    await assert.rejects(stream.ended, { code: 'ECONNRESET' })
     await stream.upstreamEnded
     assert.deepEqual(stream.received, ['data: hello\n\n'])
   })

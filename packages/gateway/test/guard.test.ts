@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHttp, type Http, silentLog } from '@gatehouse/kit'
-import { forwardedAddresses } from '../src/index.ts'
+import { createHttp, silentLog } from '@gatehouse/kit'
+import { clientAddress } from '../src/index.ts'
+import { type LimitsDeclaration, limitsFrom } from '../src/limits.ts'
 import { setup } from './setup.ts'
 
 const guards = {
@@ -95,24 +96,45 @@ test('a declared policy goes before the guard of its name, also after a reload',
   await assert.rejects(gateway.attempts.limit('nope', login), /there is no policy "nope"/)
 })
 
-for (const [where, register] of [
+test('a declared policy changes of the built-in one of its name what it declares, and nothing else', () => {
+  const named = (name: string, policies: LimitsDeclaration['policies']) =>
+    limitsFrom({ guards, ...(policies ? { policies } : {}) }).policies.get(name) ?? assert.fail(name)
+  const login = named('login', { login: { rpm: 7 } })
+  assert.deepEqual([login.failureMode, login.advisory, login.quota], ['closed', false, 'global'])
+  assert.deepEqual(
+    login.rules.map(({ limit, windowMs }) => [limit, windowMs]),
+    [[7, 60_000]],
+  )
+  const shadowed = named('login', { login: { shadow: { rpm: 1 } } })
+  assert.deepEqual(
+    shadowed.rules.map(({ limit, windowMs, shadow }) => [limit, windowMs, shadow]),
+    [
+      [2, 300_000, false],
+      [1, 60_000, true],
+    ],
+  )
+  const identity = named('identity', { identity: { failure_mode: 'open' } })
+  assert.deepEqual([identity.failureMode, identity.rules[0]?.limit], ['open', 600])
+  assert.throws(() => named('login', { login: { rpm: 7, failure_mode: 'open' } }), /failure_mode is closed/)
+})
+
+for (const [where, serverOf] of [
   [
     'behind the gateway',
-    async (http: Http) => {
+    async () => {
+      const http = createHttp({ log: silentLog })
       const { gateway } = await setup({ trustedProxies: ['10.0.0.0/8'] })
       await http.register(gateway.plugin)
+      return http
     },
   ],
   [
     'without a gateway',
-    async (http: Http) => {
-      await http.register(forwardedAddresses(['10.0.0.0/8']))
-    },
+    async () => createHttp({ log: silentLog, addressOf: clientAddress({ trustedProxies: ['10.0.0.0/8'] }) }),
   ],
 ] as const)
   test(`a service ${where} sees the address of the client, not of a trusted proxy`, async () => {
-    const http = createHttp({ log: silentLog })
-    await register(http)
+    const http = await serverOf()
     http.get('/ip', async (request) => ({ ip: request.ip }))
     const ask = async (remoteAddress: string) =>
       (await http.inject({ url: '/ip', remoteAddress, headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1' } })).json().ip

@@ -80,3 +80,14 @@ test('limits are for operators only, and faults are named', async () => {
   assert.equal((await ask('POST', '/admin/v1/limits/free/user/u1/grant', { amount: 0 })).statusCode, 400)
   assert.equal((await ask('POST', '/admin/v1/limits/free/user/u1/grant', { amount: 1, more: 1 })).statusCode, 400)
 })
+
+test('a browser may ask before it reads the keys of context tokens', async () => {
+  const { http } = await setup()
+  const url = '/.well-known/gatehouse-context.json'
+  const asked = await http.inject({ method: 'OPTIONS', url, headers: { origin: 'https://app.example' } })
+  assert.deepEqual(
+    [asked.statusCode, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-methods']],
+    [204, '*', 'GET, HEAD'],
+  )
+  assert.equal((await http.inject(url)).headers['access-control-allow-origin'], '*')
+})

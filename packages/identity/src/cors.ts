@@ -35,6 +35,14 @@ export function preflight(methods: string) {
   }
 }
 
+/** The same for what anyone may read, from anywhere and without credentials. */
+export function openPreflight(methods: string) {
+  return (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    reply.header('access-control-allow-origin', '*').header('access-control-allow-methods', methods)
+    return reply.header('access-control-allow-headers', '*').header('access-control-max-age', '600').code(204).send()
+  }
+}
+
 /** For an endpoint that knows its client only by a token: the origin of any registered one. */
 export async function allowOriginOf(
   { clients }: Pick<Parts, 'clients'>,

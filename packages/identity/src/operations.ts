@@ -39,6 +39,10 @@ export const operation = operationsOf({
     'Resume an authorization request',
     'Continues the authorization request that waited for a sign-in.',
   ],
+  'authorizePage.resumeByForm': [
+    'Resume an authorization request by a form',
+    'As `GET /authorize/continue`, for a request that is too large for an address.',
+  ],
   'loginPage.submit': ['Sign in', "Checks the user's name and password, and resumes what asked for the sign-in."],
   'consentPage.submit': [
     'Allow or deny access',

@@ -10,9 +10,10 @@ import { consentEndpoint } from './authorize/consent.ts'
 import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
 import { pushEndpoint } from './authorize/push.ts'
 import type { Authenticate } from './caller.ts'
-import { preflight } from './cors.ts'
+import { openPreflight, preflight } from './cors.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { continuationBytes } from './go-on.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
 import { confirmSignInEndpoint } from './login/confirm.ts'
 import { loginEndpoint } from './login/endpoint.ts'
@@ -73,9 +74,11 @@ function pageRoutes(http: Http, parts: Parts): void {
   const route = (id: OperationId, query?: TSchema) => ({ ...pageRoute(parts), schema: schemas.page(id, query) })
   http.get('/authorize', route('authorizePage.show', schemas.authorizeQuery), authorizeEndpoint(parts))
   http.post('/authorize', route('authorizePage.submit'), authorizeEndpoint(parts))
+  const carrying = (id: OperationId) => ({ ...route(id), bodyLimit: continuationBytes })
   http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(parts))
-  http.post('/login', route('loginPage.submit'), loginEndpoint(parts))
-  http.post('/consent', route('consentPage.submit'), consentEndpoint(parts))
+  http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(parts))
+  http.post('/login', carrying('loginPage.submit'), loginEndpoint(parts))
+  http.post('/consent', carrying('consentPage.submit'), consentEndpoint(parts))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(parts))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(parts))
   http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(parts))
@@ -118,7 +121,9 @@ function documentRoutes(http: Http, parts: Parts): void {
       reply.header('cross-origin-resource-policy', 'cross-origin')
       return serverMetadata(parts)
     })
+    http.options(path, { schema: schemas.hidden }, openPreflight('GET, HEAD'))
   }
+  http.options('/.well-known/jwks.json', { schema: schemas.hidden }, openPreflight('GET, HEAD'))
   http.get('/.well-known/jwks.json', { schema: schemas.jwks }, (_request, reply) => {
     reply.header('cache-control', publicKeys).header('access-control-allow-origin', '*')
     reply.header('cross-origin-resource-policy', 'cross-origin')

@@ -15,9 +15,9 @@ const challenge = () => ({ code_challenge: pkce().code_challenge, code_challenge
 
 const running = served({ declared: { clients: [...clients, strict], users } })
 
-async function push(): Promise<string> {
+async function push(further: Record<string, string> = {}): Promise<string> {
   const { client_id: _, ...request } = plain()
-  const { status, text, body } = await running.post('/par', { ...secret, ...request, state: 'pushed' })
+  const { status, text, body } = await running.post('/par', { ...secret, ...request, state: 'pushed', ...further })
   assert.equal(status, 201, text)
   return String(body.request_uri)
 }
@@ -59,3 +59,17 @@ for (const [what, send] of [
     assert.match(String(error_description), /must push its requests/)
   })
 }
+
+test('a pushed request near the largest goes on after the login, in no address that servers refuse', async () => {
+  const browser = new TestBrowser(running)
+  const request_uri = await push({ details: '"'.repeat(21_000) })
+  const login = await browser.get(authorizeUrl({ client_id: 'strict', request_uri }))
+  const onward = await browser.signIn(login)
+  assert.match(onward.text, /<form method="post" action="\/authorize\/continue">/)
+  assert.match(String(onward.headers['content-security-policy']), /form-action [^;]*https:\/\/app\.example/)
+  const next = await browser.submit(onward)
+  const asked = next.text.includes('action="/consent"')
+  const answer = answerParameters(asked ? await browser.submit(next, { decision: 'allow' }) : next)
+  assert.ok(answer.code)
+  assert.equal(answer.state, 'pushed')
+})

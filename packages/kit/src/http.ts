@@ -16,9 +16,12 @@ import {
 } from 'fastify'
 import { isUnavailable } from './database-error.ts'
 import { addFormats } from './formats.ts'
+import { recordMethods } from './known-methods.ts'
 import type { Log } from './log.ts'
+import { jsonTypes, mediaTypeExpected, refusePatchElsewhere } from './media-types.ts'
 import { Problem } from './problem.ts'
-import { AnswerLog, requestLog } from './request-log.ts'
+import { type AddressOf, AnswerLog, addressedLog, logBrokenRequests, peerAddress, requestLog } from './request-log.ts'
+import { targetFault } from './request-target.ts'
 import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { decodeUtf8, findTextFault } from './text.ts'
 import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
@@ -48,6 +51,8 @@ export interface HttpOptions {
   /** How long request headers may take, in milliseconds. Default 15 s. */
   readonly headersTimeoutMs?: number
   readonly bodyPatience?: BodyPatience
+  /** Whom a request comes from, where proxies stand before this server. Default: the other end of its connection. */
+  readonly addressOf?: AddressOf
 }
 
 const mostFaults = 50
@@ -57,21 +62,34 @@ const mostFaults = 50
  * at once), problem+json errors (RFC 9457), request ids in answer and log, body limits and safe headers.
  */
 export function createHttp(options: HttpOptions): Http {
-  const { headersTimeoutMs = 15_000 } = options
+  const { headersTimeoutMs = 15_000, addressOf = peerAddress } = options
+  const answers = new AnswerLog()
   const http: Http = fastify({
     loggerInstance: requestLog(options.log),
-    logController: new AnswerLog(),
+    logController: answers,
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs) },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => writeError(error, request, reply),
+    childLoggerFactory: addressedLog(addressOf),
+    frameworkErrors: (error, request, reply) => {
+      writeError(error, request, reply)
+      answers.requestCompleted(null, request, reply)
+    },
   }).withTypeProvider<TypeBoxTypeProvider>()
   http.setValidatorCompiler(strictValidation())
   http.removeContentTypeParser(['application/json', 'text/plain'])
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson(http))
+  http.addContentTypeParser([...jsonTypes], { parseAs: 'buffer' }, parseJson(http))
+  logBrokenRequests(http)
+  recordMethods(http)
+  http.addHook('onRequest', async (request) => {
+    if (options.addressOf) Object.defineProperty(request, 'ip', { value: addressOf(request.raw), configurable: true })
+    const fault = targetFault(request.raw.url ?? '')
+    if (fault !== undefined) throw new Problem(400, fault)
+  })
+  http.addHook('preParsing', refusePatchElsewhere)
   refuseSlowBodies(http, options.bodyPatience ?? {})
   http.addHook('preValidation', refuseUncleanText)
   const headers = Object.entries({ ...safeHeaders, ...(options.https ? httpsHeaders : {}) })
@@ -81,11 +99,17 @@ export function createHttp(options: HttpOptions): Http {
     done()
   })
   http.setErrorHandler(writeError)
-  http.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]
-    writeError(new Problem(404, `Nothing is at ${request.method} ${path}.`), request, reply)
-  })
+  http.setNotFoundHandler((request, reply) => writeError(notFound(http, request), request, reply))
   return http
+}
+
+/** A path that is there under other methods says which (RFC 9110 §15.5.6). */
+function notFound(http: Http, { method, url }: FastifyRequest): Problem {
+  const path = url.split('?', 1)[0] ?? ''
+  const methods = http.methodsAt(path)
+  if (methods.length === 0) return new Problem(404, `Nothing is at ${method} ${path}.`)
+  const allow = methods.join(', ')
+  return new Problem(405, `${path} does not take ${method}; it takes ${allow}.`, { headers: { allow } })
 }
 
 const safeHeaders: Readonly<Record<string, string>> = {
@@ -184,7 +208,7 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (isUnavailable(error)) return awayForNow()
   const status = error.statusCode ?? 500
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
-  if (status === 415) return new Problem(415, mediaTypeExpected(request))
+  if (status === 415) return mediaTypeExpected(request)
   if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
   return new Problem(status, error.message)
 }
@@ -197,12 +221,4 @@ function awayForNow(): Problem {
 
 function bodyLimitOf({ routeOptions, server }: FastifyRequest): number | undefined {
   return routeOptions.bodyLimit ?? server.initialConfig.bodyLimit
-}
-
-const mediaTypes = ['application/json', 'application/x-www-form-urlencoded', 'text/plain']
-
-function mediaTypeExpected({ server, headers }: FastifyRequest): string {
-  const given = headers['content-type']
-  const taken = mediaTypes.filter((type) => server.hasContentTypeParser(type))
-  return `The body must be ${taken.join(' or ')}${given === undefined ? '' : `, not ${given.split(';', 1)[0]}`}.`
 }

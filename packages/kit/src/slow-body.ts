@@ -1,9 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** How long a request's body may take in all, in milliseconds. Default: as `createHttp` says. */
-    bodyTimeoutMs?: number
+    bodyTimeoutMs?: number | ((raw: IncomingMessage) => number | undefined)
   }
 }
 
@@ -39,7 +40,8 @@ function time(request: FastifyRequest, reply: FastifyReply, patience: BodyPatien
   const { socket } = raw
   const bytesBefore = socket.bytesRead ?? 0
   const startedAt = performance.now()
-  const most = routeOptions.config.bodyTimeoutMs ?? totalMs
+  const { bodyTimeoutMs } = routeOptions.config
+  const most = (typeof bodyTimeoutMs === 'function' ? bodyTimeoutMs(raw) : bodyTimeoutMs) ?? totalMs
   const look = (): void => {
     const earnedMs = graceMs + (((socket.bytesRead ?? 0) - bytesBefore) / bytesPerSecond) * 1000
     const leftMs = Math.min(earnedMs, most) - (performance.now() - startedAt)

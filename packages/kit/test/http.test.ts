@@ -203,3 +203,32 @@ test('the log tells each request in one line, by its method, path, status and ti
   assert.ok(told.every(({ ms, ip, reqId }) => ms >= 0 && ip === '127.0.0.1' && reqId.length > 30))
   assert.ok(!lines.join('').includes('s3crets3cret') && !lines.join('').includes('Bearer'))
 })
+
+test('a path that is there under other methods answers 405 and says which', async () => {
+  const { http } = setup()
+  for (const method of ['DELETE', 'PUT', 'OPTIONS', 'GET'] as const) {
+    const answer = await http.inject({ method, url: '/things?limit=1' })
+    assert.deepEqual([answer.statusCode, answer.headers.allow], [405, 'POST'], method)
+    assert.match(answer.headers['content-type'] as string, /^application\/problem\+json/)
+  }
+  const answer = await http.inject({ method: 'POST', url: '/broken' })
+  assert.deepEqual([answer.statusCode, answer.headers.allow], [405, 'GET, HEAD'])
+  assert.equal((await http.inject({ method: 'DELETE', url: '/nothing' })).statusCode, 404)
+})
+
+test('changes may come as a merge patch, which nothing but PATCH takes', async () => {
+  const { http } = setup()
+  http.patch('/things', async ({ body }) => body as object)
+  const send = (method: 'PATCH' | 'POST', type: string) =>
+    http.inject({ method, url: '/things', payload: '{"name":null}', headers: { 'content-type': type } })
+  assert.deepEqual((await send('PATCH', 'application/merge-patch+json; charset=utf-8')).json(), { name: null })
+  assert.equal((await send('PATCH', 'application/json')).statusCode, 200)
+  const refused = await send('PATCH', 'application/xml')
+  assert.deepEqual(
+    [refused.statusCode, refused.headers['accept-patch']],
+    [415, 'application/json, application/merge-patch+json'],
+  )
+  const misplaced = await send('POST', 'application/merge-patch+json')
+  assert.deepEqual([misplaced.statusCode, misplaced.headers.accept], [415, 'application/json'])
+  assert.match(misplaced.json().detail, /must be application\/json, not application\/merge-patch\+json/)
+})

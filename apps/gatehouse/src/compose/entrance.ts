@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type AttemptLimits,
   type Authenticate,
   authenticateWith,
   type CredentialWatch,
+  createForwardedClaims,
   createGateway,
-  forwardedAddresses,
   identityOverHttp,
   observeLimiter,
   watchWith,
@@ -68,9 +69,12 @@ export async function composeEntrance(
     limiter,
     bearer,
     ...subjectLookup(parts, identityHere),
-    routes: [...(file.routes ?? []), ...ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote })],
-    upstreams: { ...declaredUpstreams(parts), ...remote },
+    routes: file.routes ?? [],
+    upstreams: declaredUpstreams(parts),
+    ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
+    siblings: remote,
     trustedProxies: file.trusted_proxies ?? [],
+    ...(file.streams_per_caller === undefined ? {} : { streamsPerCaller: file.streams_per_caller }),
     ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
     realm,
     recordChange: parts.recordChange,
@@ -93,7 +97,6 @@ export async function composeEntrance(
     await http.register(gateway.plugin)
     return { authenticate: gateway.authenticate, watch: gateway.watch, attempts, reload, follow, engines }
   }
-  await http.register(forwardedAddresses(file.trusted_proxies ?? []))
   const authenticate = authenticateWith(bearer, realm)
   const { watch, stop } = watchWith(authenticate, clock, log)
   held.push(async () => stop())
@@ -134,15 +137,26 @@ async function keysAreThere(prefetch: Promise<boolean>): Promise<void> {
   if (!(await prefetch)) throw new Error('the keys of the issuer can not be fetched')
 }
 
-/** Our own services in other processes, as upstreams; they check tokens themselves, so the token goes along. */
-function remoteServices({ config }: Parts) {
-  const { services, identityUrl, notifyUrl } = config.settings
+/**
+ * Our own services in other processes, as upstreams; they check tokens themselves, so the token goes along, and believe
+ * this gateway by the service client's secret for whom it asks.
+ */
+function remoteServices({ config, clock, addressOf }: Parts) {
+  const { services, identityUrl, notifyUrl, serviceClient } = config.settings
+  const claims = serviceClient && createForwardedClaims(serviceClient.secret, clock)
+  const sibling = {
+    forward_token: true,
+    toldOfRequest: (raw: IncomingMessage, target: string) =>
+      claims?.headers(raw.method ?? '', target, addressOf(raw)) ?? {},
+  }
   return {
-    ...(identityUrl && !services.has('identity') ? { identity: { url: identityUrl, forward_token: true } } : {}),
+    ...(identityUrl && !services.has('identity')
+      ? { identity: { ...sibling, url: identityUrl, ownCookies: true } }
+      : {}),
     ...(notifyUrl && !services.has('notify')
       ? {
-          notify: { url: notifyUrl, forward_token: true },
-          'notify-streams': { url: notifyUrl, forward_token: true, connections: mostStreamConnections },
+          notify: { ...sibling, url: notifyUrl },
+          'notify-streams': { ...sibling, url: notifyUrl, connections: mostStreamConnections },
         }
       : {}),
   }

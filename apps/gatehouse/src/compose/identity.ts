@@ -2,12 +2,12 @@ import { createIdentity, type Identity } from '@gatehouse/identity'
 import { identitySealed, migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
+import { isLoopback } from '../config.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { given } from './given.ts'
 import { identityMail } from './identity-mail.ts'
-import { isLoopback } from './loopback.ts'
 import type { Parts } from './parts.ts'
 
 /** The token service on its database. */

@@ -3,14 +3,15 @@ import { pathToFileURL } from 'node:url'
 import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
+import { hasDevPages } from '../config.ts'
 import { createDevInbox } from '../dev-inbox.ts'
+import { guardDevPages } from '../dev-pages.ts'
 import type { Engine } from '../health.ts'
 import { declaresTour } from '../tour.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
-import { isLoopback } from './loopback.ts'
 import { notifyOptions } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
@@ -33,10 +34,8 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   await migrateNotify(database, { buckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
   const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
-  const mailbox = database.engine === 'embedded'
-  // Its page hands its token to whoever asks, so only this machine may.
-  const devInbox =
-    mailbox && isLoopback(settings.host) && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
+  const mailbox = hasDevPages(settings, file)
+  const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
@@ -64,6 +63,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   parts.held.push(() => notify.stop())
   const engines = topic ? [{ name: 'topic', needed: false, ping: () => topic.ping() }] : []
   const plugin = async (http: Http) => {
+    if (mailbox) guardDevPages(http, file.dev_pages ? [settings.baseUrl, settings.authUrl] : [])
     await notify.plugin(http)
     await devInbox?.plugin(http)
   }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { ServiceToken } from '@gatehouse/bearer'
 import type { Identity } from '@gatehouse/identity'
 import type { Clock, Log, RecordChange, Registry } from '@gatehouse/kit'
@@ -13,6 +14,8 @@ export interface Parts {
   readonly log: Log
   readonly metrics: Registry
   readonly clock: Clock
+  /** Whom a request comes from. */
+  readonly addressOf: (raw: IncomingMessage) => string
   /** The tokens by which this process calls the services in others. */
   readonly token: ServiceToken | undefined
   /** Keeps the audit trail of what the management of a service changes. */

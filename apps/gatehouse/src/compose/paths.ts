@@ -1,7 +1,10 @@
 import type { RouteRule } from '@gatehouse/gateway'
 
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
-const exempt = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
+const exempt = ['/healthz', '/readyz', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
+
+/** Read with a scope, where METRICS_PORT doesn't name a listener for it. */
+const metrics = '/metrics'
 
 /**
  * What clients call: identity counts it by the client that has proven who it is, failures by address. A 429 of ours could
@@ -35,7 +38,7 @@ const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
 const inboxStream = '/v1/users/{id}/inbox/stream'
 
-/** The rules of the routes that this process or a sibling serves, after those that the file declares. */
+/** The rules of the routes that this process or a sibling serves. */
 export function ownRoutes(remote: { readonly identity: boolean; readonly notify: boolean }): RouteRule[] {
   const through = (upstream: 'identity' | 'notify') => (remote[upstream] ? { upstream } : {})
   return [
@@ -43,6 +46,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
       .filter((path) => !remote.identity || path !== '/.well-known/*')
       .map((path) => ({ path, public: true, policy: 'none' })),
     ...(remote.identity ? [{ path: '/.well-known/*', public: true, policy: 'none', upstream: 'identity' }] : []),
+    { path: metrics, policy: 'none' },
     ...clientPaths.map((path) => ({ path, public: true, policy: 'none', ...through('identity') })),
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { defaultTiers } from '@gatehouse/gateway'
+import { defaultTiers, type RouteRule, ruleText, shadowedRules, templateFault } from '@gatehouse/gateway'
+import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 import type { File } from './schema.ts'
 
@@ -69,16 +69,21 @@ function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [
       fault(['routes', index, 'upstream'], `must be one of upstreams: ${known.join(', ') || 'there are none'}`)
     }
   }
+  checkPaths(routes, fault)
   for (const [index, range] of proxies.entries()) {
     if (!isRange(range)) fault(['trusted_proxies', index], 'must be an address or a range such as 10.0.0.0/8')
   }
 }
 
-function isRange(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+function checkPaths(routes: readonly RouteRule[], fault: Fault): void {
+  for (const [index, { path }] of routes.entries()) {
+    const wrong = templateFault(path)
+    if (wrong !== undefined) fault(['routes', index, 'path'], wrong)
+  }
+  for (const { rule, by } of shadowedRules(routes)) {
+    const takers = by.map(ruleText).join(', ')
+    fault(['routes', routes.indexOf(rule), 'path'], `${rule.path} can never match: ${takers} before it takes all`)
+  }
 }
 
 function checkPlaces({ notify, recipients = [] }: File, fault: Fault): void {

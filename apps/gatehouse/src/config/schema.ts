@@ -1,5 +1,6 @@
 import {
   defaultMaxGrant,
+  defaultStreamsPerCaller,
   PolicyDeclaration,
   RouteDeclaration,
   TierDeclaration,
@@ -101,8 +102,24 @@ export const FileSchema = Type.Object(
     ),
     trusted_proxies: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'CIDR ranges whose X-Forwarded-For is believed.',
+        description:
+          'CIDR ranges whose X-Forwarded-For is believed. Required where BASE_URL or AUTH_URL is https: [] says that nothing before this process adds the header.',
         examples: [['10.0.0.0/8']],
+      }),
+    ),
+    dev_pages: Type.Optional(
+      Type.Boolean({
+        description:
+          'Serves /dev/mailbox and /dev/inbox, which ask nobody who they are. Default: on the embedded database while HOST, BASE_URL and AUTH_URL are this machine alone. With true, whoever reaches this process reads all mail, links to new passwords too.',
+      }),
+    ),
+    streams_per_caller: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description:
+          'How many streams and WebSockets of upstreams one caller (user, client or, without a credential, address) may hold at a time, in one process; more are answered with 429.',
+        default: defaultStreamsPerCaller,
       }),
     ),
     cors_origins: Type.Optional(

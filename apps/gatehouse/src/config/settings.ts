@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
+import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
@@ -32,6 +33,13 @@ export interface Settings {
   readonly configPath: string | undefined
   readonly logLevel: string
   readonly notifyBuckets: number
+  /** Ranges whose X-Forwarded-For is believed; undefined where the environment says nothing of them. */
+  readonly trustedProxies: readonly string[] | undefined
+  /** Whether the pages under /dev/ may be served at all: never in the image, whatever the file says. */
+  readonly devPages: 'local' | 'never'
+  /** Where metrics are served without a credential; undefined for nowhere. */
+  readonly metricsPort: number | undefined
+  readonly metricsHost: string
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -72,6 +80,10 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     configPath: read.text('GATEHOUSE_CONFIG'),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
+    trustedProxies: read.ranges('TRUSTED_PROXIES'),
+    devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
+    metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
+    metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
   }
 }
 
@@ -142,6 +154,16 @@ class Reader {
     if (parseRedisAddress(text)) return new Secret(text)
     this.#faults.add(name, redisAddressExpected)
     return undefined
+  }
+
+  /** Ranges of addresses, separated by commas; `none` for a list without any. */
+  ranges(name: string): readonly string[] | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const ranges = text === 'none' ? [] : text.split(',').map((range) => range.trim())
+    for (const range of ranges.filter((each) => !isRange(each)))
+      this.#faults.add(name, `must be none, or addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`)
+    return ranges
   }
 
   services(): ReadonlySet<Service> {

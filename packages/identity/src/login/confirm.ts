@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { type Browser, checkForm, formToken, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
+import { goOn } from '../go-on.ts'
 import { linkMail } from '../mail-link.ts'
 import { recipientOf } from '../messages.ts'
 import { pageParameters } from '../page-route.ts'
@@ -76,7 +77,7 @@ export function confirmSignInEndpoint(
     await forgetAttempts(parts, { account: id, address: request.ip, isKnown: false })
     await audit(parts, request, 'login', { subject: id, details: { sid: session.id, confirmed: 'mail' } })
     parts.metrics.login('success')
-    return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(found.continuation)}`, 303)
+    return goOn({ parts, request, reply }, continuation, found.continuation)
   }
 }
 

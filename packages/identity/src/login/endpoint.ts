@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
+import { goOn } from '../go-on.ts'
 import type { LoginOutcome } from '../metrics.ts'
 import { pageParameters } from '../page-route.ts'
 import { loginPage } from '../pages/login-page.ts'
@@ -35,7 +36,7 @@ export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     const entered = 'user' in checked ? await enter(parts, request, reply, { ...checked, browser }) : checked
     parts.metrics.login(entered === undefined ? 'success' : entered.outcome)
     if (entered === undefined) {
-      return reply.redirect(`${continuation.to}?continuation=${encodeURIComponent(sealed)}`, 303)
+      return goOn({ parts, request, reply }, continuation, sealed)
     }
     const { status, wrong, headers } = entered
     for (const [header, value] of Object.entries(headers)) reply.header(header, value)

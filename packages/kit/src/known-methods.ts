@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { fitsPath, type PathTemplate, parsePathTemplate, pathSegments } from './path-template.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The methods of the routes that are at a path, sorted; none for a path that nothing is at. */
+    methodsAt(path: string): readonly string[]
+  }
+  interface FastifyContextConfig {
+    /** The route stands for what no other route fits: a path is not known because of it. */
+    readonly catchAll?: boolean
+  }
+}
+
+interface Known {
+  readonly template: PathTemplate
+  readonly methods: Set<string>
+}
+
+/** Lets the server tell a path that isn't there from a method that a path doesn't have. */
+export function recordMethods(http: Pick<FastifyInstance, 'addHook' | 'decorate'>): void {
+  const known = new Map<string, Known>()
+  /** By their first segment, so that few are looked at. */
+  const byFirst = new Map<string | undefined, Known[]>()
+  http.addHook('onRoute', ({ url, method, config }) => {
+    if (config?.catchAll) return
+    const at = known.get(url) ?? { template: parsePathTemplate(url), methods: new Set() }
+    for (const one of [method].flat()) at.methods.add(one)
+    if (known.has(url)) return
+    known.set(url, at)
+    const first = at.template.segments[0]
+    const key = typeof first === 'string' ? first : undefined
+    byFirst.set(key, [...(byFirst.get(key) ?? []), at])
+  })
+  http.decorate('methodsAt', (path: string) => {
+    const segments = pathSegments(path)
+    if (segments === undefined) return []
+    const methods = new Set<string>()
+    for (const at of [...(byFirst.get(segments[0]) ?? []), ...(byFirst.get(undefined) ?? [])])
+      if (fitsPath(at.template, segments)) for (const method of at.methods) methods.add(method)
+    return [...methods].sort()
+  })
+}

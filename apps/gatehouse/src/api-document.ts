@@ -1,5 +1,6 @@
 import {
   commonComponents,
+  descriptionOf,
   type ProblemStatus,
   pageResponses,
   problemResponses,
@@ -19,7 +20,7 @@ interface Operation {
   readonly tags?: readonly string[]
   readonly security?: readonly SecurityRequirement[]
   readonly parameters?: ReadonlyArray<{ readonly in?: string }>
-  readonly requestBody?: object
+  readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
 }
 
@@ -116,9 +117,17 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
   )
   return {
     ...operation,
+    ...(method === 'patch' ? mergePatch(operation) : {}),
     security: facts.apiKeys ? withApiKeys(security) : security,
     responses: { ...problemResponses(statuses, isPage), ...responses },
   }
+}
+
+/** Changes may come as a merge patch as well (RFC 7396). */
+function mergePatch({ requestBody }: Operation): Pick<Operation, 'requestBody'> {
+  const { 'application/json': json, ...others } = requestBody?.content ?? {}
+  const content = { 'application/json': json, 'application/merge-patch+json': json, ...others }
+  return json === undefined ? {} : { requestBody: { ...requestBody, content } }
 }
 
 interface Traits {
@@ -165,7 +174,7 @@ function withDescriptions(declared: Responses): Responses {
   return Object.fromEntries(
     Object.entries(declared).map(([status, response]) =>
       'description' in response && response.description === 'Default Response'
-        ? [status, { ...response, description: Number(status) < 300 ? 'Done.' : 'Refused.' }]
+        ? [status, { ...response, description: descriptionOf(status) }]
         : [status, response],
     ),
   )

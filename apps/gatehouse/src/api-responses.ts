@@ -35,6 +35,12 @@ const problems = {
 } as const
 export type ProblemStatus = keyof typeof problems
 
+/** What a status means where the route does not say more. */
+export function descriptionOf(status: string): string {
+  const known = Object.entries(problems).find(([one]) => one === status)
+  return known ? known[1][1] : status === '204' ? 'Done; no content.' : 'Done.'
+}
+
 const integer = { type: 'integer' } as const
 const rateLimitHeaders = {
   'X-RateLimit-Limit': { description: 'The limit of the tightest window.', schema: integer },

@@ -12,6 +12,15 @@ export interface StreamRoutes {
 }
 
 const reconnectMs = 3_000
+const LastEventId = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'The id of the last event received, or counts.sequence of the feed.' }),
+  ),
+})
+const stream = {
+  description: 'Server-sent events, until the token ends.',
+  content: { 'text/event-stream': { schema: Type.String() } },
+}
 
 /** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
 export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch }: StreamRoutes): void {
@@ -29,6 +38,8 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
         security: guards.security('readFeed'),
         params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) }),
         querystring: Type.Object({}, { additionalProperties: false }),
+        headers: LastEventId,
+        response: { 200: stream } as object,
       },
     },
     async (request, reply) => {

@@ -9,6 +9,10 @@ import type { Accept, AcceptResult } from './accept.ts'
 const bodyLimitBytes = 32 * 1024 * 1024
 const mostEvents = 10_000
 const linesType = 'application/x-ndjson'
+const lines = {
+  description: 'One line for each event, in order.',
+  content: { [linesType]: { schema: Type.String() } },
+}
 /** Events of one bulk request under way at once, so that single requests find room beside it. */
 const mostUnderWay = 1_000
 
@@ -31,7 +35,11 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
         ...operation('notifications.sendBulk'),
         security: guards.security('produce'),
         consumes: ['application/json', linesType],
-        body: Type.Array(Type.Unknown(), { minItems: 1, maxItems: mostEvents }),
+        body: Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
+          minItems: 1,
+          maxItems: mostEvents,
+        }),
+        response: { 200: lines } as object,
       },
     },
     async (request, reply) => {

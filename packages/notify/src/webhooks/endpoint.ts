@@ -59,6 +59,7 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
         ...operation('webhooks.receive'),
         security: [],
         params: Type.Object({ provider: Type.String({ maxLength: 64, description: 'The name of the provider.' }) }),
+        body: { content: { '*/*': { schema: Type.Unsafe({ description: 'As the provider sends it.' }) } } },
         response: {
           204: Type.Null({ description: 'The reports are stored.' }),
           403: problemAnswer('The signature is missing or invalid.'),

@@ -1,6 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 import { type OperationId, operation } from './operations.ts'
-import { authorization, credentials, form, linkToken, query } from './parameter-schemas.ts'
+import { authorization, credentials, form, query } from './parameter-schemas.ts'
+
+export { linkToken } from './parameter-schemas.ts'
 
 const text = Type.String()
 const anything = Type.Record(text, Type.Unknown())
@@ -96,7 +98,6 @@ export function page(id: OperationId, querystring?: TSchema): object {
 
 export const authorizeQuery = query(['client_id'], [...authorization, 'request_uri'])
 export const logoutQuery = query([], ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'])
-export const linkQuery = linkToken
 
 /** A discovery document. */
 export function metadata(id: OperationId): object {

@@ -90,11 +90,11 @@ function pageRoutes(http: Http, parts: Parts): void {
   for (const [path, page, endpoint, query] of [
     ['/account/password', 'passwordPage', changePasswordEndpoint(parts), undefined],
     ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(parts), undefined],
-    ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(parts), schemas.linkQuery],
-    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(parts), schemas.linkQuery],
-    ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(parts), schemas.linkQuery],
+    ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(parts), schemas.linkToken],
+    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(parts), schemas.linkToken],
+    ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(parts), schemas.linkToken],
     ['/register', 'registrationPage', registerEndpoint(parts), undefined],
-    ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(parts), schemas.linkQuery],
+    ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(parts), schemas.linkToken],
   ] as const) {
     http.get(path, route(`${page}.show`, query), endpoint)
     http.post(path, route(`${page}.submit`), endpoint)

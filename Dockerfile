@@ -21,7 +21,8 @@ FROM node:26-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DEV_PAGES=never
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json gatehouse.yaml ./
+# No gatehouse.yaml: its users and clients are examples. Mount your own as /app/gatehouse.yaml, or name it in GATEHOUSE_CONFIG.
+COPY package.json ./
 COPY templates templates
 COPY apps apps
 COPY packages packages

@@ -18,6 +18,9 @@ export async function preparedDataDir(name: string, prepare: Prepare): Promise<s
 
 let databases = 0
 
+/** Tests hold locks on purpose, on machines that may be busy. */
+const patient = { statementMs: 60_000, lockMs: 60_000, idleTransactionMs: 60_000 }
+
 /** A fresh database on a running PostgreSQL; `connections` is the size of the pool. */
 export async function postgresDatabase(server: Server, connections: number = 10): Promise<Database> {
   const name = `test_${process.pid}_${++databases}`
@@ -27,5 +30,5 @@ export async function postgresDatabase(server: Server, connections: number = 10)
   await admin.end()
   const url = new URL(server.url)
   url.pathname = `/${name}`
-  return openPostgres({ url: new Secret(url.href), log: silentLog, connections })
+  return openPostgres({ url: new Secret(url.href), log: silentLog, connections, timeouts: patient })
 }

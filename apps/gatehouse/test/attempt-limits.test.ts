@@ -79,9 +79,9 @@ for (const [policy, warns] of [
     `a counter store with ${policy} ${warns ? 'brings a warning at start' : 'is fine'}`,
     async () => {
       const redis = await startRedis({ args: ['--maxmemory', '64mb', '--maxmemory-policy', policy] })
-      const program = await started({ env: { REDIS_URL: redis.url } })
+      const program = await started({ env: { REDIS_URL: redis.url }, metrics: true })
       try {
-        const metrics = await (await fetch(`${program.url}/metrics`)).text()
+        const metrics = await (await fetch(program.metricsUrl)).text()
         assert.match(metrics, new RegExp(`^rate_limit_store_may_evict ${warns ? 1 : 0}$`, 'm'))
         assert.equal(program.stdout().includes('limits that fail closed need maxmemory-policy noeviction'), warns)
       } finally {

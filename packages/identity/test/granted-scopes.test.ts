@@ -31,11 +31,15 @@ const running = served({
       { ...secretOf('job'), scopes: ['admin:users'] },
       { client_id: 'tool', token_endpoint_auth_method: 'none', grant_types: [device, 'refresh_token'], scopes },
     ],
-    users,
+    users: [...users, { id: 'keeper', roles: ['gatehouse-owner'] }],
   },
 })
 
-const setRoles = (...roles: string[]) => running.identity.management.changeUser('alice', { roles })
+/** A second passes: what was issued in the second of the change is revoked with what was issued before. */
+const setRoles = async (...roles: string[]) => {
+  await running.identity.management.changeUser('alice', { roles })
+  running.clock.advance(1_000)
+}
 const register = (more: object) => running.identity.management.changeClient('losing', more)
 beforeEach(async () => {
   await setRoles('support')

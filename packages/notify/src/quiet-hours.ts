@@ -19,12 +19,20 @@ export function quietUntil(quiet: QuietHours, zone: string, now: number): number
   if (order === 0) return undefined
   const timeZone = isZone(zone) ? zone : 'UTC'
   const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate()
-  const at = (day: Temporal.PlainDate, plainTime: Temporal.PlainTime) =>
-    day.toZonedDateTime({ timeZone, plainTime }).epochMilliseconds
+  const zoned = (day: Temporal.PlainDate, plainTime: Temporal.PlainTime) => day.toZonedDateTime({ timeZone, plainTime })
+  const at = (day: Temporal.PlainDate, plainTime: Temporal.PlainTime) => zoned(day, plainTime).epochMilliseconds
   const wraps = order > 0
   const first = now >= at(today, start) || !wraps ? today : today.subtract({ days: 1 })
-  const until = at(wraps ? first.add({ days: 1 }) : first, end)
+  const last = wraps ? first.add({ days: 1 }) : first
+  const meetsNext = at(last, end) >= at(first.add({ days: 1 }), start)
+  const until = meetsNext ? earlierEnd(zoned(last, end)) : at(last, end)
   return at(first, start) <= now && now < until ? until : undefined
+}
+
+/** An end that a clock change moved onto the next start is brought forward by as much: the hour between is the user's wish. */
+function earlierEnd(end: Temporal.ZonedDateTime): number {
+  const before = end.subtract({ hours: 24 }).offsetNanoseconds
+  return end.epochMilliseconds - (end.offsetNanoseconds - before) / 1_000_000
 }
 
 /** Whether `zone` is an IANA time zone that this machine knows. */

@@ -48,6 +48,16 @@ const cases = [
     'from the first 02:30 on they hold, also at the second 02:10',
   ],
   ['Europe/Berlin', '02:30', '03:15', '2026-03-29T01:20:00Z', undefined, 'nothing is left of them that day'],
+  [
+    'Europe/Berlin',
+    '03:00',
+    '02:00',
+    '2026-03-28T22:00:00Z',
+    '2026-03-29T00:00:00Z',
+    'an end in the gap that would meet the next start comes before it',
+  ],
+  ['Europe/Berlin', '03:00', '02:00', '2026-03-29T00:30:00Z', undefined, 'and leaves the hour between free'],
+  ['Europe/Berlin', '03:00', '02:00', '2026-03-29T01:00:00Z', '2026-03-30T00:00:00Z', 'then the next ones begin'],
   ['Pacific/Apia', '22:00', '07:00', '2026-06-01T09:30:00Z', '2026-06-01T18:00:00Z', 'far in the east'],
   ['America/St_Johns', '22:00', '07:00', '2026-11-01T03:00:00Z', '2026-11-01T10:30:00Z', 'half an hour off, in autumn'],
   ['America/New_York', '22:00', '07:00', '2026-03-08T05:00:00Z', '2026-03-08T11:00:00Z', 'New York springs forward'],
@@ -82,6 +92,6 @@ test('whoever waits until the end of quiet hours finds them over, and all who wa
       const later = date.getTime() + Math.floor(((until - date.getTime()) * share) / 1_000)
       assert.equal(quietUntil({ start, end }, name, later), until)
     }),
-    { numRuns: 2_000 },
+    { numRuns: 5_000, examples: [['03:00', '02:00', 'Europe/Berlin', new Date('2026-03-28T22:00Z'), 500]] },
   )
 })

@@ -53,7 +53,7 @@ tests.on('test:pass', ({ skip }) => {
   if (server) waiting.set(server, (waiting.get(server) ?? 0) + 1)
 })
 tests.on('end', () => {
-  for (const [server, count] of waiting) console.log(`${count} tests wait for ${server} (apt-get install ${server})`)
+  for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
 })
 tests.compose(new spec()).pipe(process.stdout)
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
@@ -24,13 +24,26 @@ export type ServerName =
   | 'postfix'
   | 'python3-dkim'
   | 'libapache2-mod-auth-openidc'
+  | 'schemathesis'
 
 const debianPostgres = '/usr/lib/postgresql'
 
-/** Where a server's program is: on the PATH, or where Debian puts PostgreSQL's; undefined when it isn't installed. */
+/**
+ * Where a server's program is: on the PATH, where Debian puts PostgreSQL's, or where `testing/schemathesis/install` puts
+ * its own; undefined when it isn't installed.
+ */
 export function findProgram(program: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...postgresFolders()]
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    schemathesisFolder(),
+    ...postgresFolders(),
+  ]
   return folders.map((folder) => join(folder, program)).find(isExecutable)
+}
+
+function schemathesisFolder(): string {
+  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gatehouse/schemathesis/bin')
 }
 
 function postgresFolders(): string[] {
@@ -61,6 +74,7 @@ const programs: Readonly<Record<ServerName, string>> = {
   'libapache2-mod-auth-openidc': 'apache2',
   postfix: 'postfix',
   'python3-dkim': 'dkimverify',
+  schemathesis: 'schemathesis',
 }
 
 /** Servers that change to users of their own. */
@@ -69,8 +83,13 @@ const needRoot: ReadonlySet<ServerName> = new Set(['postfix'])
 /** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
 const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server'])
 
+const installers: Readonly<Partial<Record<ServerName, string>>> = { schemathesis: 'testing/schemathesis/install' }
+
+/** The command that installs a server. */
+const howToInstall = (name: ServerName): string => installers[name] ?? `apt-get install ${name}`
+
 /** What a skipped test says; the runner counts these and tells how many tests wait for which server. */
-export const waitsFor = (name: ServerName): string => `waits for ${name}`
+export const waitsFor = (name: ServerName): string => `waits for ${name} (${howToInstall(name)})`
 
 /**
  * A test that needs a real server. Without the server it is skipped, saying so; with `REQUIRE_SERVICES=1` in the
@@ -81,14 +100,14 @@ export function testWith(name: ServerName, title: string, body: (t: TestContext)
   if (needRoot.has(name) && process.getuid?.() !== 0) test(title, { skip: `only root may start ${name}` }, () => {})
   else if (installed) test(title, body)
   else if (process.env.REQUIRE_SERVICES === '1' && !maybeUnpackaged.has(name))
-    test(title, () => Promise.reject(new Error(`${name} is not installed; apt-get install ${name}`)))
+    test(title, () => Promise.reject(new Error(`${name} is not installed: ${howToInstall(name)}`)))
   else test(title, { skip: waitsFor(name) }, () => {})
 }
 
 /** The path of a server's program. Throws in one line what to install when it is missing. */
 export function requireProgram(name: ServerName, program: string = programs[name]): string {
   const path = findProgram(program)
-  if (path === undefined) throw new Error(`${program} is missing: apt-get install ${name}`)
+  if (path === undefined) throw new Error(`${program} is missing: ${howToInstall(name)}`)
   return path
 }
 

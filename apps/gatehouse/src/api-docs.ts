@@ -4,6 +4,8 @@ import { type RouteRule, unlimited } from '@gatehouse/gateway'
 import type { Http } from '@gatehouse/kit'
 import { withComponents } from './api-components.ts'
 import { type ApiDocument, completed, type RouteFacts } from './api-document.ts'
+import { operation } from './api-operations.ts'
+import { securitySchemes } from './api-scopes.ts'
 import { createJoining } from './api-siblings.ts'
 
 export interface ApiDocsOptions {
@@ -17,6 +19,15 @@ export interface ApiDocsOptions {
 }
 
 const title = 'Gatehouse API'
+const info = {
+  title,
+  description: `Identity, notifications and rate limits.
+
+Errors are problem details (RFC 9457), those of OAuth endpoints as RFC 6749 §5.2 has them. Every response carries
+\`X-Request-Id\`; one that was counted by a limit carries \`X-RateLimit-*\`. Lists are paged by a cursor. Times are RFC 3339.`,
+  license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  contact: { name: 'The operator of this deployment' },
+}
 
 /** Gathers the routes registered after it into an OpenAPI 3.1 document. Answers how to register where it is read. */
 export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<() => Promise<void>> {
@@ -27,12 +38,13 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
   // The gateway's rule is added to a route after this hook has seen it.
   const factsOf = (method: string, path: string): RouteFacts => ({
     limited: options.limited && routes.get(`${method} ${path}`)?.config?.gatewayRule?.policy !== unlimited,
+    apiKeys: options.limited,
   })
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title, version: options.version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-      servers: [{ url: options.baseUrl }],
+      info: { ...info, version: options.version },
+      servers: [{ url: options.baseUrl, description: 'This deployment.' }],
       components: { securitySchemes: securitySchemes(options.authUrl) },
     },
     hideUntagged: true,
@@ -48,8 +60,17 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
 async function registerReaders(http: Http, siblings: ApiDocsOptions['siblings']): Promise<void> {
   const join = createJoining(siblings)
   const document = () => join(http.swagger() as ApiDocument)
-  const about = { tags: ['operations'], summary: 'This document', security: [] }
-  http.get('/openapi.json', { schema: about }, document)
+  const schema = {
+    tags: ['operations'],
+    ...operation('document.get'),
+    security: [],
+    response: {
+      200: { description: 'The document.', content: { 'application/json': { schema: { type: 'object' } } } },
+    },
+  }
+  http.get('/openapi.json', { schema }, async (_request, reply) =>
+    reply.type('application/json').send(JSON.stringify(await document())),
+  )
   await http.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: pageSecurity,
@@ -65,15 +86,3 @@ const documentPath = (url: string) => url.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
 /** What the page may load: its own files, and nothing from elsewhere. */
 const pageSecurity =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-function securitySchemes(authUrl: string) {
-  return {
-    bearer: {
-      type: 'oauth2',
-      description: 'An access token of this authorization server (RFC 6750).',
-      flows: { clientCredentials: { tokenUrl: `${authUrl}/token`, scopes: {} } },
-    },
-    basic: { type: 'http', scheme: 'basic', description: 'The id and secret of a client (RFC 6749 §2.3.1).' },
-    apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-  } as const
-}

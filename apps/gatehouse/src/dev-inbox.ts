@@ -30,13 +30,12 @@ export function createDevInbox(baseUrl: string): DevInbox {
       return { subject: userId, kind: 'user', scopes, roles: [] }
     },
     async plugin(http) {
-      const about = { tags: ['development'], security: [] }
-      http.get('/dev/inbox', { schema: { ...about, summary: "The first run's user's inbox, as a page" } }, (_, reply) =>
+      http.get('/dev/inbox', { schema: { hide: true } }, (_, reply) =>
         reply.type('text/html; charset=utf-8').header('content-security-policy', pagePolicy).send(page),
       )
       http.get<{ Params: { file: string } }>(
         '/dev/inbox/:file',
-        { schema: { ...about, summary: 'What the page is made of' } },
+        { schema: { hide: true } },
         ({ params: { file } }, reply) => {
           const script = file === 'page.js' ? pageScript(baseUrl, token) : inboxModules().get(file)
           if (script === undefined && file !== 'page.css') return reply.callNotFound()

@@ -1,5 +1,6 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { operation } from './api-operations.ts'
 
 /** An engine this process stands on: how to ask whether it answers, and whether the process is of use without it. */
 export interface Engine {
@@ -25,7 +26,7 @@ export function registerHealth(http: Http, engines: readonly Engine[]): void {
       schema: {
         tags,
         security: [],
-        summary: 'Whether the process is alive',
+        ...operation('health.get'),
         response: { 200: Type.Object({ status: Type.Literal('ok') }) },
       },
     },
@@ -37,7 +38,7 @@ export function registerHealth(http: Http, engines: readonly Engine[]): void {
       schema: {
         tags,
         security: [],
-        summary: 'Whether the engines answer; 503 names the missing one',
+        ...operation('readiness.get'),
         response: { 200: Readiness, 503: Readiness },
       },
     },

@@ -2,6 +2,7 @@ import type { Authenticate } from '@gatehouse/gateway'
 import { createHttp, type Http, type Log, type Registry } from '@gatehouse/kit'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { operation } from './api-operations.ts'
 import type { Held } from './compose/parts.ts'
 import type { Settings } from './config.ts'
 import { listen } from './listen.ts'
@@ -45,7 +46,7 @@ export async function serveMetrics({ http, authenticate, ...parts }: MetricsPart
 const documented = {
   tags: ['operations'],
   security: [{ bearer: [metricsScope] }],
-  summary: 'Metrics in the Prometheus text format',
+  ...operation('metrics.get'),
   response: {
     200: { description: 'The metrics.', content: { 'text/plain': { schema: Type.String() } } },
   },

@@ -71,13 +71,31 @@ describe('the OpenAPI document of a running program', () => {
 
   test('tells the problems, the limit headers and the statuses that a request may be answered with', () => {
     const notify = document.paths?.['/v1/notify']?.post
-    for (const status of ['202', '400', '401', '403', '413', '415', '422', '429', '500', '503'])
+    for (const status of ['202', '400', '401', '403', '405', '408', '413', '415', '422', '429', '500', '503'])
       assert.ok(notify?.responses && status in notify.responses, status)
     assert.match(JSON.stringify(notify?.responses?.['202']), /X-RateLimit-Remaining/)
     assert.ok(!JSON.stringify(document.paths?.['/healthz']).includes('X-RateLimit'))
     assert.ok(document.paths?.['/admin/v1/users']?.post?.responses?.['201'])
     assert.ok(document.paths?.['/admin/v1/users/{id}']?.delete?.responses?.['204'])
     assert.ok(document.paths?.['/login']?.post?.responses?.['303'])
+    assert.ok(document.paths?.['/v1/users/{id}/choices']?.get?.responses?.['414'])
+  })
+
+  test('describes the answers of pages as HTML, errors too', () => {
+    const { responses } = { ...document.paths?.['/login']?.post }
+    const components: Readonly<Record<string, unknown>> = { ...document.components?.responses }
+    for (const status of ['200', '400', '403', '404', '413', '415', '429', '500', '503'] as const) {
+      const response = JSON.stringify(responses?.[status])
+      const name = /#\/components\/responses\/(\w+)/.exec(response)?.[1]
+      assert.match(name === undefined ? response : JSON.stringify(components[name]), /"text\/html"/, status)
+    }
+  })
+
+  test('has no component that nothing refers to', () => {
+    const text = JSON.stringify(document)
+    for (const part of ['schemas', 'responses', 'headers'] as const)
+      for (const name of Object.keys(document.components?.[part] ?? {}))
+        assert.ok(text.includes(`"#/components/${part}/${name}"`), name)
   })
 
   test('tells member by member what management answers with', () => {
@@ -97,7 +115,15 @@ describe('the OpenAPI document of a running program', () => {
 
   test('names what requests and answers are made of, once, and refers to it', () => {
     const schemas: Record<string, { readonly title?: string }> = { ...document.components?.schemas }
-    for (const name of ['NotifyRequest', 'Acceptance', 'Preference', 'Scheduled', 'User', 'Client', 'LimitStanding'])
+    for (const name of [
+      'NotifyRequest',
+      'Acceptance',
+      'Preference',
+      'Scheduled',
+      'User',
+      'OAuthClient',
+      'LimitStanding',
+    ])
       assert.ok(name in schemas, name)
     const text = JSON.stringify(document)
     const { post } = document.paths?.['/v1/notify'] ?? {}
@@ -107,6 +133,38 @@ describe('the OpenAPI document of a running program', () => {
       assert.ok(name in schemas, name)
     for (const [name, { title }] of Object.entries(schemas))
       if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
+  })
+
+  test('has an id of the form noun.verb for every operation, once, with a short summary', () => {
+    const ids = operations().map(([, , { operationId = '' }]) => operationId)
+    assert.deepEqual([...new Set(ids)], ids)
+    for (const [method, path, { operationId = '', summary = '', description = '' }] of operations()) {
+      assert.match(operationId, /^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/, `${method} ${path}`)
+      assert.ok(summary.length > 0 && summary.length < 80 && !summary.endsWith('.'), `${method} ${path}: ${summary}`)
+      assert.ok(description.endsWith('.'), `${method} ${path}: ${description}`)
+    }
+  })
+
+  test('has a success or a redirect for every operation', () => {
+    for (const [method, path, { responses = {} }] of operations())
+      assert.ok(
+        Object.keys(responses).some((status) => /^[23]/.test(status)),
+        `${method} ${path}`,
+      )
+  })
+
+  test('names no schema as generated clients name themselves', () => {
+    const schemas: Record<string, unknown> = { ...document.components?.schemas }
+    for (const name of ['Client', 'NewClient', 'ClientOption', 'Configuration', 'Response'])
+      assert.ok(!(name in schemas), name)
+  })
+
+  test('lets requests name several resources (RFC 8707)', () => {
+    const { parameters = [] } = document.paths?.['/authorize']?.get ?? {}
+    const asked = parameters.find((parameter) => 'name' in parameter && parameter.name === 'resource')
+    assert.match(JSON.stringify(asked), /"in":"query".*"type":"array"|"type":"array".*"in":"query"/)
+    for (const path of ['/token', '/device_authorization', '/par'])
+      assert.match(JSON.stringify(document.paths?.[path]?.post?.requestBody), /"resource":\{"type":"array"/, path)
   })
 
   /** Sends one request to every documented operation; answers those whose status is not documented. */

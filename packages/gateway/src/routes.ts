@@ -7,6 +7,7 @@ import type { ContextTokens } from './context-token.ts'
 import { decisionTold, explanationTold, limitsTold } from './limit-answers.ts'
 import { maskedExplanation } from './limit-masking.ts'
 import type { Limits } from './limits.ts'
+import { type OperationId, operation } from './operations.ts'
 import { createOperators, limitScopes, type Operators } from './operators.ts'
 import { unlimited } from './route-rule.ts'
 import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
@@ -29,7 +30,7 @@ export interface RouteParts {
 export async function routes(http: Http, parts: RouteParts): Promise<void> {
   const contextKeys = {
     tags: ['gateway'],
-    summary: 'The keys that context tokens for upstreams are signed with (RFC 7517)',
+    ...operation('contextKeys.get'),
     security: [],
     response: { 200: Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }) },
   }
@@ -54,17 +55,17 @@ function operatorRoutes(http: Http, parts: RouteParts): void {
   changingRoutes(http, parts, operators)
 }
 
-function about(scopes: readonly string[], summary: string) {
-  return { tags: ['limits'], summary, security: scopes.map((scope) => ({ bearer: [scope] })) }
+function about(scopes: readonly string[], id: OperationId) {
+  return { tags: ['limits'], ...operation(id), security: scopes.map((scope) => ({ bearer: [scope] })) }
 }
 
 function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: Operators): void {
   const reads = { onRequest: operators.allow(limitScopes.read) }
-  const list = { ...about(limitScopes.read, 'Every tier and policy'), response: { 200: limitsAnswer } }
+  const list = { ...about(limitScopes.read, 'limits.list'), response: { 200: limitsAnswer } }
   http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits()))
 
   const peek = {
-    ...about(limitScopes.read, 'How the next request would fare; takes nothing'),
+    ...about(limitScopes.read, 'limits.get'),
     params: whoseLimit,
     response: { 200: decisionAnswer },
   }
@@ -73,7 +74,7 @@ function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: O
   )
 
   const explain = {
-    ...about(limitScopes.read, 'Where it is counted, and why the next request would be let through or not'),
+    ...about(limitScopes.read, 'limits.explain'),
     params: whoseLimit,
     response: { 200: explanationAnswer },
   }
@@ -86,7 +87,7 @@ function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: O
 
 function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, operators: Operators): void {
   const reset = {
-    ...about(limitScopes.manage, 'Forget what was used up of the current windows'),
+    ...about(limitScopes.manage, 'limits.reset'),
     params: whoseLimit,
     response: { 204: Type.Null() },
   }
@@ -100,7 +101,7 @@ function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, o
   })
 
   const grant = {
-    ...about(limitScopes.grant, 'Give requests back to the current windows'),
+    ...about(limitScopes.grant, 'limits.grant'),
     params: whoseLimit,
     body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
     response: { 200: decisionAnswer },

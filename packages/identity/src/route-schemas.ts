@@ -1,20 +1,21 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
+import { type OperationId, operation } from './operations.ts'
+import { authorization, credentials, form, query } from './parameter-schemas.ts'
+
+export { linkToken } from './parameter-schemas.ts'
 
 const text = Type.String()
 const anything = Type.Record(text, Type.Unknown())
-const oauthError = Type.Object({ error: text, error_description: Type.Optional(text) }, { title: 'OAuthError' })
+const oauthError = Type.Object(
+  {
+    error: Type.String({ description: 'The code of the error, such as invalid_grant.' }),
+    error_description: Type.Optional(Type.String({ description: 'What is wrong, for developers.' })),
+  },
+  { title: 'OAuthError', description: 'The error response of RFC 6749 §5.2.' },
+)
 
-/** The error answers of RFC 6749 §5.2. */
-const errors = { 400: oauthError, 401: oauthError, 429: oauthError }
+const errors = { 400: oauthError, 401: oauthError, 429: oauthError, 500: oauthError, 503: oauthError }
 const clientAuth = [{ basic: [] }, {}]
-
-/** A form of OAuth parameters, for the API document: the endpoint itself checks them, and ignores those it doesn't know. */
-function form(...names: readonly string[]): object {
-  const schema = Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(text)])))
-  return { content: { 'application/x-www-form-urlencoded': { schema } } }
-}
-
-const credentials = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
 
 const tokenAnswer = Type.Object(
   {
@@ -30,43 +31,36 @@ const tokenAnswer = Type.Object(
 
 export const token = {
   tags: ['token'],
-  summary: 'Get tokens (RFC 6749)',
+  ...operation('tokens.issue'),
   security: clientAuth,
   body: form(
-    'grant_type',
-    ...credentials,
-    'scope',
-    'resource',
-    'code',
-    'code_verifier',
-    'redirect_uri',
-    'refresh_token',
-    'device_code',
+    ['grant_type'],
+    [...credentials, 'scope', 'resource', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'device_code'],
   ),
   response: { 200: tokenAnswer, ...errors },
 }
 
 export const revoke = {
   tags: ['token'],
-  summary: 'Revoke a token and its grant (RFC 7009)',
+  ...operation('tokens.revoke'),
   security: clientAuth,
-  body: form('token', 'token_type_hint', ...credentials),
-  response: { 200: Type.Null({ description: 'Nothing; for unknown tokens too.' }), ...errors },
+  body: form(['token'], ['token_type_hint', ...credentials]),
+  response: { 200: Type.Null({ description: 'The token is revoked, or was unknown.' }), ...errors },
 }
 
 export const introspect = {
   tags: ['token'],
-  summary: 'Ask about a token (RFC 7662)',
+  ...operation('tokens.introspect'),
   security: clientAuth,
-  body: form('token', 'token_type_hint', ...credentials),
+  body: form(['token'], ['token_type_hint', ...credentials]),
   response: { 200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }), ...errors },
 }
 
 export const deviceAuthorization = {
   tags: ['token'],
-  summary: 'Begin on a device without a browser (RFC 8628)',
+  ...operation('deviceAuthorizations.create'),
   security: clientAuth,
-  body: form('scope', 'resource', ...credentials),
+  body: form([], ['scope', 'resource', ...credentials]),
   response: {
     200: Type.Object({
       device_code: text,
@@ -82,51 +76,51 @@ export const deviceAuthorization = {
 
 export const push = {
   tags: ['authorize'],
-  summary: 'Push an authorization request (RFC 9126)',
+  ...operation('pushedRequests.create'),
   security: clientAuth,
-  body: form('response_type', 'redirect_uri', 'scope', 'state', 'code_challenge', 'nonce', ...credentials),
+  body: form(['response_type'], [...authorization, ...credentials]),
   response: { 201: Type.Object({ request_uri: text, expires_in: Type.Integer() }), ...errors },
 }
 
-export const userinfo = {
-  tags: ['userinfo'],
-  summary: 'Claims about the user (OpenID Connect Core)',
-  security: [{ bearer: ['openid'] }],
-  response: { 200: Type.Object({ sub: text }, { additionalProperties: true }) },
+/** Userinfo by one of its two methods. */
+export function userinfo(id: OperationId): object {
+  const response = { 200: Type.Object({ sub: text }, { additionalProperties: true }) }
+  return { tags: ['userinfo'], ...operation(id), security: [{ bearer: ['openid'] }], response }
 }
 
 /** Not in the API document. */
 export const hidden: object = { hide: true }
 
-/** A page for people. */
-export function page(summary: string): object {
-  return { tags: ['pages'], summary, security: [] }
+/** A page for people, with the parameters of its address where the world may build that. */
+export function page(id: OperationId, querystring?: TSchema): object {
+  return { tags: ['pages'], ...operation(id), security: [], ...(querystring ? { querystring } : {}) }
 }
 
-export const metadata = {
-  tags: ['metadata'],
-  summary: 'What this server can do',
-  security: [],
-  response: { 200: anything },
+export const authorizeQuery = query(['client_id'], [...authorization, 'request_uri'])
+export const logoutQuery = query([], ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'])
+
+/** A discovery document. */
+export function metadata(id: OperationId): object {
+  return { tags: ['metadata'], ...operation(id), security: [], response: { 200: anything } }
 }
 
 export const jwks = {
   tags: ['metadata'],
-  summary: 'Public keys (RFC 7517)',
+  ...operation('jwks.get'),
   security: [],
   response: { 200: Type.Object({ keys: Type.Array(anything) }) },
 }
 
 export const user = {
   tags: ['users'],
-  summary: "A user's plan",
+  ...operation('users.getPlan'),
   security: [{ bearer: ['read:users'] }],
   response: { 200: Type.Object({ id: text, plan: text }) },
 }
 
 export const revocations = {
   tags: ['token'],
-  summary: 'What was revoked after a cursor, in order',
+  ...operation('revocations.list'),
   security: [{ bearer: ['read:revocations'] }],
   response: { 200: Type.Object({ revocations: Type.Array(anything), next: text }) },
 }

@@ -1,6 +1,6 @@
 import type { Http } from '@gatehouse/kit'
 import { icon, styleSheet, submitScript } from '@gatehouse/kit/page'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/links.ts'
 import { accountEndpoint, endEndpoint } from './account/overview.ts'
 import { changePasswordEndpoint } from './account/password.ts'
@@ -20,6 +20,7 @@ import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/documents.ts'
 import { acceptForms, oauthRoute } from './oauth-route.ts'
+import type { OperationId } from './operations.ts'
 import { pageRoute } from './page-route.ts'
 import type { Parts } from './parts.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
@@ -51,9 +52,18 @@ function oauthRoutes(http: Http, parts: Parts): void {
   http.post('/introspect', route(schemas.introspect), introspectEndpoint(parts))
   http.post('/device_authorization', route(schemas.deviceAuthorization), deviceAuthorizationEndpoint(parts))
   http.post('/par', route(schemas.push), pushEndpoint(parts))
-  const userinfo = { validatorCompiler: () => () => true, schema: schemas.userinfo as object }
-  http.get('/userinfo', userinfo, userinfoEndpoint(parts))
-  http.post('/userinfo', userinfo, userinfoEndpoint(parts))
+  const validatorCompiler = () => () => true
+  for (const [method, id] of [
+    ['GET', 'userinfo.get'],
+    ['POST', 'userinfo.post'],
+  ] as const)
+    http.route({
+      method,
+      url: '/userinfo',
+      validatorCompiler,
+      schema: schemas.userinfo(id),
+      handler: userinfoEndpoint(parts),
+    })
   for (const path of ['/token', '/revoke', '/userinfo', '/par', '/device_authorization']) {
     http.options(path, { schema: schemas.hidden }, preflight('GET, POST'))
   }
@@ -61,33 +71,33 @@ function oauthRoutes(http: Http, parts: Parts): void {
 
 /** What people see. */
 function pageRoutes(http: Http, parts: Parts): void {
-  const route = (summary: string) => ({ ...pageRoute(parts), schema: schemas.page(summary) })
-  http.get('/authorize', route('Ask a user for access (RFC 6749, OpenID Connect)'), authorizeEndpoint(parts))
-  http.post('/authorize', route('Ask a user for access, by a form'), authorizeEndpoint(parts))
-  const carrying = (summary: string) => ({ ...route(summary), bodyLimit: continuationBytes })
-  http.get('/authorize/continue', route('Go on after a login'), continueEndpoint(parts))
-  http.post('/authorize/continue', carrying('Go on after a login, by a form'), continueEndpoint(parts))
-  http.post('/login', carrying('Sign in'), loginEndpoint(parts))
-  http.post('/consent', carrying('Allow or deny'), consentEndpoint(parts))
-  http.get('/device', route('Enter the code of a device (RFC 8628)'), devicePageEndpoint(parts))
-  http.post('/device', route('Take the code of a device'), deviceCodeEndpoint(parts))
-  http.post('/device/decision', route('Connect a device or not'), deviceDecisionEndpoint(parts))
-  http.get('/end_session', route('Sign out (RP-Initiated Logout)'), endSessionEndpoint(parts))
-  http.post('/end_session', route('Sign out, by a form'), endSessionEndpoint(parts))
-  http.post('/end_session/confirm', route('Confirm signing out'), confirmEndSessionEndpoint(parts))
-  http.get('/account', route('Connected apps, sessions and API keys'), accountEndpoint(parts))
-  http.post('/account/end', route("End an app's access, a session or an API key"), endEndpoint(parts))
-  for (const [path, summary, endpoint] of [
-    ['/account/password', 'Change the password', changePasswordEndpoint(parts)],
-    ['/password/forgot', 'Ask for a link to a new password', forgotPasswordEndpoint(parts)],
-    ['/password/reset', 'Choose a new password by a mailed link', resetPasswordEndpoint(parts)],
-    ['/login/confirm', 'Complete a sign-in by a mailed link', confirmSignInEndpoint(parts)],
-    ['/email/verify', 'Prove an address by a mailed link', verifyEmailEndpoint(parts)],
-    ['/register', 'Create an account', registerEndpoint(parts)],
-    ['/register/confirm', 'Begin an account by a mailed link', confirmRegistrationEndpoint(parts)],
+  const route = (id: OperationId, query?: TSchema) => ({ ...pageRoute(parts), schema: schemas.page(id, query) })
+  http.get('/authorize', route('authorizePage.show', schemas.authorizeQuery), authorizeEndpoint(parts))
+  http.post('/authorize', route('authorizePage.submit'), authorizeEndpoint(parts))
+  const carrying = (id: OperationId) => ({ ...route(id), bodyLimit: continuationBytes })
+  http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(parts))
+  http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(parts))
+  http.post('/login', carrying('loginPage.submit'), loginEndpoint(parts))
+  http.post('/consent', carrying('consentPage.submit'), consentEndpoint(parts))
+  http.get('/device', route('devicePage.show'), devicePageEndpoint(parts))
+  http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(parts))
+  http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(parts))
+  http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(parts))
+  http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(parts))
+  http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(parts))
+  http.get('/account', route('accountPage.show'), accountEndpoint(parts))
+  http.post('/account/end', route('accountPage.end'), endEndpoint(parts))
+  for (const [path, page, endpoint, query] of [
+    ['/account/password', 'passwordPage', changePasswordEndpoint(parts), undefined],
+    ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(parts), undefined],
+    ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(parts), schemas.linkToken],
+    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(parts), schemas.linkToken],
+    ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(parts), schemas.linkToken],
+    ['/register', 'registrationPage', registerEndpoint(parts), undefined],
+    ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(parts), schemas.linkToken],
   ] as const) {
-    http.get(path, route(summary), endpoint)
-    http.post(path, route(summary), endpoint)
+    http.get(path, route(`${page}.show`, query), endpoint)
+    http.post(path, route(`${page}.submit`), endpoint)
   }
   for (const [path, type, text] of [
     ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(parts.branding)],
@@ -102,8 +112,11 @@ function pageRoutes(http: Http, parts: Parts): void {
 
 /** What anyone may read. */
 function documentRoutes(http: Http, parts: Parts): void {
-  for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
-    http.get(path, { schema: schemas.metadata }, (_request, reply) => {
+  for (const [path, id] of [
+    ['/.well-known/openid-configuration', 'openidConfiguration.get'],
+    ['/.well-known/oauth-authorization-server', 'serverMetadata.get'],
+  ] as const) {
+    http.get(path, { schema: schemas.metadata(id) }, (_request, reply) => {
       reply.header('cache-control', publicDocument).header('access-control-allow-origin', '*')
       reply.header('cross-origin-resource-policy', 'cross-origin')
       return serverMetadata(parts)
@@ -120,12 +133,19 @@ function documentRoutes(http: Http, parts: Parts): void {
 
 /** What callers with a bearer token may ask. */
 function apiRoutes(http: Http, parts: Parts, authenticate: Authenticate): void {
-  const userId = Type.Object({ id: Type.String() })
+  const userId = Type.Object({ id: Type.String({ description: 'The user.' }) })
   http.get('/users/:id', { schema: { ...schemas.user, params: userId } }, async (request) => {
     await authenticate(request, 'read:users')
     return readUser(parts, request.params.id)
   })
-  const cursor = Type.Object({ after: Type.Optional(Type.String()) }, { additionalProperties: false })
+  const cursor = Type.Object(
+    {
+      after: Type.Optional(
+        Type.String({ pattern: '^\\d{0,15}$', description: 'The `next` of the previous response.' }),
+      ),
+    },
+    { additionalProperties: false },
+  )
   http.get('/revocations', { schema: { ...schemas.revocations, querystring: cursor } }, async (request) => {
     await authenticate(request, 'read:revocations')
     return revocationFeed(parts, request.query.after)

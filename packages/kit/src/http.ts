@@ -56,6 +56,7 @@ export interface HttpOptions {
 }
 
 const mostFaults = 50
+const maxParamLength = 1024
 
 /**
  * The HTTP server as every service expects it: strict validation (no coercion of bodies, no silent removal, all faults
@@ -69,7 +70,7 @@ export function createHttp(options: HttpOptions): Http {
     logController: answers,
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
-    routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: false },
+    routerOptions: { maxParamLength, ignoreTrailingSlash: false },
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs) },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
@@ -89,6 +90,10 @@ export function createHttp(options: HttpOptions): Http {
     const fault = targetFault(request.raw.url ?? '')
     if (fault !== undefined) throw new Problem(400, fault)
   })
+  // Before a body is read: what nothing takes needs none. After onRequest, where requests are counted.
+  http.addHook('preParsing', (request, _reply, payload, done) =>
+    done(request.is404 ? notFound(http, request) : null, payload),
+  )
   http.addHook('preParsing', refusePatchElsewhere)
   refuseSlowBodies(http, options.bodyPatience ?? {})
   http.addHook('preValidation', refuseUncleanText)
@@ -208,6 +213,7 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (isUnavailable(error)) return awayForNow()
   const status = error.statusCode ?? 500
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
+  if (status === 414) return new Problem(414, `A part of the path is longer than ${maxParamLength} characters.`)
   if (status === 415) return mediaTypeExpected(request)
   if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
   return new Problem(status, error.message)

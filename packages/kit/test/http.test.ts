@@ -204,6 +204,35 @@ test('the log tells each request in one line, by its method, path, status and ti
   assert.ok(!lines.join('').includes('s3crets3cret') && !lines.join('').includes('Bearer'))
 })
 
+test('a method that a path does not have is refused before its body is looked at', async () => {
+  const http = createHttp({ log: silentLog })
+  http.post('/a', async () => 'posted')
+  for (const [method, headers] of [
+    ['QUERY', {}],
+    ['PUT', { 'content-type': 'image/png' }],
+    ['PUT', { 'content-type': 'application/json' }],
+  ] as const) {
+    const answer = await http.inject({
+      method: method as 'PUT',
+      url: '/a',
+      headers,
+      payload: method === 'PUT' ? '{' : '',
+    })
+    assert.deepEqual([answer.statusCode, answer.headers.allow], [405, 'POST'], `${method} ${JSON.stringify(headers)}`)
+  }
+})
+
+test('a part of a path that is too long is answered by 414 and not repeated', async () => {
+  const http = createHttp({ log: silentLog })
+  http.get('/users/:id', async () => 'found')
+  const answer = await http.inject(`/users/${'x'.repeat(1025)}`)
+  const { title, detail } = answer.json()
+  assert.deepEqual(
+    [answer.statusCode, title, detail],
+    [414, 'URI Too Long', 'A part of the path is longer than 1024 characters.'],
+  )
+})
+
 test('a path that is there under other methods answers 405 and says which', async () => {
   const { http } = setup()
   for (const method of ['DELETE', 'PUT', 'OPTIONS', 'GET'] as const) {

@@ -1,3 +1,13 @@
+import { Type } from 'typebox'
+
+/** A language tag in a path: language, script, region and variants (BCP 47), without extensions. */
+export const Locale = Type.String({
+  maxLength: 100,
+  pattern:
+    '^[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|[0-9]{3}))?([-_]([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
+  description: 'A language tag such as en or pt-BR.',
+})
+
 /** The canonical form of a language tag (`en_us` is `en-US`), undefined when it is none. */
 export function canonicalLocale(tag: string): string | undefined {
   if (!canonical.has(tag)) {

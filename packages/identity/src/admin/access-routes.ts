@@ -2,7 +2,7 @@ import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { endSessionOf, listConsents, listSessions, withdrawConsent } from './access.ts'
 import { consentAnswer, listAnswer, sessionAnswer } from './answers.ts'
-import { byId, doc, type Gate } from './gate.ts'
+import { byId, doc, type Gate, idOf } from './gate.ts'
 import { maskSession, shown } from './masking.ts'
 import { adminScopes, readScopes } from './scopes.ts'
 
@@ -19,14 +19,14 @@ export function accessRoutes(http: Http, gate: Gate): void {
 function consentRoutes(http: Http, { parts, check }: Gate): void {
   http.get(
     `${path}/consents`,
-    { schema: { ...doc("A user's consents", readScopes.accounts, listAnswer(consentAnswer)), params: byId } },
+    { schema: { ...doc('consents.list', readScopes.accounts, listAnswer(consentAnswer)), params: byId } },
     async (request) => {
       await check(request, readScopes.accounts)
       return { items: await listConsents(parts, request.params.id) }
     },
   )
-  const ofClient = Type.Object({ id: Type.String(), client_id: Type.String() })
-  const withdraw = { ...doc('Withdraw a consent and its grants', scope), params: ofClient }
+  const ofClient = Type.Object({ ...byId.properties, client_id: idOf('The client.') })
+  const withdraw = { ...doc('consents.withdraw', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const by = await check(request, scope)
     await withdrawConsent(parts, by, request.params.id, request.params.client_id)
@@ -37,15 +37,16 @@ function consentRoutes(http: Http, { parts, check }: Gate): void {
 function sessionRoutes(http: Http, { parts, check }: Gate): void {
   http.get(
     `${path}/sessions`,
-    { schema: { ...doc("A user's sessions", readScopes.accounts, listAnswer(sessionAnswer)), params: byId } },
+    { schema: { ...doc('sessions.list', readScopes.accounts, listAnswer(sessionAnswer)), params: byId } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
       const sessions = await listSessions(parts, request.params.id)
       return { items: sessions.map((session) => shown(by, session, maskSession)) }
     },
   )
-  const ofSession = Type.Object({ id: Type.String(), session_id: Type.String({ format: 'uuid' }) })
-  const end = { ...doc('End a session', sessionScope), params: ofSession }
+  const session = Type.String({ format: 'uuid', description: 'The session.' })
+  const ofSession = Type.Object({ ...byId.properties, session_id: session })
+  const end = { ...doc('sessions.end', sessionScope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const by = await check(request, sessionScope)
     await endSessionOf(parts, by, request.params.id, request.params.session_id)

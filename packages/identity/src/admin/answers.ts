@@ -3,7 +3,7 @@ import { ClientPatch, UserPatch } from '../declarations.ts'
 
 /*
  * What management answers with, as the API document tells it. An answer is written by its schema: what stands in none
- * of these leaves the house in no answer.
+ * of these is in no answer.
  */
 
 const text = Type.String()
@@ -13,7 +13,7 @@ const anything = Type.Object({}, { additionalProperties: true })
 
 /** One page of a list. */
 export function pageAnswer(item: TSchema): TSchema {
-  const next = Type.String({ description: 'Where the next page begins: its `after`. Not there on the last page.' })
+  const next = Type.String({ description: 'Where the next page begins: send it as `after`. Absent on the last page.' })
   return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
 }
 
@@ -29,12 +29,12 @@ const client = {
   created_at: instant,
   updated_at: instant,
 }
-export const clientAnswer = Type.Object(client, { title: 'Client', description: 'A client.' })
+export const clientAnswer = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
 const secret = Type.String({ description: 'Shown this once.' })
 export const newClientAnswer = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
-  { title: 'NewClient', description: 'The client; with its secret, when it has one.' },
+  { title: 'NewOAuthClient', description: 'The client; with its secret, when it has one.' },
 )
 export const secretAnswer = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
 export const planAnswer = Type.Object({ id: text, plan: text }, { title: 'Plan' })

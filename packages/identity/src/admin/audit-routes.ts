@@ -8,23 +8,26 @@ import { doc, type Gate, pageOf } from './gate.ts'
 import { maskEvent, shown } from './masking.ts'
 import { readScopes } from './scopes.ts'
 
-const filter = Type.Optional(Type.String({ maxLength: 256 }))
+const filter = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 const members = {
-  type: Type.Optional(Type.String({ maxLength: 64 })),
-  subject: filter,
-  actor: filter,
-  client_id: filter,
-  service: filter,
-  request_id: filter,
-  since: Type.Optional(Type.String({ format: 'date-time' })),
-  until: Type.Optional(Type.String({ format: 'date-time' })),
+  type: Type.Optional(Type.String({ maxLength: 64, description: 'Only events of this type.' })),
+  subject: filter('Only events about this user or client.'),
+  actor: filter('Only events that this user or client caused.'),
+  client_id: filter('Only events of this client.'),
+  service: filter('Only events of this service: identity, notify or gateway.'),
+  request_id: filter('Only events of this request.'),
+  since: time('Only events from this time on.'),
+  until: time('Only events before this time.'),
 }
 const Filter = Type.Object(members, { additionalProperties: false })
 const PagedFilter = Type.Object(
   {
     ...members,
-    after: Type.Optional(Type.String({ format: 'uuid', description: 'The `next` of the page before.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+    after: Type.Optional(Type.String({ format: 'uuid', description: 'The `next` of the previous page.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'The most items of a page.' }),
+    ),
     order: Type.Optional(
       Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By time.' }),
     ),
@@ -36,7 +39,7 @@ const path = '/admin/v1/audit-events'
 const recordScope = 'write:audit'
 const exportedAtOnce = 1_000
 const lines = {
-  description: 'An event a line.',
+  description: 'One event per line.',
   content: { 'application/x-ndjson': { schema: Type.String() } },
 }
 
@@ -48,7 +51,7 @@ export function auditRoutes(http: Http, gate: Gate): void {
 
 function readingRoutes(http: Http, { parts, check }: Gate): void {
   const scope = readScopes.audit
-  const list = { ...doc('Query the audit trail', scope, pageAnswer(auditEventAnswer)), querystring: PagedFilter }
+  const list = { ...doc('auditEvents.list', scope, pageAnswer(auditEventAnswer)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     const by = await check(request, scope)
     const { after, limit = 100, order } = request.query
@@ -60,7 +63,7 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
       (event) => event.id,
     )
   })
-  const all = { ...doc('Export the audit trail as lines of JSON', scope, lines), querystring: Filter }
+  const all = { ...doc('auditEvents.export', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
     const by = await check(request, scope)
     const query = queryOf(request.query)
@@ -135,7 +138,7 @@ const NewEvent = Type.Object(
 /** Takes the changes of services in other processes. Service and actor are believed: the scope is theirs alone. */
 function recordingRoute(http: Http, { parts, check }: Gate): void {
   const record = changeRecorder(parts)
-  const schema = { ...doc('Record a change of another service', recordScope), body: NewEvent }
+  const schema = { ...doc('auditEvents.record', recordScope), body: NewEvent }
   http.post(path, { schema }, async (request, reply) => {
     await check(request, recordScope)
     const { actor, ...change } = request.body

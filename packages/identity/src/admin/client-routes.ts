@@ -25,7 +25,7 @@ export function clientRoutes(http: Http, gate: Gate): void {
 function readingRoutes(http: Http, { parts, check }: Gate): void {
   http.get(
     path,
-    { schema: { ...doc('List clients', readScopes.clients, pageAnswer(clientAnswer)), querystring: pageQuery } },
+    { schema: { ...doc('clients.list', readScopes.clients, pageAnswer(clientAnswer)), querystring: pageQuery } },
     async (request) => {
       await check(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
@@ -34,13 +34,13 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...doc('Read a client', readScopes.clients, clientAnswer), params: byId } },
+    { schema: { ...doc('clients.get', readScopes.clients, clientAnswer), params: byId } },
     async (request) => {
       await check(request, readScopes.clients)
       return readClient(parts, request.params.id)
     },
   )
-  const plan = { ...doc('Read the plan of a client', 'read:users', planAnswer), params: byId }
+  const plan = { ...doc('clients.getPlan', 'read:users', planAnswer), params: byId }
   http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
     await check(request, 'read:users')
     return readClientPlan(parts, request.params.id)
@@ -50,25 +50,25 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
 function changingRoutes(http: Http, { parts, check }: Gate): void {
   http.post(
     path,
-    { schema: { ...doc('Register a client', scope, newClientAnswer, 201), body: ClientDeclaration } },
+    { schema: { ...doc('clients.create', scope, newClientAnswer, 201), body: ClientDeclaration } },
     async (request, reply) => {
       const by = await check(request, scope)
       return reply.code(201).send(await createClient(parts, by, request.body))
     },
   )
-  const change = { ...doc('Change a client', scope, clientAnswer), params: byId, body: ClientPatch }
+  const change = { ...doc('clients.update', scope, clientAnswer), params: byId, body: ClientPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await check(request, scope)
     return changeClient(parts, by, request.params.id, request.body)
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('Delete a client', scope), params: byId } }, async (request, reply) => {
+  http.delete(`${path}/:id`, { schema: { ...doc('clients.delete', scope), params: byId } }, async (request, reply) => {
     const by = await check(request, scope)
     await removeClient(parts, by, request.params.id)
     return reply.code(204).send()
   })
   http.post(
     `${path}/:id/secret`,
-    { schema: { ...doc('Renew a secret', scope, secretAnswer), params: byId } },
+    { schema: { ...doc('clients.rotateSecret', scope, secretAnswer), params: byId } },
     async (request) => {
       const by = await check(request, scope)
       return renewSecret(parts, by, request.params.id)

@@ -9,19 +9,27 @@ import {
   scopesOfRoles,
   withIncludedScopes,
 } from '../management-roles.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Parts } from '../parts.ts'
 import type { User } from '../user.ts'
 import type { Authority } from './authority.ts'
 
+/** A path parameter that names something. */
+export function idOf(description: string) {
+  return Type.String({ minLength: 1, maxLength: 256, description })
+}
+
 /** Path parameters of one thing. */
-export const byId = Type.Object({ id: Type.String({ maxLength: 256 }) })
+export const byId = Type.Object({ id: idOf('The identifier of the resource.') })
 
 const mostListed = 200
 
 export const pageQuery = Type.Object(
   {
-    after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the page before.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: mostListed, default: 50 })),
+    after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: mostListed, default: 50, description: 'The most items of a page.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -77,18 +85,18 @@ function authorityOf(
   return { actor, scopes: new Set(held), roles, unrestricted: false }
 }
 
-const done = Type.Null({ description: 'Done.' })
+const done = Type.Null({ description: 'Done; no content.' })
 
 /** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
 export function doc(
-  summary: string,
+  id: OperationId,
   scopes: Scopes,
   answer: object = done,
   status: 200 | 201 | 204 = answer === done ? 204 : 200,
 ): object {
   const alternatives = [...new Set([scopes].flat().flatMap(scopesIncluding))]
   const security = alternatives.map((scope) => ({ bearer: [scope] }))
-  return { tags: ['management'], summary, security, response: { [status]: answer } }
+  return { tags: ['management'], ...operation(id), security, response: { [status]: answer } }
 }
 
 /** One page of a list, and where the next one begins. */

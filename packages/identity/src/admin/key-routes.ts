@@ -1,4 +1,4 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { type Http, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type SigningAlgorithm, signingAlgorithms } from '../client.ts'
 import {
@@ -32,7 +32,7 @@ export function apiKeyRoutes(http: Http, { parts, check }: Gate): void {
   const path = '/admin/v1/api-keys'
   http.get(
     path,
-    { schema: { ...doc('List API keys', readScopes.clients, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
+    { schema: { ...doc('apiKeys.list', readScopes.clients, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
     async (request) => {
       await check(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
@@ -41,23 +41,20 @@ export function apiKeyRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.post(
     path,
-    { schema: { ...doc('Make an API key', scope, newApiKeyAnswer, 201), body: NewApiKey } },
+    { schema: { ...doc('apiKeys.create', scope, newApiKeyAnswer, 201), body: NewApiKey } },
     async (request, reply) => {
       const by = await check(request, scope)
       return reply.code(201).send(await createApiKey(parts, by, request.body))
     },
   )
-  http.delete(
-    `${path}/:id`,
-    { schema: { ...doc('Remove an API key', scope), params: byId } },
-    async (request, reply) => {
-      const by = await check(request, scope)
-      await removeApiKey(parts, by, request.params.id)
-      return reply.code(204).send()
-    },
-  )
+  http.delete(`${path}/:id`, { schema: { ...doc('apiKeys.delete', scope), params: byId } }, async (request, reply) => {
+    const by = await check(request, scope)
+    await removeApiKey(parts, by, request.params.id)
+    return reply.code(204).send()
+  })
   const asked = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const resolve = { ...doc('Find out whose API key it is', 'read:api-keys', resolvedKeyAnswer), body: asked }
+  const response: object = { 200: resolvedKeyAnswer, 404: problemAnswer('No valid API key is the given one.') }
+  const resolve = { ...doc('apiKeys.resolve', 'read:api-keys'), body: asked, response }
   http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
     await check(request, 'read:api-keys')
     const found = await resolveApiKey(parts, request.body.key)
@@ -72,7 +69,7 @@ export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
   const path = '/admin/v1/signing-keys'
   http.get(
     path,
-    { schema: doc('List signing keys', readScopes.signingKeys, listAnswer(signingKeyAnswer)) },
+    { schema: doc('signingKeys.list', readScopes.signingKeys, listAnswer(signingKeyAnswer)) },
     async (request) => {
       await check(request, readScopes.signingKeys)
       return {
@@ -89,7 +86,7 @@ export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.post(
     `${path}/rotate`,
-    { schema: { ...doc('Sign with a new key', scope, newSigningKeyAnswer), body } },
+    { schema: { ...doc('signingKeys.rotate', scope, newSigningKeyAnswer), body } },
     async (request) => {
       const by = await check(request, scope)
       const { alg, compromised = false } = request.body

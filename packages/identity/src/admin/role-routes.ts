@@ -1,7 +1,8 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { operation } from '../operations.ts'
 import { callerAnswer, listAnswer, memberAnswer, pageAnswer, roleAnswer } from './answers.ts'
-import { doc, type Gate, pageOf, pageQuery } from './gate.ts'
+import { doc, type Gate, idOf, pageOf, pageQuery } from './gate.ts'
 import { maskMember, shown } from './masking.ts'
 import { aboutCaller, listMembers, listRoles, readMember, roleNamed } from './roles.ts'
 import { adminScopes, readScopes } from './scopes.ts'
@@ -10,8 +11,9 @@ import { changeRole } from './users.ts'
 const path = '/admin/v1/roles'
 /** Who administers belongs to accountability: whoever reads the audit trail may know. */
 const reading = [readScopes.audit, adminScopes.roles]
-const byRole = Type.Object({ role: Type.String({ maxLength: 64 }) })
-const byMember = Type.Object({ role: Type.String({ maxLength: 64 }), user_id: Type.String({ maxLength: 256 }) })
+const role = Type.String({ minLength: 1, maxLength: 64, description: 'A management role.' })
+const byRole = Type.Object({ role })
+const byMember = Type.Object({ role, user_id: idOf('The user.') })
 
 /** Management roles, who holds them, and what the caller may do. */
 export function roleRoutes(http: Http, gate: Gate): void {
@@ -21,11 +23,11 @@ export function roleRoutes(http: Http, gate: Gate): void {
 }
 
 function readingRoutes(http: Http, { parts, check }: Gate): void {
-  http.get(path, { schema: doc('List management roles', reading, listAnswer(roleAnswer)) }, async (request) => {
+  http.get(path, { schema: doc('roles.list', reading, listAnswer(roleAnswer)) }, async (request) => {
     await check(request, reading)
     return { items: listRoles() }
   })
-  const members = { ...doc('List who holds a role', reading, pageAnswer(memberAnswer)), params: byRole }
+  const members = { ...doc('roleMembers.list', reading, pageAnswer(memberAnswer)), params: byRole }
   http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
     const by = await check(request, reading)
     const { after = '', limit = 50 } = request.query
@@ -40,19 +42,19 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
 
 function memberRoutes(http: Http, { parts, check }: Gate): void {
   const member = `${path}/:role/members/:user_id`
-  const read = { ...doc('Whether a user holds a role', reading, memberAnswer), params: byMember }
+  const read = { ...doc('roleMembers.get', reading, memberAnswer), params: byMember }
   http.get(member, { schema: read }, async (request) => {
     const by = await check(request, reading)
     const { role, user_id } = request.params
     return shown(by, await readMember(parts, roleNamed(role), user_id), maskMember)
   })
-  const grant = { ...doc('Grant a role to a user', adminScopes.roles), params: byMember }
+  const grant = { ...doc('roleMembers.add', adminScopes.roles), params: byMember }
   http.put(member, { schema: grant }, async (request, reply) => {
     const by = await check(request, adminScopes.roles)
     await changeRole(parts, by, request.params.user_id, { role: request.params.role, granted: true })
     return reply.code(204).send()
   })
-  const revoke = { ...doc('Revoke a role from a user', adminScopes.roles), params: byMember }
+  const revoke = { ...doc('roleMembers.remove', adminScopes.roles), params: byMember }
   http.delete(member, { schema: revoke }, async (request, reply) => {
     const by = await check(request, adminScopes.roles)
     await changeRole(parts, by, request.params.user_id, { role: request.params.role, granted: false })
@@ -63,7 +65,7 @@ function memberRoutes(http: Http, { parts, check }: Gate): void {
 function callerRoute(http: Http, { parts, identify }: Gate): void {
   const schema = {
     tags: ['management'],
-    summary: 'Who calls, and what they may do',
+    ...operation('caller.get'),
     security: [{ bearer: [] }],
     response: { 200: callerAnswer },
   }

@@ -34,13 +34,13 @@ const Reveal = Type.Object(
 
 /** What support does for a user: a mail with a link, and single members of personal data with a reason. */
 export function supportRoutes(http: Http, { parts, check }: Gate): void {
-  const mail = { ...doc('Mail a user a link', mailScope), params: byId, body: Mail }
+  const mail = { ...doc('users.sendMail', mailScope), params: byId, body: Mail }
   http.post(`${path}/mail`, { schema: mail }, async (request, reply) => {
     const by = await check(request, mailScope)
     await sendMail(parts, by, request.params.id, request.body.kind)
     return reply.code(204).send()
   })
-  const single = { ...doc('Reveal personal data of a user', revealScope, revealedAnswer), params: byId, body: Reveal }
+  const single = { ...doc('users.reveal', revealScope, revealedAnswer), params: byId, body: Reveal }
   http.post(`${path}/reveal`, { schema: single }, async (request) => {
     const by = await check(request, revealScope)
     return reveal(parts, by, request.params.id, request.body)

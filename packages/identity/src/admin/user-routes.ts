@@ -21,7 +21,7 @@ export function userRoutes(http: Http, gate: Gate): void {
 function readingRoutes(http: Http, { parts, check }: Gate): void {
   http.get(
     path,
-    { schema: { ...doc('List users', readScopes.accounts, pageAnswer(userAnswer)), querystring: pageQuery } },
+    { schema: { ...doc('users.list', readScopes.accounts, pageAnswer(userAnswer)), querystring: pageQuery } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
       const { after = '', limit = 50 } = request.query
@@ -35,7 +35,7 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...doc('Read a user', readScopes.accounts, userAnswer), params: byId } },
+    { schema: { ...doc('users.get', readScopes.accounts, userAnswer), params: byId } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
       return shown(by, await readUserRecord(parts, request.params.id), maskUser)
@@ -46,20 +46,20 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
 function changingRoutes(http: Http, { parts, check }: Gate): void {
   http.post(
     path,
-    { schema: { ...doc('Make a user', scope, newUserAnswer, 201), body: UserDeclaration } },
+    { schema: { ...doc('users.create', scope, newUserAnswer, 201), body: UserDeclaration } },
     async (request, reply) => {
       const by = await check(request, scope)
       const made = await createUser(parts, by, request.body)
       return reply.code(201).send(shown(by, made, maskUser))
     },
   )
-  const change = { ...doc('Change, lock or unlock a user', scope, userAnswer), params: byId, body: UserPatch }
+  const change = { ...doc('users.update', scope, userAnswer), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await check(request, scope)
     const patch = { ...request.body, mergesClaims: holdsMergePatch(request) }
     return shown(by, await changeUser(parts, by, request.params.id, patch), maskUser)
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('Delete a user', scope), params: byId } }, async (request, reply) => {
+  http.delete(`${path}/:id`, { schema: { ...doc('users.delete', scope), params: byId } }, async (request, reply) => {
     const by = await check(request, scope)
     await removeUser(parts, by, request.params.id)
     return reply.code(204).send()
@@ -71,7 +71,7 @@ function passwordRoute(http: Http, { parts, check }: Gate): void {
     { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: longestPassword }) },
     { additionalProperties: false },
   )
-  const password = { ...doc('Set a password', scope), params: byId, body }
+  const password = { ...doc('users.setPassword', scope), params: byId, body }
   http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
     const by = await check(request, scope)
     await setPassword(parts, by, request.params.id, request.body.password)

@@ -6,9 +6,11 @@ import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
 import { idPattern } from '../ids.ts'
 import { hidden, maskLetterDetail, maskTimeline } from '../masking.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store.ts'
 
-const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
+const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
+const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
 const OneLetter = Type.Object({ id: Id })
 
 const LetterRecord = Type.Object({
@@ -31,16 +33,18 @@ const filters = {
       description: 'template, permanent, attempts_exhausted, unregistered, worker_died, …',
     }),
   ),
-  channel: Type.Optional(Type.Enum([...channels])),
-  event: Type.Optional(Type.String({ maxLength: 200 })),
-  user_id: Type.Optional(Type.String({ maxLength: 256 })),
+  channel: Type.Optional(Type.Enum([...channels], { description: 'Only those of this channel.' })),
+  event: Type.Optional(Type.String({ maxLength: 200, description: 'Only those of this event type.' })),
+  user_id: Type.Optional(Type.String({ maxLength: 256, description: 'Only those to this user.' })),
 }
 
 const Selection = Type.Object(
   {
     ...filters,
     ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1_000 })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000 })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'The most items of a page.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -60,9 +64,9 @@ export function deadLetterEndpoints(
   http: Http,
   { guards, audit, store, notifications, clock, onReplayed }: DeadLetterRoutes,
 ): void {
-  const about = (summary: string, access: 'readDelivery' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, access: 'readDelivery' | 'manage' = 'manage') => ({
     tags: ['dead letters'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const auditOne = async (request: FastifyRequest, action: string, id: string) => {
@@ -78,12 +82,14 @@ export function deadLetterEndpoints(
     {
       onRequest: guards.allow('readDelivery'),
       schema: {
-        ...about('Dead letters, newest first', 'readDelivery'),
+        ...about('deadLetters.list', 'readDelivery'),
         querystring: Type.Object(
           {
             ...filters,
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
-            before: Type.Optional(Id),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'The most items of a page.' }),
+            ),
+            before: Type.Optional(Before),
           },
           { additionalProperties: false },
         ),
@@ -106,7 +112,7 @@ export function deadLetterEndpoints(
     {
       onRequest: guards.allow('readDelivery'),
       schema: {
-        ...about('One dead letter with its whole history', 'readDelivery'),
+        ...about('deadLetters.get', 'readDelivery'),
         params: OneLetter,
         response: { 200: LetterRecord },
       },
@@ -132,7 +138,7 @@ export function deadLetterEndpoints(
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Delivers some or all again, at once or at a time'),
+        ...about('deadLetters.replayMany'),
         body: Type.Object(
           { ...Selection.properties, at: Type.Optional(Type.String({ format: 'date-time' })) },
           { additionalProperties: false },
@@ -153,7 +159,7 @@ export function deadLetterEndpoints(
     '/v1/dead-letters/:id/replay',
     {
       onRequest: guards.allow('manage'),
-      schema: { ...about('Delivers one again'), params: OneLetter, response: { 200: Count('replayed') } },
+      schema: { ...about('deadLetters.replay'), params: OneLetter, response: { 200: Count('replayed') } },
     },
     async (request) => {
       const { id } = request.params
@@ -168,7 +174,7 @@ export function deadLetterEndpoints(
     '/v1/dead-letters/discard',
     {
       onRequest: guards.allow('manage'),
-      schema: { ...about('Discards some or all'), body: Selection, response: { 200: Count('discarded') } },
+      schema: { ...about('deadLetters.discardMany'), body: Selection, response: { 200: Count('discarded') } },
     },
     async (request) => {
       const selection = request.body as Static<typeof Selection>
@@ -180,7 +186,7 @@ export function deadLetterEndpoints(
     '/v1/dead-letters/:id',
     {
       onRequest: guards.allow('manage'),
-      schema: { ...about('Discards one'), params: OneLetter, response: { 204: Type.Null() } },
+      schema: { ...about('deadLetters.discard'), params: OneLetter, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { id } = request.params

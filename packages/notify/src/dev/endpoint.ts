@@ -23,13 +23,12 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
   http.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
     done(null, undefined),
   )
-  const about = (summary: string) => ({ tags: ['development'], summary, security: [] })
 
   http.get(
     '/dev/mailbox',
     {
       schema: {
-        ...about('What was sent on every channel, newest first'),
+        hide: true,
         querystring: Type.Object(
           { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: mostShown })) },
           { additionalProperties: false },
@@ -56,7 +55,7 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
     {
       onRequest: async ({ headers }) => refuseForeign(headers),
       schema: {
-        ...about('Answers as the provider would'),
+        hide: true,
         params: Type.Object({ id: Type.String({ maxLength: 600 }), action: Type.Enum([...mailboxActions]) }),
         response: { 200: Type.Object({ changed: Type.Boolean() }), 303: Type.Null() },
       },

@@ -8,6 +8,7 @@ import { bucketOfUser, newId, notificationIdOf } from '../ids.ts'
 import { maskReason, maskTimeline } from '../masking.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { NotifyBody } from '../notify-body.ts'
+import { operation } from '../operations.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
 import { problemOf } from '../request-problem.ts'
@@ -50,7 +51,7 @@ export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
       onRequest: guards.allow('readDelivery'),
       schema: {
         tags: ['notifications'],
-        summary: 'What a user would get for an event, and why; nothing is sent',
+        ...operation('notifications.explain'),
         security: guards.security('readDelivery'),
         body: NotifyBody,
         response: { 200: Explanation },

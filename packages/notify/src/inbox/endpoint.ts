@@ -4,13 +4,15 @@ import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
 import { type InboxChange, inboxChanges } from '../inbox-change.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Reports } from '../reports.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
 import { tellDeliveries } from './reading.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowItems, shownInFull } from './record.ts'
 
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
-const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
+const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
+const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
 
 const Feed = Type.Object({
   items: Type.Array(ItemRecord),
@@ -62,12 +64,14 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       onRequest: guards.allowUnder('readFeed'),
       schema: {
         ...toRead,
-        summary: "A user's in-app feed, newest first",
+        ...operation('inbox.list'),
         params: User,
         querystring: Type.Object(
           {
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-            before: Type.Optional(Id),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'The most items of a page.' }),
+            ),
+            before: Type.Optional(Before),
             unread: Type.Optional(Type.Boolean({ default: false, description: 'Only what is not read' })),
             archived: Type.Optional(
               Type.Enum(['exclude', 'only', 'include'], { default: 'exclude', description: 'Whether archived items' }),
@@ -93,7 +97,7 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       onRequest: guards.allowUnder('readFeed'),
       schema: {
         ...toRead,
-        summary: 'How many items are unseen and unread',
+        ...operation('inbox.count'),
         params: User,
         response: { 200: CountsRecord },
       },
@@ -109,7 +113,13 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       `/v1/users/:id/inbox/${change}`,
       {
         onRequest: guards.allowUnder('changeOwn'),
-        schema: { ...toChange, summary: summaries[change], params: User, body: Choice, response: { 200: Changed } },
+        schema: {
+          ...toChange,
+          ...operation(operations[change]),
+          params: User,
+          body: Choice,
+          response: { 200: Changed },
+        },
       },
       async (request) => {
         const { params, body, log } = request
@@ -128,12 +138,12 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
 
 const none = { sequence: 0, total: 0, unseen: 0, unread: 0 }
 
-const summaries: Readonly<Record<InboxChange, string>> = {
-  seen: 'Marks items as seen: they were on screen',
-  read: 'Marks items as read, and seen',
-  unread: 'Marks items as not read',
-  archived: 'Archives items: the feed leaves them out',
-  unarchived: 'Brings archived items back',
+const operations: Readonly<Record<InboxChange, OperationId>> = {
+  seen: 'inbox.markSeen',
+  read: 'inbox.markRead',
+  unread: 'inbox.markUnread',
+  archived: 'inbox.archive',
+  unarchived: 'inbox.unarchive',
 }
 
 interface FeedQuery {

@@ -1,6 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards, WatchCredential } from '../caller.ts'
+import { operation } from '../operations.ts'
 import type { InboxStreams } from './streams.ts'
 
 export interface StreamRoutes {
@@ -11,6 +12,15 @@ export interface StreamRoutes {
 }
 
 const reconnectMs = 3_000
+const LastEventId = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'The id of the last event received, or counts.sequence of the feed.' }),
+  ),
+})
+const stream = {
+  description: 'Server-sent events, until the token ends.',
+  content: { 'text/event-stream': { schema: Type.String() } },
+}
 
 /** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
 export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch }: StreamRoutes): void {
@@ -22,12 +32,14 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
       onRequest: guards.allowUnder('readFeed'),
       schema: {
         tags: ['inbox'],
-        summary: 'What changes in a feed, as server-sent events; resumes after Last-Event-ID',
+        ...operation('inbox.stream'),
         description:
           'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
         security: guards.security('readFeed'),
-        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) }),
+        params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) }),
         querystring: Type.Object({}, { additionalProperties: false }),
+        headers: LastEventId,
+        response: { 200: stream } as object,
       },
     },
     async (request, reply) => {

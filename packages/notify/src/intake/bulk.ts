@@ -2,12 +2,17 @@ import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Guards } from '../caller.ts'
 import { largestEventBytes } from '../notify-body.ts'
+import { operation } from '../operations.ts'
 import { readRequest, tellFaults } from '../read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
 const bodyLimitBytes = 32 * 1024 * 1024
 const mostEvents = 10_000
 const linesType = 'application/x-ndjson'
+const lines = {
+  description: 'One line for each event, in order.',
+  content: { [linesType]: { schema: Type.String() } },
+}
 /** Events of one bulk request under way at once, so that single requests find room beside it. */
 const mostUnderWay = 1_000
 
@@ -27,10 +32,14 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
       onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],
-        summary: 'Tell of up to 10,000 events at once; one line of the answer for each',
+        ...operation('notifications.sendBulk'),
         security: guards.security('produce'),
         consumes: ['application/json', linesType],
-        body: Type.Array(Type.Unknown(), { minItems: 1, maxItems: mostEvents }),
+        body: Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
+          minItems: 1,
+          maxItems: mostEvents,
+        }),
+        response: { 200: lines } as object,
       },
     },
     async (request, reply) => {

@@ -2,6 +2,7 @@ import type { Http } from '@gatehouse/kit'
 import type { Guards } from '../caller.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { AcceptanceBody, largestEventBytes, NotifyBody } from '../notify-body.ts'
+import { operation } from '../operations.ts'
 import type { Accept } from './accept.ts'
 
 /** POST /v1/notify: 202 once the event is committed, whatever became of its channels. */
@@ -13,7 +14,7 @@ export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void
       onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],
-        summary: 'Tell of an event; its user is notified',
+        ...operation('notifications.send'),
         security: guards.security('produce'),
         body: NotifyBody,
         response: { 202: AcceptanceBody },

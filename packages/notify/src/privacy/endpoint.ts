@@ -2,20 +2,21 @@ import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Privacy } from '../store.ts'
 
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 
 /** /v1/users/{id}/data: everything that is known about a user, to be handed out or erased. */
 export function privacyEndpoints(http: Http, guards: Guards, store: Privacy, audit: Audit): void {
-  const about = (summary: string) => ({ tags: ['privacy'], summary, security: guards.security('privacy') })
+  const about = (id: OperationId) => ({ tags: ['privacy'], ...operation(id), security: guards.security('privacy') })
 
   http.get(
     '/v1/users/:id/data',
     {
       onRequest: guards.allow('privacy'),
       schema: {
-        ...about('Everything that is known about a user'),
+        ...about('userData.export'),
         params: User,
         response: {
           200: Type.Object({ user_id: Type.String(), data: Type.Object({}, { additionalProperties: true }) }),
@@ -33,7 +34,7 @@ export function privacyEndpoints(http: Http, guards: Guards, store: Privacy, aud
     {
       onRequest: guards.allow('privacy'),
       schema: {
-        ...about('Erases everything that is known about a user; what is under way is not sent'),
+        ...about('userData.erase'),
         params: User,
         response: { 200: Type.Object({ removed: Type.Integer() }) },
       },

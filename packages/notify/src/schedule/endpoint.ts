@@ -8,6 +8,7 @@ import { idPattern } from '../ids.ts'
 import { maskRequest } from '../masking.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { largestEventBytes, NotifyBody } from '../notify-body.ts'
+import { type OperationId, operation } from '../operations.ts'
 import { problemOf } from '../request-problem.ts'
 import type { Access } from '../scopes.ts'
 import type { Schedule, Scheduled } from '../store.ts'
@@ -17,7 +18,7 @@ const FireAt = Type.String({
   description: 'When it fires, RFC 3339',
   examples: ['2026-12-24T18:00:00Z'],
 })
-const Id = Type.Object({ id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }) })
+const Id = Type.Object({ id: Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' }) })
 const ScheduledRecord = Type.Object(
   {
     id: Type.String(),
@@ -36,9 +37,9 @@ export interface ScheduleRoutes {
 
 /** /v1/scheduled: notifications for later, as records of id, fire_at and payload. */
 export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog }: ScheduleRoutes): void {
-  const about = (summary: string, access: Access) => ({
+  const about = (id: OperationId, access: Access) => ({
     tags: ['scheduled'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const shown = (request: FastifyRequest, each: Omit<Scheduled, 'source'>) => {
@@ -57,7 +58,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
       onRequest: guards.allow('produce'),
       bodyLimit: largestEventBytes,
       schema: {
-        ...about('Schedules a notification', 'produce'),
+        ...about('scheduled.create', 'produce'),
         body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),
         response: { 201: ScheduledRecord },
       },
@@ -79,9 +80,9 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     {
       onRequest: guards.allow('readScheduled'),
       schema: {
-        ...about('What is scheduled for a user, soonest first', 'readScheduled'),
+        ...about('scheduled.list', 'readScheduled'),
         querystring: Type.Object(
-          { user_id: Type.String({ minLength: 1, maxLength: 256 }) },
+          { user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) },
           { additionalProperties: false },
         ),
         response: { 200: Type.Object({ scheduled: Type.Array(ScheduledRecord) }) },
@@ -98,7 +99,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     '/v1/scheduled/:id',
     {
       onRequest: guards.allow('readScheduled'),
-      schema: { ...about('One that is scheduled', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
+      schema: { ...about('scheduled.get', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
     },
     async (request) => shown(request, await find(request, request.params.id, 'readScheduled')) as never,
   )
@@ -107,7 +108,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     {
       onRequest: guards.allow('cancelScheduled'),
       schema: {
-        ...about('Cancels one that has not fired', 'cancelScheduled'),
+        ...about('scheduled.cancel', 'cancelScheduled'),
         params: Id,
         response: { 204: Type.Null() },
       },

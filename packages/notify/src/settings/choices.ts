@@ -6,12 +6,16 @@ import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { channels } from '../channel.ts'
 import type { Choices, UserChoices } from '../choices.ts'
+import { type OperationId, operation } from '../operations.ts'
 import { unknownEventProblem } from '../request-problem.ts'
 
 const ChannelNames = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 
-const ChoiceOf = Type.Object({ ...User.properties, event: Type.String({ minLength: 1, maxLength: 200 }) })
+const ChoiceOf = Type.Object({
+  ...User.properties,
+  event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
+})
 
 type Asked = FastifyRequest<{ Params: { id: string; event?: string } }>
 
@@ -39,9 +43,9 @@ export interface ChoiceRoutes {
 
 /** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
 export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }: ChoiceRoutes): void {
-  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
     response: { 200: ChoicesBody },
   })
@@ -61,7 +65,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
     '/v1/users/:id/choices',
     {
       onRequest: guards.allowUnder('readOwn'),
-      schema: { ...about('What a user may choose, and what holds now', 'readOwn'), params: User },
+      schema: { ...about('choices.get', 'readOwn'), params: User },
     },
     ({ params }) => told(params.id),
   )
@@ -70,7 +74,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Unsubscribes from everything that is not critical, or takes that back'),
+        ...about('choices.unsubscribe'),
         params: User,
         body: Type.Object({ unsubscribed: Type.Boolean() }, { additionalProperties: false }),
       },
@@ -87,7 +91,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Switches these channels of an event type on, and its others off'),
+        ...about('choices.set'),
         params: ChoiceOf,
         body: Type.Object({ channels: ChannelNames }, { additionalProperties: false }),
       },
@@ -105,7 +109,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Switches these channels of an event type on or off, and leaves its others as they are'),
+        ...about('choices.update'),
         params: ChoiceOf,
         body: Type.Object(
           { on: Type.Optional(ChannelNames), off: Type.Optional(ChannelNames) },

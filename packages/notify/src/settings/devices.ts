@@ -4,12 +4,16 @@ import { type Static, Type } from 'typebox'
 import type { Audit, AuditedChange } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { maskReason } from '../masking.ts'
+import { type OperationId, operation } from '../operations.ts'
 import { deviceFault } from '../providers/device-fault.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Device, Devices } from '../store.ts'
 
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
-const OneDevice = Type.Object({ ...User.properties, device_id: Type.String({ minLength: 1, maxLength: 256 }) })
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
+const OneDevice = Type.Object({
+  ...User.properties,
+  device_id: Type.String({ minLength: 1, maxLength: 256, description: 'The device, as the app names it.' }),
+})
 
 const DeviceSettings = Type.Object(
   {
@@ -57,9 +61,9 @@ export interface DeviceRoutes {
 
 /** A user's devices, the dead ones too. A token is written and never read back. */
 export function deviceEndpoints(http: Http, { guards, audit, store, providers, clock }: DeviceRoutes): void {
-  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['devices'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
 
@@ -73,7 +77,7 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
     {
       onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's devices", 'readOwn'),
+        ...about('devices.list', 'readOwn'),
         params: User,
         response: { 200: Type.Object({ devices: Type.Array(DeviceRecord) }) },
       },
@@ -90,7 +94,7 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Registers a device or its new token'),
+        ...about('devices.register'),
         params: OneDevice,
         body: DeviceSettings,
         response: { 200: DeviceRecord },
@@ -117,7 +121,7 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
     '/v1/users/:id/devices/:device_id',
     {
       onRequest: guards.allowUnder('changeOwn'),
-      schema: { ...about('Removes a device'), params: OneDevice, response: { 204: Type.Null() } },
+      schema: { ...about('devices.delete'), params: OneDevice, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { id, device_id: deviceId } = request.params

@@ -4,6 +4,7 @@ import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { EventTypeDeclaration, EventTypeName, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { EventTypes } from '../store.ts'
 
@@ -16,16 +17,16 @@ export interface EventTypeRoutes {
   readonly clock: Clock
 }
 
-const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200 }) })
+const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }) })
 
 /** The management of event types. */
 export function eventTypeEndpoints(
   http: Http,
   { guards, audit, store, catalog, options, clock }: EventTypeRoutes,
 ): void {
-  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['event types'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const find = async (event: string) => (await store.all()).find((each) => each.event === event)
@@ -40,7 +41,7 @@ export function eventTypeEndpoints(
     {
       onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('All event types', 'readSettings'),
+        ...about('eventTypes.list', 'readSettings'),
         response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
       },
     },
@@ -50,7 +51,7 @@ export function eventTypeEndpoints(
     '/v1/event-types/:event',
     {
       onRequest: guards.allow('readSettings'),
-      schema: { ...about('One event type', 'readSettings'), params: Params, response: { 200: EventTypeDeclaration } },
+      schema: { ...about('eventTypes.get', 'readSettings'), params: Params, response: { 200: EventTypeDeclaration } },
     },
     (request) => one(request.params.event),
   )
@@ -59,7 +60,7 @@ export function eventTypeEndpoints(
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Sets an event type'),
+        ...about('eventTypes.update'),
         params: Type.Object({ event: EventTypeName }),
         body: EventTypeSettings,
         response: { 200: EventTypeDeclaration },
@@ -84,7 +85,7 @@ export function eventTypeEndpoints(
     '/v1/event-types/:event',
     {
       onRequest: guards.allow('manage'),
-      schema: { ...about('Removes an event type'), params: Params, response: { 204: Type.Null() } },
+      schema: { ...about('eventTypes.delete'), params: Params, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { event } = request.params

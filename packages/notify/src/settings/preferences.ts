@@ -5,6 +5,7 @@ import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { ChannelList } from '../declaration.ts'
+import { type OperationId, operation } from '../operations.ts'
 import { timeOfDayPattern } from '../quiet-hours.ts'
 import { unknownEventProblem } from '../request-problem.ts'
 import type { Preference, Preferences } from '../store.ts'
@@ -42,7 +43,7 @@ const PreferenceRecord = Type.Object(
   { title: 'Preference' },
 )
 
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
 const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 
@@ -58,9 +59,9 @@ export interface PreferenceRoutes {
 
 /** A user's preferences, one record for each event type and one for `*`. */
 export function preferenceEndpoints(http: Http, { guards, audit, store, catalog, clock }: PreferenceRoutes): void {
-  const about = (summary: string, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const find = async (userId: string, eventType: string) =>
@@ -93,7 +94,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     {
       onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's preferences", 'readOwn'),
+        ...about('preferences.list', 'readOwn'),
         params: User,
         response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
       },
@@ -105,7 +106,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Sets a preference, its event type named in the body'),
+        ...about('preferences.set'),
         params: User,
         body: Type.Object(
           { event_type: EventTypeName, ...PreferenceSettings.properties },
@@ -120,7 +121,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     '/v1/users/:id/preferences/:event_type',
     {
       onRequest: guards.allowUnder('readOwn'),
-      schema: { ...about('One preference', 'readOwn'), params: Entry, response: { 200: PreferenceRecord } },
+      schema: { ...about('preferences.get', 'readOwn'), params: Entry, response: { 200: PreferenceRecord } },
     },
     async ({ params }) => {
       const found = await find(params.id, params.event_type)
@@ -133,7 +134,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Sets a preference'),
+        ...about('preferences.update'),
         params: Entry,
         body: PreferenceSettings,
         response: { 200: PreferenceRecord },
@@ -145,7 +146,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     '/v1/users/:id/preferences/:event_type',
     {
       onRequest: guards.allowUnder('changeOwn'),
-      schema: { ...about('Removes a preference'), params: Entry, response: { 204: Type.Null() } },
+      schema: { ...about('preferences.delete'), params: Entry, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { params } = request

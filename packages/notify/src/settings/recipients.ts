@@ -6,11 +6,12 @@ import type { Guards } from '../caller.ts'
 import { RecipientRecord, RecipientSettings, recipientOf, recipientRecord } from '../declaration.ts'
 import { canonicalLocale } from '../locale.ts'
 import { maskRecipient } from '../masking.ts'
+import { type OperationId, operation } from '../operations.ts'
 import { isZone } from '../quiet-hours.ts'
 import type { Access } from '../scopes.ts'
 import type { Recipient, Recipients } from '../store.ts'
 
-const Params = Type.Object({ user_id: Type.String({ minLength: 1, maxLength: 256 }) })
+const Params = Type.Object({ user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 const mostAtOnce = 1_000
 
 export interface RecipientRoutes {
@@ -41,7 +42,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
     {
       onRequest: guards.allow('readDelivery'),
       schema: {
-        ...about('How a user can be reached', 'readDelivery'),
+        ...about('recipients.get', 'readDelivery'),
         params: Params,
         response: { 200: RecipientRecord },
       },
@@ -58,7 +59,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
     {
       onRequest: guards.allow('putRecipient'),
       schema: {
-        ...about('Sets how a user can be reached', 'putRecipient'),
+        ...about('recipients.update', 'putRecipient'),
         params: Params,
         body: RecipientSettings,
         response: { 200: RecipientRecord },
@@ -82,7 +83,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
     {
       onRequest: guards.allow('putRecipient'),
       schema: {
-        ...about('Forgets how a user can be reached', 'putRecipient'),
+        ...about('recipients.delete', 'putRecipient'),
         params: Params,
         response: { 204: Type.Null() },
       },
@@ -103,9 +104,9 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
 }
 
 function aboutFor(guards: Guards) {
-  return (summary: string, access: Access = 'manage') => ({
+  return (id: OperationId, access: Access = 'manage') => ({
     tags: ['recipients'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
 }
@@ -137,7 +138,7 @@ function bulkEndpoint(http: Http, { guards, audit, store, clock }: RecipientRout
       onRequest: guards.allow('manage'),
       bodyLimit: 1024 * 1024,
       schema: {
-        ...aboutFor(guards)('Sets how many users can be reached, up to 1,000 at once'),
+        ...aboutFor(guards)('recipients.updateMany'),
         body: Type.Object({ recipients: Type.Array(Entry, { maxItems: mostAtOnce }) }, { additionalProperties: false }),
         response: { 200: Type.Object({ stored: Type.Integer() }) },
       },
@@ -170,10 +171,7 @@ function revealEndpoint(http: Http, { guards, audit, store }: RecipientRoutes): 
     {
       onRequest: guards.allow('reveal'),
       schema: {
-        ...aboutFor(guards)(
-          'Shows single addresses that are masked elsewhere; who, which and why is recorded',
-          'reveal',
-        ),
+        ...aboutFor(guards)('recipients.reveal', 'reveal'),
         params: Params,
         body: Type.Object(
           {

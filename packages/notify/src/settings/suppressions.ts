@@ -7,17 +7,19 @@ import { channels } from '../channel.ts'
 import { phoneNumberPattern } from '../declaration.ts'
 import { idPattern } from '../ids.ts'
 import { maskAddress } from '../masking.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Access } from '../scopes.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store.ts'
 import { all, suppressionReasons } from '../suppression.ts'
 import { masked, maskUnknown, shown } from './suppression-view.ts'
 
-const Id = Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' })
-const UserId = Type.String({ minLength: 1, maxLength: 256 })
+const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
+const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
+const UserId = Type.String({ minLength: 1, maxLength: 256, description: 'The user.' })
 const Address = Type.String({ minLength: 1, maxLength: 1_024, description: "The address, or * for any of the user's" })
 const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all' })
-const ChannelName = Type.Enum([...channels])
-const Reason = Type.Enum([...suppressionReasons])
+const ChannelName = Type.Enum([...channels], { description: 'The channel.' })
+const Reason = Type.Enum([...suppressionReasons], { description: 'Why nothing is sent.' })
 
 const SuppressionBody = Type.Object(
   {
@@ -43,8 +45,10 @@ const filters = {
 
 const List = Type.Object({ suppressions: Type.Array(SuppressionBody), next: Type.Optional(Type.String()) })
 const page = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
-  before: Type.Optional(Id),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'The most items of a page.' }),
+  ),
+  before: Type.Optional(Before),
 }
 
 interface SuppressionRoutes {
@@ -62,9 +66,9 @@ export function suppressionEndpoints(http: Http, given: SuppressionRoutes): void
 
 function managementEndpoints(http: Http, given: SuppressionRoutes): void {
   const { guards, audit, store, clock } = given
-  const about = (summary: string, access: Access = 'manage') => ({
+  const about = (id: OperationId, access: Access = 'manage') => ({
     tags: ['suppressions'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
@@ -74,7 +78,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Addresses that nothing, or not everything, is sent to; newest first', 'readSettings'),
+        ...about('suppressions.list', 'readSettings'),
         querystring: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
@@ -86,7 +90,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('The same with the filters in the body, where no log of a proxy keeps an address', 'readSettings'),
+        ...about('suppressions.search', 'readSettings'),
         body: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
@@ -98,7 +102,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Adds one by hand'),
+        ...about('suppressions.create'),
         body: Type.Object(
           {
             user_id: UserId,
@@ -139,7 +143,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Lifts all that the filters name'),
+        ...about('suppressions.liftMany'),
         querystring: Filter,
         response: { 200: Type.Object({ lifted: Type.Integer() }) },
       },
@@ -160,7 +164,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Lifts one'),
+        ...about('suppressions.lift'),
         params: Type.Object({ suppression_id: Id }),
         response: { 204: Type.Null() },
       },
@@ -177,9 +181,9 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
 
 function ownEndpoints(http: Http, given: SuppressionRoutes): void {
   const { guards, audit, store, clock } = given
-  const about = (summary: string, access: Access) => ({
+  const about = (id: OperationId, access: Access) => ({
     tags: ['suppressions'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
 
@@ -188,7 +192,7 @@ function ownEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allowUnder('readOwn'),
       schema: {
-        ...about("A user's, newest first", 'readOwn'),
+        ...about('userSuppressions.list', 'readOwn'),
         params: Type.Object({ id: UserId }),
         querystring: Type.Object({ ...filters, ...page }, { additionalProperties: false }),
         response: { 200: List },
@@ -201,7 +205,7 @@ function ownEndpoints(http: Http, given: SuppressionRoutes): void {
     {
       onRequest: guards.allowUnder('changeOwn'),
       schema: {
-        ...about('Takes back an unsubscription', 'changeOwn'),
+        ...about('userSuppressions.lift', 'changeOwn'),
         params: Type.Object({ id: UserId, suppression_id: Id }),
         response: { 204: Type.Null() },
       },

@@ -4,10 +4,11 @@ import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import type { CatalogKeeper } from '../catalog.ts'
 import { type Channel, channels } from '../channel.ts'
-import { canonicalLocale } from '../locale.ts'
+import { canonicalLocale, Locale } from '../locale.ts'
 import { maskResult } from '../masking.ts'
 import { smsSegments, textOfHtml } from '../message-text.ts'
 import type { Content, Data } from '../notification.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Templates } from '../store.ts'
 import { type Compiled, checkTemplate, TemplateError } from '../template.ts'
 import { templateTarget } from './templates.ts'
@@ -24,11 +25,13 @@ export interface TemplateToolRoutes {
   readonly testSend: (channel: Channel, userId: string, content: Content) => Promise<readonly object[]>
 }
 
-const TemplateId = Type.Object({ template_id: Type.String({ minLength: 1, maxLength: 200 }) })
+const TemplateId = Type.Object({
+  template_id: Type.String({ minLength: 1, maxLength: 200, description: 'The template.' }),
+})
 const Place = Type.Object({
   ...TemplateId.properties,
-  channel: Type.Enum([...channels]),
-  locale: Type.String({ maxLength: 100 }),
+  channel: Type.Enum([...channels], { description: 'The channel of the text.' }),
+  locale: Locale,
 })
 const Sample = {
   channel: Type.Enum([...channels]),
@@ -55,9 +58,9 @@ export function templateToolEndpoints(
   http: Http,
   { guards, audit, store, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
 ): void {
-  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   const published = async (templateId: string, channel: Channel, locale: string | undefined) => {
@@ -71,7 +74,7 @@ export function templateToolEndpoints(
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Makes a version the one in use: publishes it, or rolls back to it'),
+        ...about('templates.publish'),
         params: Place,
         body: Type.Object({ version: Type.Integer({ minimum: 1 }) }, { additionalProperties: false }),
         response: { 200: Type.Object({ version: Type.Integer() }) },
@@ -105,7 +108,7 @@ export function templateToolEndpoints(
     {
       onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Renders a published text or a draft with sample data', 'readSettings'),
+        ...about('templates.preview', 'readSettings'),
         params: TemplateId,
         body: Type.Object({ ...Sample, ...Draft }, { additionalProperties: false }),
         response: { 200: Preview },
@@ -134,10 +137,10 @@ export function templateToolEndpoints(
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Sends the published text to a user at once, past preferences, caps and log'),
+        ...about('templates.test'),
         params: TemplateId,
         body: Type.Object(
-          { ...Sample, user_id: Type.String({ minLength: 1, maxLength: 256 }) },
+          { ...Sample, user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) },
           { additionalProperties: false },
         ),
         response: { 200: Type.Object({ results: Type.Array(Type.Object({}, { additionalProperties: true })) }) },

@@ -3,11 +3,12 @@ import { type Static, Type } from 'typebox'
 import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
-import { canonicalLocale } from '../locale.ts'
+import { canonicalLocale, Locale } from '../locale.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { TemplateKey, Templates } from '../store.ts'
 import { checkTemplate, TemplateError, type TemplateText } from '../template.ts'
 
-const TemplateId = Type.String({ minLength: 1, maxLength: 200 })
+const TemplateId = Type.String({ minLength: 1, maxLength: 200, description: 'The template.' })
 
 const TextSettings = Type.Object(
   {
@@ -40,8 +41,8 @@ const TextRecord = Type.Object(
 
 const Place = Type.Object({
   template_id: TemplateId,
-  channel: Type.Enum([...channels]),
-  locale: Type.String({ maxLength: 100 }),
+  channel: Type.Enum([...channels], { description: 'The channel of the text.' }),
+  locale: Locale,
 })
 
 export interface TemplateRoutes {
@@ -53,9 +54,9 @@ export interface TemplateRoutes {
 
 /** The management of templates: texts by template, channel and locale, in versions that never change. */
 export function templateEndpoints(http: Http, { guards, audit, store, clock }: TemplateRoutes): void {
-  const about = (summary: string, access: 'readSettings' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
-    summary,
+    ...operation(id),
     security: guards.security(access),
   })
   /** The text that a change takes the place of. */
@@ -69,7 +70,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     '/v1/templates',
     {
       onRequest: guards.allow('readSettings'),
-      schema: { ...about('Every published text', 'readSettings'), response: { 200: List } },
+      schema: { ...about('templates.list', 'readSettings'), response: { 200: List } },
     },
     async () => ({ templates: (await store.published()).map((text) => written(text, true)) }),
   )
@@ -78,7 +79,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     {
       onRequest: guards.allow('readSettings'),
       schema: {
-        ...about('Every version of the texts of a template', 'readSettings'),
+        ...about('templates.get', 'readSettings'),
         params: Type.Object({ template_id: TemplateId }),
         response: { 200: List },
       },
@@ -94,7 +95,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     {
       onRequest: guards.allow('manage'),
       schema: {
-        ...about('Stores a new version of a text and publishes it'),
+        ...about('templates.update'),
         params: Place,
         body: TextSettings,
         response: { 200: TextRecord },
@@ -120,7 +121,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     '/v1/templates/:template_id/:channel/:locale',
     {
       onRequest: guards.allow('manage'),
-      schema: { ...about('Takes a text out of use; its versions stay'), params: Place, response: { 204: Type.Null() } },
+      schema: { ...about('templates.delete'), params: Place, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { params } = request

@@ -1,10 +1,11 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { type Http, htmlAnswer, Problem, problemAnswer } from '@gatehouse/kit'
 import { icon, type PageParts, sendPage, styleSheet, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Choices } from '../choices.ts'
 import { linkFault } from '../link-fault.ts'
 import type { LinkPurpose, Links } from '../links.ts'
+import { type OperationId, operation } from '../operations.ts'
 import type { Recipients } from '../store.ts'
 import { readQuietHours, readSwitches, readZone } from './form.ts'
 import { preferencesPage, type Sent, titleIn, unsubscribedPage, unsubscribePage } from './page.ts'
@@ -18,14 +19,14 @@ export interface SubscriptionRoutes {
 }
 
 export const subscriptionAssets = '/preferences/assets'
-const Token = Type.Object({ token: Type.String({ maxLength: 1_024 }) })
+const Token = Type.Object({ token: Type.String({ maxLength: 1_024, description: 'The signed part of the link.' }) })
+const NoLink = htmlAnswer('A page that says that this link does not exist.')
 const mostBytes = 16 * 1024
 
 /** The pages that a mail's footer leads to. The signed link is the permission; nothing is changed by opening one. */
 export async function subscriptionEndpoints(http: Http, given: SubscriptionRoutes): Promise<void> {
   takeForms(http)
   const { links, pages } = given
-  const route = (summary: string) => ({ schema: { tags: ['subscriptions'], summary, security: [], params: Token } })
   type Asked = FastifyRequest<{ Params: { token: string } }>
   /** Answers by what the link is about, or says that it isn't one. */
   const by =
@@ -40,8 +41,8 @@ export async function subscriptionEndpoints(http: Http, given: SubscriptionRoute
       return reply
     }
   assets(http, pages)
-  unsubscribing(http, given, route, by)
-  preferring(http, given, route, by)
+  unsubscribing(http, given, by)
+  preferring(http, given, by)
 }
 
 /** Forms are read; whatever else a mail program posts, `multipart/form-data` for one (RFC 8058 §3.2), is taken as text. */
@@ -56,12 +57,18 @@ function takeForms(http: Http): void {
 
 const oneClickField = /List-Unsubscribe["=\s]+One-Click/i
 
-type Route = (summary: string) => object
 type Asked = FastifyRequest<{ Params: { token: string } }>
 type By = (
   purpose: LinkPurpose,
   answer: (about: readonly string[], request: Asked, reply: FastifyReply) => Promise<unknown>,
 ) => (request: Asked, reply: FastifyReply) => Promise<unknown>
+
+/** What the API document says about a page, and what it answers besides. */
+function route(id: OperationId, more: object = {}) {
+  const response: object = { 200: htmlAnswer('The page.'), 404: NoLink, ...more }
+  const about = { tags: ['subscriptions'], ...operation(id), security: [] }
+  return { bodyLimit: mostBytes, schema: { ...about, params: Token, response } }
+}
 
 function assets(http: Http, { branding }: PageParts): void {
   for (const [name, type, text] of [
@@ -73,14 +80,14 @@ function assets(http: Http, { branding }: PageParts): void {
     )
 }
 
-function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes, route: Route, by: By): void {
+function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes, by: By): void {
   const titleFor = async (texts: Texts, userId: string, event: string) => {
     const choice = (await choices.of(userId)).choices.find((each) => each.event === event)
     return choice ? titleIn(texts, choice) : event
   }
   http.get(
     '/unsubscribe/:token',
-    route('Asks whether to unsubscribe; changes nothing'),
+    route('unsubscribePage.show'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
       const texts = textsFor(pages, request)
       sendPage(pages, reply, texts, unsubscribePage(texts, request.url, await titleFor(texts, userId, event)))
@@ -88,7 +95,7 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
   )
   http.post(
     '/unsubscribe/:token',
-    route('Unsubscribes at once (RFC 8058), from one event type'),
+    route('unsubscribePage.submit'),
     by('unsubscribe', async ([userId = '', event = ''], request, reply) => {
       const oneClick = oneClickField.test(String(request.body ?? ''))
       await choices.unsubscribe(userId, event, oneClick ? 'one-click, from a mail' : 'on the page, from a mail')
@@ -99,7 +106,7 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
   )
 }
 
-function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By): void {
+function preferring(http: Http, given: SubscriptionRoutes, by: By): void {
   const { links, pages, choices } = given
   const show = async (userId: string, texts: Texts, request: Asked, reply: FastifyReply, sent?: Sent) =>
     sendPage(
@@ -110,12 +117,15 @@ function preferring(http: Http, given: SubscriptionRoutes, route: Route, by: By)
     )
   http.get(
     '/preferences/:token',
-    route("A user's own settings, as a page"),
+    route('preferencesPage.show'),
     by('preferences', ([userId = ''], request, reply) => show(userId, textsFor(pages, request), request, reply)),
   )
   http.post(
     '/preferences/:token',
-    route('Changes them, by the form of the page'),
+    route('preferencesPage.submit', {
+      403: htmlAnswer('A page: the form came from another site.'),
+      415: problemAnswer('The body is not a form.'),
+    }),
     by('preferences', async ([userId = ''], request, reply) => {
       const texts = textsFor(pages, request)
       if (!isOwnForm(request, links.baseUrl)) return sendPage(pages, reply, texts, { ...linkFault(texts), status: 403 })

@@ -4,6 +4,7 @@ import type { Guards } from '../caller.ts'
 import { idPattern } from '../ids.ts'
 import { hidden, maskTimeline } from '../masking.ts'
 import type { NotificationRecord } from '../notification.ts'
+import { operation } from '../operations.ts'
 import type { Notifications } from '../store.ts'
 
 const Detail = Type.Object({}, { additionalProperties: true })
@@ -46,10 +47,10 @@ export function notificationEndpoint(http: Http, guards: Guards, store: Notifica
       onRequest: guards.allow('readOutcome'),
       schema: {
         tags: ['notifications'],
-        summary: 'What became of a notification: its deliveries, their states, and every decision on the way',
+        ...operation('notifications.get'),
         security: guards.security('readOutcome'),
         params: Type.Object({
-          id: Type.String({ pattern: idPattern, description: 'An id that was given here, a UUID.' }),
+          id: Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' }),
         }),
         response: { 200: NotificationBody },
       },

@@ -1,8 +1,9 @@
-import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
+import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Channel } from '../channel.ts'
 import { channelOf } from '../ids.ts'
 import type { NotifyMetrics } from '../metrics.ts'
+import { operation } from '../operations.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
 import type { Reports } from '../reports.ts'
@@ -55,10 +56,15 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
       },
       schema: {
         tags: ['webhooks'],
-        summary: "Takes a provider's reports: delivered, opened, clicked, bounced, complained, unsubscribed",
+        ...operation('webhooks.receive'),
         security: [],
-        params: Type.Object({ provider: Type.String({ maxLength: 64 }) }),
-        response: { 204: Type.Null() },
+        params: Type.Object({ provider: Type.String({ maxLength: 64, description: 'The name of the provider.' }) }),
+        body: { content: { '*/*': { schema: Type.Unsafe({ description: 'As the provider sends it.' }) } } },
+        response: {
+          204: Type.Null({ description: 'The reports are stored.' }),
+          403: problemAnswer('The signature is missing or invalid.'),
+          429: problemAnswer('The signature cannot be checked at this moment, or a limit is exceeded.'),
+        },
       },
     },
     async (request, reply) => {

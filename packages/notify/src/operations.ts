@@ -1,0 +1,140 @@
+import { operationsOf } from '@gatehouse/kit'
+
+/** What the API document says about each operation: its id, which names the call in generated clients, a summary and a description. */
+export const operation = operationsOf({
+  'notifications.send': [
+    'Notify a user of an event',
+    'Accepts an event. It is stored when this is answered; its deliveries follow. A repeated `dedup_key` sends nothing again.',
+  ],
+  'notifications.sendBulk': [
+    'Notify of up to 10,000 events',
+    'A JSON array, or one JSON object per line. The response has one line for each event, in order: `status` 202 with the acceptance, or another status with the problem.',
+  ],
+  'notifications.explain': [
+    'Explain what a user would receive',
+    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
+  ],
+  'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'scheduled.create': [
+    'Schedule a notification',
+    'Stores a notification that is sent at `fire_at`; preferences and caps are applied then.',
+  ],
+  'scheduled.list': ['List the scheduled notifications of a user', 'The soonest first.'],
+  'scheduled.get': ['Read a scheduled notification', 'One that has fired is not found.'],
+  'scheduled.cancel': ['Cancel a scheduled notification', 'One that has fired is not found.'],
+  'deadLetters.list': ['List dead letters', 'Deliveries that failed for good, newest first.'],
+  'deadLetters.get': ['Read a dead letter', 'With the timeline of its notification.'],
+  'deadLetters.discard': ['Discard a dead letter', 'It is not delivered again.'],
+  'deadLetters.replayMany': [
+    'Replay dead letters',
+    'Delivers those that the filters match again, at once or at a time.',
+  ],
+  'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once.'],
+  'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
+  'eventTypes.list': ['List event types', 'Those of the file and those stored here.'],
+  'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
+  'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
+  'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
+  'templates.list': ['List published texts', 'One entry for each template, channel and locale.'],
+  'templates.get': ['Read the versions of a template', 'Every version of its texts, in every channel and locale.'],
+  'templates.update': [
+    'Store and publish a text',
+    'Stores a new version of a text and publishes it. Earlier versions stay.',
+  ],
+  'templates.delete': ['Unpublish a text', 'Takes a text out of use; its versions stay.'],
+  'templates.publish': ['Publish a version of a text', 'Puts a stored version into use, also an earlier one.'],
+  'templates.preview': ['Render a text with sample data', 'Renders a published text or a draft. Nothing is sent.'],
+  'templates.test': [
+    'Send a text to a user as a test',
+    'Sends the published text at once. Preferences, caps and the dedup log are not consulted.',
+  ],
+  'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
+  'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],
+  'recipients.reveal': [
+    'Reveal addresses of a recipient',
+    'Single addresses that are masked otherwise. The reason is kept in the audit trail.',
+  ],
+  'recipients.delete': ['Delete a recipient', 'The user can be reached in-app only from then on.'],
+  'recipients.updateMany': [
+    'Set how up to 1,000 users can be reached',
+    'Replaces the records of the users that are named, in one transaction.',
+  ],
+  'preferences.list': [
+    'List the preferences of a user',
+    'One record for each event type that has one, and one for `*`.',
+  ],
+  'preferences.set': [
+    'Set a preference named in the body',
+    'As `preferences.update`, with the event type in the body.',
+  ],
+  'preferences.get': ['Read a preference', 'The channels and quiet hours of one event type, or of `*`.'],
+  'preferences.update': [
+    'Set a preference',
+    'Replaces the record; members that are left out follow the one of `*`, then the defaults.',
+  ],
+  'preferences.delete': ['Delete a preference', 'The event type follows the one of `*`, then the defaults.'],
+  'devices.list': ['List the devices of a user', 'Dead ones too; push tokens are never read back.'],
+  'devices.register': ['Register a device or its new token', 'Replaces the push token of the device.'],
+  'devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
+  'choices.get': [
+    'Read what a user may choose',
+    'Every event type with the channels that the user may switch, and which are on.',
+  ],
+  'choices.unsubscribe': ['Unsubscribe a user, or take that back', 'From everything that is not critical.'],
+  'choices.set': ['Set the channels of an event type', 'Switches the named channels on and the others off.'],
+  'choices.update': [
+    'Switch channels of an event type',
+    'Switches the named channels on or off and leaves the others as they are.',
+  ],
+  'suppressions.list': [
+    'List suppressions',
+    'Addresses that receive nothing, or nothing of some event types; newest first.',
+  ],
+  'suppressions.search': [
+    'Search suppressions',
+    'As `suppressions.list`, with the filters in the body, where no log of a proxy keeps an address.',
+  ],
+  'suppressions.create': ['Add a suppression', 'Nothing that matches it is sent from then on.'],
+  'suppressions.liftMany': [
+    'Lift suppressions',
+    'Lifts those that the filters match; at least one filter is required.',
+  ],
+  'suppressions.lift': ['Lift a suppression', 'The address receives notifications again.'],
+  'userSuppressions.list': ['List the suppressions of a user', 'Newest first.'],
+  'userSuppressions.lift': [
+    'Take back an unsubscription',
+    'Only what the user unsubscribed from; bounces and complaints are lifted by management.',
+  ],
+  'inbox.list': ['List the in-app feed of a user', 'Newest first, with the counts of unseen and unread items.'],
+  'inbox.count': ['Count unseen and unread items', 'With the sequence number of the feed.'],
+  'inbox.markSeen': ['Mark items as seen', 'They were on screen.'],
+  'inbox.markRead': ['Mark items as read', 'And as seen.'],
+  'inbox.markUnread': ['Mark items as unread', 'They stay seen.'],
+  'inbox.archive': ['Archive items', 'The feed leaves them out.'],
+  'inbox.unarchive': ['Unarchive items', 'The feed shows them again.'],
+  'inbox.stream': [
+    'Stream changes of the in-app feed',
+    'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
+  ],
+  'userData.export': ['Export the data of a user', 'Everything that is stored about a user.'],
+  'userData.erase': [
+    'Erase the data of a user',
+    'Everything that is stored about a user; pending deliveries are not sent.',
+  ],
+  'opens.record': ['Record that a mail was opened', 'The image of a mail. An invalid token gets the same image.'],
+  'clicks.record': ['Record a click and redirect', 'Where a tracked link of a mail leads first.'],
+  'unsubscribePage.show': ['Show the page of an unsubscribe link', 'Asks whether to unsubscribe; changes nothing.'],
+  'unsubscribePage.submit': [
+    'Unsubscribe from an event type',
+    'At once, also by one click in a mail program (RFC 8058).',
+  ],
+  'preferencesPage.show': ["Show a user's own preferences", 'What the preferences link of a mail opens.'],
+  'preferencesPage.submit': ["Change a user's own preferences", 'By the form of the page.'],
+  'webhooks.receive': [
+    'Receive reports of a provider',
+    'Deliveries, opens, clicks, bounces, complaints and unsubscriptions. The signature of the provider is the credential.',
+  ],
+})
+
+/** The ids of this package's operations. */
+export type OperationId = Parameters<typeof operation>[0]

@@ -1,4 +1,4 @@
-import { createIdentity, type Identity } from '@gatehouse/identity'
+import { createIdentity, type Identity, isManagementRole } from '@gatehouse/identity'
 import { identitySealed, migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
@@ -27,7 +27,7 @@ export async function composeIdentity(
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
     ...given({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
-    declared: { clients: file.clients ?? [], users: file.users ?? [], resources: file.resources ?? [] },
+    declared: { clients: file.clients ?? [], users: declaredUsers(parts), resources: file.resources ?? [] },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
     authenticate: entrance.authenticate,
@@ -41,6 +41,22 @@ export async function composeIdentity(
   })
   for (const worker of identity.workers) parts.held.push(() => worker.stop())
   return identity
+}
+
+/**
+ * The users of the file. On a database of its own nobody becomes an administrator by it, least of all the one of the
+ * example, whose password stands in the log: that is for `gatehouse admin grant`.
+ */
+function declaredUsers({ config: { settings, file }, log }: Pick<Parts, 'config' | 'log'>) {
+  const { users = [] } = file
+  if (!settings.databaseUrl) return users
+  return users.map((user) => {
+    const { id, roles = [] } = user
+    const others = roles.filter((role) => !isManagementRole(role))
+    if (others.length === roles.length) return user
+    log.warn({ user: id }, 'with DATABASE_URL the file makes nobody an administrator: use `gatehouse admin grant`')
+    return { ...user, roles: others }
+  })
 }
 
 /** An issuer that only this machine reaches has its clients there as well, and may call them. */

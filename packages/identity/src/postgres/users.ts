@@ -27,6 +27,11 @@ const userColumns = `account.id, plan, username, email, email_verified, password
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 
+/** What a change of a user writes, and so must not have been changed by somebody else since it was read. */
+function recordOf({ username, plan, email, emailVerified, roles, claims }: User) {
+  return { username, plan, email, emailVerified, roles, claims }
+}
+
 export class PostgresUsers implements Users {
   readonly #database: Database
 
@@ -66,15 +71,16 @@ export class PostgresUsers implements Users {
 
   update(
     user: NewUser,
-    expected: readonly string[],
+    expected: User,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
-  ): Promise<UserChange | 'roles_changed'> {
+  ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const revoked = expected.filter((role) => isManagementRole(role) && !user.roles.includes(role))
+      const revoked = expected.roles.filter((role) => isManagementRole(role) && !user.roles.includes(role))
       const found = await lockUser(tx, user.id, revoked.includes(ownerRole))
       if (found === undefined) return 'missing'
-      if (!isDeepStrictEqual(found.roles, expected)) return 'roles_changed'
+      const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
+      if (rows[0] && !isDeepStrictEqual(recordOf(userOf(rows[0])), recordOf(expected))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)

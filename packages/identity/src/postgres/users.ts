@@ -27,11 +27,6 @@ const userColumns = `account.id, plan, username, email, email_verified, password
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 
-/** What a change of a user writes, and so must not have been changed by somebody else since it was read. */
-function recordOf({ username, plan, email, emailVerified, roles, claims }: User) {
-  return { username, plan, email, emailVerified, roles, claims }
-}
-
 export class PostgresUsers implements Users {
   readonly #database: Database
 
@@ -71,16 +66,15 @@ export class PostgresUsers implements Users {
 
   update(
     user: NewUser,
-    expected: User,
+    expected: readonly string[],
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
-  ): Promise<UserChange | 'outdated'> {
+  ): Promise<UserChange | 'roles_changed'> {
     return this.#database.transaction(async (tx) => {
-      const revoked = expected.roles.filter((role) => isManagementRole(role) && !user.roles.includes(role))
+      const revoked = expected.filter((role) => isManagementRole(role) && !user.roles.includes(role))
       const found = await lockUser(tx, user.id, revoked.includes(ownerRole))
       if (found === undefined) return 'missing'
-      const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
-      if (rows[0] && !isDeepStrictEqual(recordOf(userOf(rows[0])), recordOf(expected))) return 'outdated'
+      if (!isDeepStrictEqual(found.roles, expected)) return 'roles_changed'
       if (found.lastOwner) return 'last_owner'
       await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)

@@ -30,16 +30,15 @@ export interface Users {
   /** Users who hold the role. */
   withRole(role: string, after: string, most: number): Promise<User[]>
   /**
-   * Changes what is known of a user who is still as `expected`, with messages for the outbox; `outdated` when somebody
-   * else changed the user since that was read. Access tokens that were issued under a management role end with it.
-   * @throws NameTaken
+   * Changes what is known of a user who still holds the roles `expected`, with messages for the outbox. Access tokens
+   * that were issued under a management role end with it. @throws NameTaken
    */
   update(
     user: NewUser,
-    expected: User,
+    expected: readonly string[],
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
-  ): Promise<UserChange | 'outdated'>
+  ): Promise<UserChange | 'roles_changed'>
   /** Deletes the user and everything of theirs, and tells the revocation feed. */
   remove(id: string, end: UserEnd): Promise<UserChange>
 }

@@ -51,7 +51,8 @@ async function refuses(token: string, method: string, path: string, payload?: ob
 }
 
 test('a client is registered with no scope that the caller lacks', async () => {
-  for (const scope of ['admin:users', 'admin:roles', 'read:personal-data', 'write:notifications', 'read:api-keys'])
+  const beyond = ['admin:users', 'admin:roles', 'read:personal-data', 'read:api-keys']
+  for (const scope of [...beyond, 'write:notifications', 'write:recipients'])
     await refuses(registrar, 'POST', 'clients', { client_id: 'own', scopes: ['orders:read', scope] })
   await refuses(operator, 'POST', 'clients', { client_id: 'own', scopes: ['admin:privacy'] })
   await refuses(everything, 'POST', 'clients', { client_id: 'own', scopes: ['write:audit'] })

@@ -230,3 +230,16 @@ test('me names the caller, the roles, the scopes and when the person signed in',
     scopes: ['admin:users', 'read:accounts', 'write:account-mail', 'write:sessions'],
   })
 })
+
+test('a role that the file takes away ends the access tokens that were issued under it', async () => {
+  const after = async (...roles: string[]) => {
+    const { next } = await running.identity.revocations(undefined)
+    const again = await setup({ declared: { users: [{ id: 'filed', password, roles }] } }, running.database)
+    await again.close()
+    const { revocations } = await running.identity.revocations(next)
+    return revocations.map((one) => 'subject' in one && one.subject)
+  }
+  assert.deepEqual(await after('gatehouse-operator', 'editor'), [])
+  assert.deepEqual(await after('gatehouse-operator'), [])
+  assert.deepEqual(await after(), ['filed'])
+})

@@ -75,7 +75,7 @@ export class PostgresUsers implements Users {
       const found = await lockUser(tx, user.id, revokedRoles(expected.roles, user.roles).includes(ownerRole))
       if (found === undefined) return 'missing'
       const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
-      if (!rows.some((row) => isDeepStrictEqual(knownOf(userOf(row)), knownOf(expected)))) return 'outdated'
+      if (!rows.some((row) => isStill(expected, userOf(row)))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)
@@ -103,8 +103,10 @@ export class PostgresUsers implements Users {
   }
 }
 
-function knownOf({ username, plan, email, emailVerified, roles, claims }: KnownUser): KnownUser {
-  return { username, plan, email, emailVerified, roles, claims }
+/** Whether the user is as it was known. A proof of the address that came meanwhile stands in no change's way. */
+function isStill(known: KnownUser, user: User): boolean {
+  const compared = ({ username, plan, email, roles, claims }: KnownUser) => ({ username, plan, email, roles, claims })
+  return isDeepStrictEqual(compared(user), compared(known)) && (user.emailVerified || !known.emailVerified)
 }
 
 function revokedRoles(before: readonly string[], after: readonly string[]): string[] {

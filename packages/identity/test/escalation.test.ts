@@ -51,7 +51,8 @@ async function refuses(token: string, method: string, path: string, payload?: ob
 }
 
 test('a client is registered with no scope that the caller lacks', async () => {
-  for (const scope of ['admin:users', 'admin:roles', 'read:personal-data', 'write:notifications', 'read:api-keys'])
+  const beyond = ['admin:users', 'admin:roles', 'read:personal-data', 'read:api-keys']
+  for (const scope of [...beyond, 'write:notifications', 'write:recipients'])
     await refuses(registrar, 'POST', 'clients', { client_id: 'own', scopes: ['orders:read', scope] })
   await refuses(operator, 'POST', 'clients', { client_id: 'own', scopes: ['admin:privacy'] })
   await refuses(everything, 'POST', 'clients', { client_id: 'own', scopes: ['write:audit'] })
@@ -228,4 +229,17 @@ test('me names the caller, the roles, the scopes and when the person signed in',
     roles: [],
     scopes: ['admin:users', 'read:accounts', 'write:account-mail', 'write:sessions'],
   })
+})
+
+test('a role that the file takes away ends the access tokens that were issued under it', async () => {
+  const after = async (...roles: string[]) => {
+    const { next } = await running.identity.revocations(undefined)
+    const again = await setup({ declared: { users: [{ id: 'filed', password, roles }] } }, running.database)
+    await again.close()
+    const { revocations } = await running.identity.revocations(next)
+    return revocations.map((one) => 'subject' in one && one.subject)
+  }
+  assert.deepEqual(await after('gatehouse-operator', 'editor'), [])
+  assert.deepEqual(await after('gatehouse-operator'), [])
+  assert.deepEqual(await after(), ['filed'])
 })

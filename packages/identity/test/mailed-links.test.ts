@@ -272,3 +272,15 @@ testWith('postgresql', 'a link put or used while the address of its account chan
     }
   }),
 )
+
+test('the password of who holds a management role is not reset by mail, whoever asks for it', async () => {
+  const { management } = running.identity
+  await management.createUser({ ...user('boss'), roles: ['gatehouse-owner'] })
+  const browser = new TestBrowser(running)
+  const asked = await browser.submit(await browser.get('/password/forgot'), { email: 'boss@example.com' })
+  assert.equal(asked.status, 200)
+  await management.createUser(user('clerk'))
+  await resetLink('clerk@example.com')
+  const { rows } = await running.database.query("SELECT user_id FROM identity.mailed_link WHERE purpose = 'reset'")
+  assert.ok(!rows.some((row) => (row as { user_id: string }).user_id === 'boss'))
+})

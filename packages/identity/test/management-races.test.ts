@@ -38,7 +38,7 @@ describe('on PostgreSQL', () => {
     (await store.users.withRole('gatehouse-owner', '', 100)).filter(({ lockedAt }) => lockedAt === undefined)
   const dropRole = async (id: string) => {
     const user = (await store.users.find(id)) ?? assert.fail(id)
-    return store.users.update({ ...user, roles: [], passwordHash: undefined }, user.roles, [], end)
+    return store.users.update({ ...user, roles: [], passwordHash: undefined }, user, [], end)
   }
   const endings: Readonly<Record<string, (id: string) => Promise<string>>> = {
     revoked: dropRole,
@@ -67,9 +67,41 @@ describe('on PostgreSQL', () => {
     await makeOwners('stays', 'leaves')
     const read = (await store.users.find('leaves')) ?? assert.fail()
     await management.changeRole('leaves', { role: 'gatehouse-owner', granted: false })
-    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read.roles, [], end)
-    assert.equal(late, 'roles_changed')
+    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
+    assert.equal(late, 'outdated')
     assert.deepEqual((await store.users.find('leaves'))?.roles, [])
+  })
+
+  testWith(
+    'postgresql',
+    'a change that was read before the address changed does not bring the old one back',
+    async () => {
+      const { management } = running.identity
+      const password = 'a long and quiet password'
+      await management.createUser({ id: 'moved', password, email: 'old@example.com', email_verified: true })
+      const read = (await store.users.find('moved')) ?? assert.fail()
+      await management.changeUser('moved', { email: 'new@example.com' })
+      const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
+      assert.equal(late, 'outdated')
+      assert.equal((await store.users.find('moved'))?.email, 'new@example.com')
+    },
+  )
+
+  testWith('postgresql', 'of two changes of a user at once, the trail tells all that is stored', async () => {
+    const { management } = running.identity
+    for (let round = 0; round < rounds; round++) {
+      const id = `twice-${round}`
+      await management.createUser({ id, password: 'a long and quiet password', email: `${id}@example.com` })
+      const email = `${id}@example.org`
+      const results = await Promise.allSettled([
+        management.changeUser(id, { email }),
+        management.changeUser(id, { plan: 'pro' }),
+      ])
+      const [moved, promoted] = results.map(({ status }) => status === 'fulfilled')
+      const user = (await store.users.find(id)) ?? assert.fail()
+      assert.equal(user.email === email, moved)
+      assert.equal(user.plan === 'pro', promoted)
+    }
   })
 
   testWith(

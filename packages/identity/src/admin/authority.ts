@@ -38,6 +38,7 @@ const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:notifications', 'admin:notifications'],
   ['write:notifications', 'admin:notifications'],
   ['write:preferences', 'admin:notifications'],
+  ['write:recipients', 'admin:notifications'],
 ])
 
 /** Whether only the services themselves hold the scope, never a person. */

@@ -1,5 +1,6 @@
 import { Problem } from '@gatehouse/kit'
 import { mailLink } from '../mail-link.ts'
+import { isManagementRole } from '../management-roles.ts'
 import type { Parts } from '../parts.ts'
 import { claimsOf, type User } from '../user.ts'
 import { type Authority, record } from './authority.ts'
@@ -18,6 +19,8 @@ function faultOfMail({ mail, features }: Parts, user: User, kind: 'verify' | 're
   if (!mail) return 'There is no way to send mail: no notification service runs with this one.'
   if (user.email === undefined) return 'The user has no address.'
   if (kind === 'verify' && user.emailVerified) return 'The address is verified already.'
+  if (kind === 'reset' && user.roles.some(isManagementRole))
+    return 'The user holds a management role: such passwords are not reset by mail; set one.'
   return kind === 'reset' && !features.passwordReset ? 'Password reset by mail is switched off.' : undefined
 }
 

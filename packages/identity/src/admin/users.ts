@@ -112,7 +112,7 @@ function changedUser(user: User, patch: UserPatching): NewUser {
 
 async function writeUser(parts: Parts, from: User, to: NewUser): Promise<void> {
   const messages = [recipientMessage(parts, to.id)]
-  const result = await orConflict(parts.store.users.update(to, from.roles, messages, revocationTimes(parts)))
+  const result = await orConflict(parts.store.users.update(to, from, messages, revocationTimes(parts)))
   refuseUnlessDone(result)
   parts.wakeOutbox()
   if (to.email !== from.email) await askForProof(parts, to.id)
@@ -196,11 +196,9 @@ function refuseUnknownRoles(roles: readonly string[]): void {
 }
 
 /** @throws Problem 404, 409 */
-function refuseUnlessDone(result: UserChange | 'roles_changed'): void {
+function refuseUnlessDone(result: UserChange | 'outdated'): void {
   if (result === 'missing') throw missing()
-  if (result === 'roles_changed') {
-    throw new Problem(409, "The user's roles were changed at the same time; read them and try again.")
-  }
+  if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it and try again.')
   if (result === 'last_owner') throw lastOwner()
 }
 

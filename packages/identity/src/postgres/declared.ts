@@ -3,7 +3,7 @@ import type { Declared, DeclaredEntry, NewClient, NewUser, OutboxMessage, UserEn
 import { setPassword } from './accounts.ts'
 import { writeClient } from './clients.ts'
 import { putMessages } from './outbox.ts'
-import { writeUser } from './users.ts'
+import { endTokensOfRoles, writeUser } from './users.ts'
 
 export class PostgresDeclared implements Declared {
   readonly #database: Database
@@ -22,13 +22,14 @@ export class PostgresDeclared implements Declared {
     end: UserEnd,
   ): Promise<Map<string, Written>> {
     return this.#apply('user', entries, async (tx, { id, record }) => {
-      const text = 'SELECT password_hash FROM identity.account WHERE id = $1 FOR UPDATE'
-      const { rows } = await tx.query<{ password_hash: string | null }>(text, [id])
+      const text = 'SELECT password_hash, roles FROM identity.account WHERE id = $1 FOR UPDATE'
+      const { rows } = await tx.query<{ password_hash: string | null; roles: string[] }>(text, [id])
       const user = await record(rows[0]?.password_hash ?? undefined)
       const written = await writeUser(tx, user, end.now)
       const changed = written === 'updated' ? user.passwordHash : undefined
       if (changed !== undefined) await setPassword(tx, { userId: id, hash: changed, endApiKeys: true }, end)
       await putMessages(tx, [tell(id)])
+      await endTokensOfRoles(tx, user, rows[0]?.roles ?? [], end)
       return written
     })
   }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
 import { isManagementRole, ownerRole } from '../management-roles.ts'
 import {
+  type KnownUser,
   NameTaken,
   type NewUser,
   type OutboxMessage,
@@ -66,19 +67,19 @@ export class PostgresUsers implements Users {
 
   update(
     user: NewUser,
-    expected: readonly string[],
+    expected: KnownUser,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
-  ): Promise<UserChange | 'roles_changed'> {
+  ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const revoked = expected.filter((role) => isManagementRole(role) && !user.roles.includes(role))
-      const found = await lockUser(tx, user.id, revoked.includes(ownerRole))
+      const found = await lockUser(tx, user.id, revokedRoles(expected.roles, user.roles).includes(ownerRole))
       if (found === undefined) return 'missing'
-      if (!isDeepStrictEqual(found.roles, expected)) return 'roles_changed'
+      const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
+      if (!rows.some((row) => isStill(expected, userOf(row)))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)
-      if (revoked.length > 0) await appendRevocations(tx, [{ subject: user.id, before: nextSecond(end.now) }], end)
+      await endTokensOfRoles(tx, user, expected.roles, end)
       return 'changed'
     })
   }
@@ -100,6 +101,27 @@ export class PostgresUsers implements Users {
       return 'changed'
     })
   }
+}
+
+/** Whether the user is as it was known. A proof of the address that came meanwhile stands in no change's way. */
+function isStill(known: KnownUser, user: User): boolean {
+  const compared = ({ username, plan, email, roles, claims }: KnownUser) => ({ username, plan, email, roles, claims })
+  return isDeepStrictEqual(compared(user), compared(known)) && (user.emailVerified || !known.emailVerified)
+}
+
+function revokedRoles(before: readonly string[], after: readonly string[]): string[] {
+  return before.filter((role) => isManagementRole(role) && !after.includes(role))
+}
+
+/** Ends the access tokens that were issued under management roles which the user has no more; a transaction's last step. */
+export async function endTokensOfRoles(
+  tx: Transaction,
+  { id, roles }: Pick<NewUser, 'id' | 'roles'>,
+  before: readonly string[],
+  end: RevocationTimes,
+): Promise<void> {
+  if (revokedRoles(before, roles).length === 0) return
+  await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
 }
 
 const uniqueViolation = '23505'

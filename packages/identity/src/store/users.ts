@@ -17,6 +17,9 @@ export interface NewUser {
   readonly firstPasswordHash?: string
 }
 
+/** What a change of a user is made from. */
+export type KnownUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
+
 /** What became of a change. The last owner who is not locked stays an owner, unlocked. */
 export type UserChange = 'changed' | 'missing' | 'last_owner'
 
@@ -30,15 +33,15 @@ export interface Users {
   /** Users who hold the role. */
   withRole(role: string, after: string, most: number): Promise<User[]>
   /**
-   * Changes what is known of a user who still holds the roles `expected`, with messages for the outbox. Access tokens
-   * that were issued under a management role end with it. @throws NameTaken
+   * Changes what is known of a user of whom nothing but `expected` was known until now, with messages for the outbox.
+   * Access tokens that were issued under a management role end with it. @throws NameTaken
    */
   update(
     user: NewUser,
-    expected: readonly string[],
+    expected: KnownUser,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
-  ): Promise<UserChange | 'roles_changed'>
+  ): Promise<UserChange | 'outdated'>
   /** Deletes the user and everything of theirs, and tells the revocation feed. */
   remove(id: string, end: UserEnd): Promise<UserChange>
 }

@@ -126,6 +126,9 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
   ]
 }
 
+/** Members of a JWK that are secret: of key pairs, and of symmetric keys (RFC 7518 §6). */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
+
 /** What does not go together. */
 function faultsTogether(client: ClientMetadata): ClientFault[] {
   const faults: ClientFault[] = []
@@ -141,6 +144,8 @@ function faultsTogether(client: ClientMetadata): ClientFault[] {
     refuse('/redirect_uris', 'must name at least one for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
     refuse('/jwks', 'either jwks or jwks_uri is needed for private_key_jwt')
+  const privateKeys = (client.jwks?.keys ?? []).filter((key) => privateMembers.some((member) => member in key))
+  if (privateKeys.length > 0) refuse('/jwks', 'must hold public keys alone: leave out d and k, which are private')
   if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
     refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
   return faults

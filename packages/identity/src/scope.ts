@@ -1,6 +1,7 @@
 import type { Client } from './client.ts'
 import { isManagementScope, scopesOfRoles } from './management-roles.ts'
 import { OAuthError } from './oauth-error.ts'
+import { isBetweenServices } from './service-scopes.ts'
 import type { User } from './user.ts'
 
 /** The scopes of OpenID Connect (Core §5.4, §11): about a user, so never given to a client on its own behalf. */
@@ -44,7 +45,7 @@ export function isIdentityOnly(scopes: readonly string[]): boolean {
 
 /**
  * Those of the scopes that a client may be given for a user now: it is registered for them and, where they belong to
- * management, the user's roles allow them.
+ * management, the user's roles allow them. What belongs between services no person is given.
  */
 export function permittedScopes(
   scopes: readonly string[],
@@ -52,7 +53,8 @@ export function permittedScopes(
   user: Pick<User, 'roles'>,
 ): string[] {
   const ofRoles = scopesOfRoles(user.roles)
-  return scopes.filter((scope) => client.scopes.includes(scope) && (!isManagementScope(scope) || ofRoles.has(scope)))
+  const isAllowed = (scope: string) => (isManagementScope(scope) ? ofRoles.has(scope) : !isBetweenServices(scope))
+  return scopes.filter((scope) => client.scopes.includes(scope) && isAllowed(scope))
 }
 
 /** Whether narrowing took everything: what is left, if anything, is leave to go on without the user. */

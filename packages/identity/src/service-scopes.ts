@@ -7,3 +7,11 @@ export const serviceScopes = [
   'write:recipients',
   'write:audit',
 ] as const
+
+/** What the services need of one another, and nobody else: no person holds one, and only who holds it gives it away. */
+const betweenServices: ReadonlySet<string> = new Set(['read:revocations', 'read:api-keys', 'write:audit'])
+
+/** Whether only the services themselves hold the scope, never a person. */
+export function isBetweenServices(scope: string): boolean {
+  return betweenServices.has(scope)
+}

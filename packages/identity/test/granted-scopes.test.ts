@@ -98,6 +98,11 @@ test('a permitted scope is registered and, where it belongs to management, allow
   )
 })
 
+test('a person is given no scope that belongs between services, whatever roles they hold', () => {
+  const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:audit']
+  assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
+})
+
 test('nothing is left of a grant when it lost all but the leave to refresh', () => {
   for (const [before, after, nothing] of [
     [[], [], false],

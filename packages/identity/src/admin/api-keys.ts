@@ -3,11 +3,11 @@ import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../management-roles.ts'
 import type { Parts } from '../parts.ts'
+import { isBetweenServices } from '../service-scopes.ts'
 import type { ApiKey } from '../store.ts'
 import type { newApiKeyAnswer } from './answers.ts'
 import {
   type Authority,
-  isBetweenServices,
   record,
   refuseLackedScopes,
   refuseUnlessOverClient,

@@ -3,6 +3,7 @@ import { changeRecorder } from '../audit.ts'
 import type { Client } from '../client.ts'
 import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../management-roles.ts'
 import type { Parts } from '../parts.ts'
+import { isBetweenServices } from '../service-scopes.ts'
 import type { User } from '../user.ts'
 
 /*
@@ -29,9 +30,6 @@ export const commandLine: Authority = {
   unrestricted: true,
 }
 
-/** What the services need of one another, and nobody else: only who holds one of these gives it away. */
-const betweenServices: ReadonlySet<string> = new Set(['read:revocations', 'read:api-keys', 'write:audit'])
-
 /** Scopes of Gatehouse's APIs for applications, by the management scope whose holder may give them too. */
 const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:users', 'admin:users'],
@@ -41,16 +39,11 @@ const administeredBy: ReadonlyMap<string, string> = new Map([
   ['write:recipients', 'admin:notifications'],
 ])
 
-/** Whether only the services themselves hold the scope, never a person. */
-export function isBetweenServices(scope: string): boolean {
-  return betweenServices.has(scope)
-}
-
 function mayGive(by: Authority, scope: string): boolean {
   if (by.unrestricted || by.scopes.has(scope)) return true
   const administrator = administeredBy.get(scope)
   if (administrator !== undefined) return by.scopes.has(administrator)
-  return !isManagementScope(scope) && !betweenServices.has(scope)
+  return !isManagementScope(scope) && !isBetweenServices(scope)
 }
 
 /** @throws Problem 403 naming the scopes that the caller does not hold */

@@ -1,5 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto'
-import type { ManagementChange, RecordChange } from '@gatehouse/kit'
+import { type ManagementChange, orderedId, type RecordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuditType } from './audit-type.ts'
 import type { Parts } from './parts.ts'
@@ -22,7 +21,7 @@ export async function audit(
 ): Promise<void> {
   metrics.securityEvent(type)
   await store.audit.record({
-    id: randomUUIDv7(),
+    id: orderedId(),
     at: clock.now(),
     type,
     service: 'identity',
@@ -37,7 +36,7 @@ export async function audit(
 export function changeRecorder(parts: AuditParts): RecordChange {
   return async (change) => {
     await parts.store.audit.record({
-      id: randomUUIDv7(),
+      id: orderedId(),
       at: parts.clock.now(),
       type: 'management' satisfies AuditType,
       ...factsOf(change),

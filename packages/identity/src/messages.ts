@@ -1,5 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto'
-import { type KeyRing, seal, unseal } from '@gatehouse/kit'
+import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
 import type { Parts } from './parts.ts'
 import type { OutboxMessage } from './store.ts'
 import type { User } from './user.ts'
@@ -65,7 +64,7 @@ export function message(
   keptMs: number,
   dueAt: number = clock.now(),
 ): OutboxMessage {
-  const id = randomUUIDv7()
+  const id = orderedId()
   const payloadSealed = seal(JSON.stringify(payload), encryptionKey, sealedFor(id))
   return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
 }

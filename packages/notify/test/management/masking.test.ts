@@ -16,7 +16,7 @@ const blind = [
 const masked = Object.entries(cases).filter(([, { unmasked }]) => unmasked === undefined)
 
 const letters = (min: number, max: number) =>
-  fc.stringMatching(new RegExp(`^[a-zà-ž]{${min},${max}}$`)).filter((text) => text.length >= min)
+  fc.stringMatching(new RegExp(`^[a-zà-öø-ž]{${min},${max}}$`)).filter((text) => text.length >= min)
 const personArbitrary: fc.Arbitrary<Person> = fc.record({
   email: fc.tuple(letters(5, 20), letters(5, 12)).map(([local, label]) => `${local}@${label}.example`),
   phone: fc.stringMatching(/^\+[1-9]\d{9,14}$/),

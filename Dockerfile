@@ -1,6 +1,8 @@
 # syntax=docker/dockerfile:1
 # Gatehouse for production-like use. The Node that runs it comes from the lock file, not from the base image.
-FROM node:26-bookworm-slim AS dependencies
+# Any Debian with Node 20 or newer, npm, and a user `node`.
+ARG BASE=node:26-bookworm-slim
+FROM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY apps/gatehouse/package.json apps/gatehouse/
@@ -16,9 +18,11 @@ COPY fakes/package.json fakes/
 COPY bench/package.json bench/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 
-FROM node:26-bookworm-slim
+FROM ${BASE}
 # DEV_PAGES=never: the pages that show all mail to whoever asks are never served from an image.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DEV_PAGES=never
+# The pinned Node of the lock file where npm put one, else the image's own.
+ENV PATH=/app/node_modules/.bin:$PATH
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 # No gatehouse.yaml: its users and clients are examples. Mount your own as /app/gatehouse.yaml, or name it in GATEHOUSE_CONFIG.
@@ -33,5 +37,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM
-# The pinned Node of the lock file where npm put one, else the image's own.
-CMD ["sh", "-c", "PATH=/app/node_modules/.bin:$PATH exec node apps/gatehouse/src/main.ts"]
+CMD ["node", "apps/gatehouse/src/main.ts"]

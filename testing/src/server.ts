@@ -25,6 +25,8 @@ export type ServerName =
   | 'python3-dkim'
   | 'libapache2-mod-auth-openidc'
   | 'schemathesis'
+  | 'buildah'
+  | 'mmdebstrap'
 
 const debianPostgres = '/usr/lib/postgresql'
 
@@ -75,10 +77,12 @@ const programs: Readonly<Record<ServerName, string>> = {
   postfix: 'postfix',
   'python3-dkim': 'dkimverify',
   schemathesis: 'schemathesis',
+  buildah: 'buildah',
+  mmdebstrap: 'mmdebstrap',
 }
 
-/** Servers that change to users of their own. */
-const needRoot: ReadonlySet<ServerName> = new Set(['postfix'])
+/** Servers that change to users of their own, and what mounts file systems. */
+const needRoot: ReadonlySet<ServerName> = new Set(['postfix', 'buildah'])
 
 /** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
 const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server'])

@@ -1,17 +1,50 @@
-/** `npm run bench -- NAME` runs the race in `NAME.ts` and prints its answer as one line of JSON, the last one. */
+/**
+ * `npm run bench -- NAME [RUNS]` runs the race in `NAME.ts` and prints its answer as one line of JSON, the last one. With
+ * RUNS it is run so often, each in a process of its own, and each figure is printed as `[median, min, max]`.
+ */
+import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import type { Race } from './race.ts'
+import { promisify } from 'node:util'
+import type { Race, RaceResult } from './race.ts'
 
 const races = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts') && file !== 'run.ts' && file !== 'race.ts')
   .map((file) => file.slice(0, -'.ts'.length))
-const name = process.argv[2] ?? ''
+const [name = '', times = '1'] = process.argv.slice(2)
+const runs = Number(times)
 
-if (races.includes(name)) {
-  const { race }: { race: Race } = await import(`./${name}.ts`)
-  const result = await race()
-  console.log(JSON.stringify(result))
-} else {
-  console.error(`npm run bench -- NAME, where NAME is one of: ${races.join(', ')}`)
+if (!races.includes(name) || !Number.isInteger(runs) || runs < 1) {
+  console.error(`npm run bench -- NAME [RUNS], where NAME is one of: ${races.join(', ')}`)
   process.exitCode = 1
+} else if (runs === 1) {
+  const { race }: { race: Race } = await import(`./${name}.ts`)
+  console.log(JSON.stringify(await race()))
+} else {
+  const results: RaceResult[] = []
+  for (let run = 1; run <= runs; run++) {
+    const result = await runAlone(name)
+    console.log(`run ${run}: ${JSON.stringify(result)}`)
+    results.push(result)
+  }
+  console.log(JSON.stringify(spread(results)))
+}
+
+/** One run in a fresh process, so that no run inherits another's heap and compiled code. */
+async function runAlone(race: string): Promise<RaceResult> {
+  const { stdout } = await promisify(execFile)(process.execPath, [import.meta.filename, race], {
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+}
+
+/** Of each figure its median, its least and its greatest; what is no figure as it was in the first run. */
+function spread(results: readonly RaceResult[]): Record<string, unknown> {
+  const [first] = results
+  return Object.fromEntries(
+    Object.entries(first ?? {}).map(([key, value]) => {
+      if (typeof value !== 'number') return [key, value]
+      const sorted = results.map((result) => Number(result[key])).sort((a, b) => a - b)
+      return [key, [sorted[Math.floor(sorted.length / 2)], sorted[0], sorted.at(-1)]]
+    }),
+  )
 }

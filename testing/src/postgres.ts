@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { chownSync, constants, cpSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
@@ -12,8 +13,13 @@ export interface PostgresOptions {
   readonly settings?: readonly string[]
 }
 
+export interface PostgresServer extends Server {
+  /** Ends it as `pg_ctl stop --mode immediate` does, and starts it on what is on the disk: it recovers from its log. */
+  restartImmediately(): Promise<void>
+}
+
 /** Starts PostgreSQL with a fresh cluster on a free port, as an unprivileged user when this process is root. */
-export async function startPostgres(options: PostgresOptions = {}): Promise<Server> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const initdb = requireProgram('postgresql', 'initdb')
   const port = options.port ?? (await freePort())
   const folder = temporaryFolder('postgres')
@@ -23,16 +29,34 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
   cpSync(freshCluster(initdb, owner), data, { recursive: true, mode: constants.COPYFILE_FICLONE })
   if (owner) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, data])
   const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=200', ...(options.settings ?? [])]
-  const server = await startServer({
-    program: requireProgram('postgresql', 'postgres'),
-    args: ['-D', data, '-p', String(port), '-k', folder, ...settings.flatMap((setting) => ['-c', setting])],
+  const url = `postgres://gatehouse@127.0.0.1:${port}/postgres`
+  const start = async () => {
+    const started = await startServer({
+      program: requireProgram('postgresql', 'postgres'),
+      args: ['-D', data, '-p', String(port), '-k', folder, ...settings.flatMap((setting) => ['-c', setting])],
+      port,
+      folder,
+      url,
+      ...owner,
+    })
+    await answering(url)
+    return started
+  }
+  let server = await start()
+  return {
+    url,
     port,
-    folder,
-    url: `postgres://gatehouse@127.0.0.1:${port}/postgres`,
-    ...owner,
-  })
-  await answering(server.url)
-  return server
+    get process() {
+      return server.process
+    },
+    stop: () => server.stop(),
+    async restartImmediately() {
+      const ended = once(server.process, 'exit')
+      server.process.kill('SIGQUIT')
+      await ended
+      server = await start()
+    },
+  }
 }
 
 /** A cluster to be copied: making one takes a second, so a machine keeps what it made with this very program. */

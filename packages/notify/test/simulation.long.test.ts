@@ -4,9 +4,19 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, startNats, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
+import {
+  type PostgresServer,
+  postgresDatabase,
+  type SilentProxy,
+  startNats,
+  startPostgres,
+  startSilentProxy,
+  temporaryFolder,
+  testWith,
+} from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import pg from 'pg'
 import { migrateNotify } from '../src/postgres/index.ts'
 import { type ProviderCall, startFakeProvider } from './simulation/fake-provider.ts'
 import { type Traffic, traffic } from './simulation/traffic.ts'
@@ -22,20 +32,53 @@ const leastLeftMs = timeoutMs + leaseMs / 4
 /** For how long calls that were claimed before the database fell may still come in. */
 const fallMs = 5_000
 
-/** A process that was killed, or (without a pid) the database, which interrupts every process. */
-interface Kill {
+/** How long a frozen process stands still: its leases end meanwhile, and another process takes its work. */
+const frozenMs = leaseMs + 5_000
+/** For how long no connection is to be had. */
+const fullMs = 4_000
+
+/** A process that was killed or frozen, or (without a pid) the database, which interrupts every process. */
+interface Interruption {
   readonly at: number
+  /** When it could go on: at once, but for a frozen process. */
+  readonly until: number
   readonly pid?: number
 }
 
+interface World {
+  readonly postgres: PostgresServer
+  /** The database that holds everything, and the proxy by which the processes reach it. */
+  readonly url: string
+  readonly proxy: SilentProxy
+  readonly workers: ChildProcess[]
+  readonly interruptions: Interruption[]
+  startWorker(): Promise<void>
+  restartQueue(): Promise<void>
+}
+
+/** What happens to them, one after the other while they work. */
+const faults: readonly ((world: World) => Promise<void>)[] = [
+  killOldest,
+  killOldest,
+  killBackend,
+  freezeOldest,
+  (world) => world.restartQueue(),
+  muteConnections,
+  killOldest,
+  fillConnections,
+  restartDatabase,
+  killOldest,
+]
+
 testWith(
   'nats-server',
-  'killed at random, its database and its queue restarted, two processes lose no event and send none twice but those in flight',
-  async () => {
+  'killed, frozen, muted and restarted, two processes lose no event and send none twice but those in flight',
+  async (t) => {
     const postgres = await startPostgres()
     const folder = temporaryFolder('nats-kept')
     let nats = await startNats({ folder })
-    const provider = await startFakeProvider()
+    const provider = await startFakeProvider(5_000)
+    const proxy = await startSilentProxy(postgres.port)
     const database = await postgresDatabase(postgres)
     await migrateNotify(database, {})
     const name = (await database.query<{ name: string }>('SELECT current_database() AS name')).rows[0]?.name
@@ -43,40 +86,105 @@ testWith(
     const url = postgres.url.replace(/[^/]+$/, name ?? '')
     const told = traffic(size)
     await furnish(url, told)
-    const kills: Kill[] = []
-    const start = async () => {
-      const child = fork(join(import.meta.dirname, 'simulation/worker.ts'), [url, nats.url, provider.url])
-      await once(child, 'message')
-      return child
+    const workers: ChildProcess[] = []
+    const world: World = {
+      postgres,
+      url,
+      proxy,
+      workers,
+      interruptions: [],
+      async startWorker() {
+        const through = new URL(url)
+        through.port = String(proxy.port)
+        const child = fork(join(import.meta.dirname, 'simulation/worker.ts'), [through.href, nats.url, provider.url])
+        workers.push(child)
+        await once(child, 'message')
+      },
+      async restartQueue() {
+        await nats.stop()
+        nats = await startNats({ folder, port: nats.port })
+      },
     }
-    const workers: ChildProcess[] = [await start(), await start()]
-    try {
-      const publishing = publish(nats.url, told)
-      for (let round = 0; round < 8; round++) {
-        await pause(2_000 + Math.random() * 2_000)
-        const victim = workers.shift()
-        victim?.kill('SIGKILL')
-        kills.push({ at: Date.now(), ...(victim?.pid === undefined ? {} : { pid: victim.pid }) })
-        if (round === 2) await crashPostgres(url, kills)
-        if (round === 4) {
-          await nats.stop()
-          nats = await startNats({ folder, port: nats.port })
-        }
-        workers.push(await start())
-      }
-      await publishing
-      await drained(url, nats.url)
-      judge(told, provider.calls, kills)
-      await judgeAlerts(url, told, provider.calls)
-      await judgeRecords(url, provider.calls)
-    } finally {
+    t.after(async () => {
       for (const worker of workers) worker.kill('SIGKILL')
       provider.stop()
+      await proxy.stop()
       await nats.stop()
       await postgres.stop()
+    })
+    await Promise.all([world.startWorker(), world.startWorker()])
+    const publishing = publish(nats.url, told)
+    for (const fault of faults) {
+      await pause(2_000 + Math.random() * 2_000)
+      await fault(world)
     }
+    await publishing
+    await drained(url, nats.url)
+    judge(told, provider.calls, world.interruptions)
+    await judgeAlerts(url, told, provider.calls)
+    await judgeRecords(url, provider.calls)
   },
 )
+
+/** The process that has run longest is killed, and another begins. */
+async function killOldest({ workers, interruptions, startWorker }: World): Promise<void> {
+  const victim = workers.shift() ?? assert.fail('no process')
+  victim.kill('SIGKILL')
+  interruptions.push({ at: Date.now(), until: Date.now(), pid: victim.pid ?? 0 })
+  await startWorker()
+}
+
+/** The process that has run longest stands still until its leases are over, then goes on as if nothing had happened. */
+async function freezeOldest({ workers: [victim = assert.fail('no process')], interruptions }: World): Promise<void> {
+  const at = Date.now()
+  victim.kill('SIGSTOP')
+  await pause(frozenMs)
+  interruptions.push({ at, until: Date.now(), pid: victim.pid ?? 0 })
+  victim.kill('SIGCONT')
+}
+
+/** What is on the way on open connections to the database is lost; new connections work. */
+async function muteConnections({ proxy }: World): Promise<void> {
+  proxy.silence()
+}
+
+/** Others hold every connection that the server has, and those of the processes are ended. */
+async function fillConnections({ url }: World): Promise<void> {
+  const options = { connectionString: url, application_name: 'others' }
+  const [first, ...held] = Array.from({ length: 200 }, () => new pg.Client(options))
+  for (const client of [first, ...held]) client?.on('error', () => {})
+  await first?.connect()
+  await Promise.allSettled(held.map((client) => client.connect()))
+  await first?.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name <> 'others'`,
+  )
+  const more = Array.from({ length: 50 }, () => new pg.Client(options))
+  for (const client of more) client.on('error', () => {})
+  await Promise.allSettled(more.map((client) => client.connect()))
+  await pause(fullMs)
+  await Promise.allSettled([first, ...held, ...more].map((client) => client?.end()))
+}
+
+/** Kills a server process of PostgreSQL, which makes it end every connection and recover from its log. */
+async function killBackend({ url, interruptions }: World): Promise<void> {
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const { rows } = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  process.kill(rows[0]?.pid ?? assert.fail('no backend'), 'SIGKILL')
+  interruptions.push({ at: Date.now(), until: Date.now() })
+  await database.close().catch(() => {})
+  await untilTaken(async () => {
+    const again = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+    await again.close()
+  })
+}
+
+/** The whole server ends in the middle of everything and starts again. */
+async function restartDatabase({ postgres, interruptions }: World): Promise<void> {
+  const at = Date.now()
+  await postgres.restartImmediately()
+  interruptions.push({ at, until: at })
+}
 
 /** Makes every user reachable, and puts the quiet ones into quiet hours that hold for the hours to come. */
 async function furnish(url: string, { users, quietUsers }: Traffic): Promise<void> {
@@ -126,19 +234,6 @@ async function untilTaken(work: () => Promise<unknown>): Promise<void> {
   throw new Error('the stream never took the event')
 }
 
-/** Kills a server process of PostgreSQL, which makes it end every connection and recover from its log. */
-async function crashPostgres(url: string, kills: Kill[]): Promise<void> {
-  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
-  const { rows } = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  process.kill(rows[0]?.pid ?? assert.fail('no backend'), 'SIGKILL')
-  kills.push({ at: Date.now() })
-  await database.close().catch(() => {})
-  await untilTaken(async () => {
-    const again = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
-    await again.close()
-  })
-}
-
 /** So long after its last word an unacknowledged message would have been delivered again: half as long again as the wait. */
 const forgottenMs = 45_000
 
@@ -170,8 +265,15 @@ async function drained(url: string, natsUrl: string): Promise<void> {
 }
 
 /** Judges by the provider's own log, against what was told. */
-function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], kills: readonly Kill[]): void {
-  const byId = Map.groupBy(calls, ({ id }) => id)
+function judge(
+  { unique, quietUsers }: Traffic,
+  calls: readonly ProviderCall[],
+  interruptions: readonly Interruption[],
+): void {
+  const byId = Map.groupBy(
+    calls.toSorted((a, b) => a.sentAt - b.sentAt),
+    ({ id }) => id,
+  )
   let repeated = 0
   let unanswered = 0
   for (const [id, same] of byId) {
@@ -180,10 +282,13 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
       const before = same[index]
       if (!first || !before) continue
       repeated++
-      if (before.at - before.sentAt < timeoutMs - 1_000) {
-        assert.ok(isInterrupted(before, again, kills), `${id} was sent again without a kill: ${tellTimes(same, kills)}`)
+      if (before.isAnswered && before.at - before.sentAt < timeoutMs - 1_000) {
+        assert.ok(
+          isInterrupted(before, again, interruptions),
+          `${id} was sent again without a reason: ${tellTimes(same, interruptions)}`,
+        )
         const held = again.sentAt - before.sentAt
-        assert.ok(held >= leastLeftMs, `${id} was sent again under its lease: ${tellTimes(same, kills)}`)
+        assert.ok(held >= leastLeftMs, `${id} was sent again under its lease: ${tellTimes(same, interruptions)}`)
       } else unanswered++
       assert.deepEqual([again.body, again.userId], [first.body, first.userId])
     }
@@ -210,18 +315,19 @@ function judge({ unique, quietUsers }: Traffic, calls: readonly ProviderCall[], 
   const likes = unique.filter(({ event }) => event === 'like')
   const told = likes.filter(({ data }) => sent(data.key, 'push')).length
   console.log(
-    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${kills.length} kills (${unanswered} of calls that the provider took too late to answer); ${told} of ${likes.length} likes told, the others over the cap`,
+    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${interruptions.length} interruptions (${unanswered} of calls that the provider did not answer in time); ${told} of ${likes.length} likes told, the others over the cap`,
   )
 }
 
 /**
- * Whether what a call came to was lost before the same was called again: its own process was killed after it and within
- * its lease, or the database fell meanwhile. Every repeat needs such a reason of its own.
+ * Whether what a call came to was lost before the same was called again: its own process was killed or frozen after it and
+ * within its lease, or the database fell meanwhile. Every repeat needs such a reason of its own.
  */
-function isInterrupted(call: ProviderCall, again: ProviderCall, kills: readonly Kill[]): boolean {
-  return kills.some(({ at, pid }) => {
+function isInterrupted(call: ProviderCall, again: ProviderCall, interruptions: readonly Interruption[]): boolean {
+  return interruptions.some(({ at, until, pid }) => {
     const from = pid === undefined ? call.sentAt - fallMs : call.sentAt
-    return (pid === undefined || pid === call.pid) && at >= from && at < Math.min(again.sentAt, call.sentAt + leaseMs)
+    const isItsOwn = pid === undefined || pid === call.pid
+    return isItsOwn && until >= from && at < Math.min(again.sentAt, call.sentAt + leaseMs)
   })
 }
 
@@ -246,7 +352,7 @@ async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly Pro
   )
 }
 
-/** What was stored as taken was never called again: not once between a kill and the end. */
+/** What was stored as taken was never called again: not once between an interruption and the end. */
 async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const { rows } = await database.query<{ id: string; channel: string; at: number }>(
@@ -262,8 +368,8 @@ async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promis
   }
 }
 
-/** The times of the calls and of the kills, in milliseconds after the first kill. */
-function tellTimes(same: readonly ProviderCall[], kills: readonly Kill[]): string {
-  const after = (at: number) => at - (kills[0]?.at ?? 0)
-  return `calls at ${same.map(({ at, sentAt, pid }) => `${after(sentAt)} (taken at ${after(at)}, by ${pid})`).join(', ')}, kills at ${kills.map(({ at, pid = 'database' }) => `${after(at)} (${pid})`).join(', ')}`
+/** The times of the calls and of the interruptions, in milliseconds after the first interruption. */
+function tellTimes(same: readonly ProviderCall[], interruptions: readonly Interruption[]): string {
+  const after = (at: number) => at - (interruptions[0]?.at ?? 0)
+  return `calls at ${same.map(({ at, sentAt, pid }) => `${after(sentAt)} (taken at ${after(at)}, by ${pid})`).join(', ')}, interruptions at ${interruptions.map(({ at, pid = 'database' }) => `${after(at)} (${pid})`).join(', ')}`
 }

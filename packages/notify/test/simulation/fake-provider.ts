@@ -14,10 +14,14 @@ export interface ProviderCall {
   readonly sentAt: number
   /** When it was taken, later on a machine that is busy. */
   readonly at: number
+  readonly isAnswered: boolean
 }
 
-/** A provider that takes everything and keeps a log of its own: the only witness the simulation believes. */
-export async function startFakeProvider() {
+/**
+ * A provider that takes everything and keeps a log of its own: the only witness the simulation believes. Of every
+ * `unansweredEvery` calls it takes one and never answers.
+ */
+export async function startFakeProvider(unansweredEvery: number) {
   const calls: ProviderCall[] = []
   const server = createServer((request, response) => {
     let text = ''
@@ -25,8 +29,9 @@ export async function startFakeProvider() {
       text += chunk
     })
     request.on('end', () => {
-      calls.push({ ...JSON.parse(text), at: Date.now() })
-      response.end()
+      const isAnswered = calls.length % unansweredEvery !== unansweredEvery - 1
+      calls.push({ ...JSON.parse(text), at: Date.now(), isAnswered })
+      if (isAnswered) response.end()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

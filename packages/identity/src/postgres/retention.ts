@@ -92,6 +92,6 @@ function seconds(count: number): string {
     [60, 'minutes'],
     [1, 'seconds'],
   ] as const
-  const [size, unit] = units.find(([size]) => count >= size && count % size === 0) ?? [1, 'seconds']
+  const [size, unit] = units.find(([size]) => count > size && count % size === 0) ?? [1, 'seconds']
   return `${count / size} ${unit}`
 }

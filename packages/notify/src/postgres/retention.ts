@@ -39,10 +39,13 @@ export const agingTables: readonly AgingTable[] = [
   aging('outbox', 'id', 'notificationDays', { key: ['id'] }),
   aging('log', 'sent_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
   aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
-  aging('suppression', 'expires_at', 'expires', { key: ['id'] }),
+  aging('suppression', 'expires_at', 'expires', {
+    key: ['id'],
+    alive: 'without an end one for each user, address, event type and reason, until it is lifted',
+  }),
   aging('mailbox', 'at', 'inboxDays', { key: ['id'], bucketed: false }),
   aging('dead_letter', 'died_at', 'deadLetterDays'),
-  aging('device', 'dead_at', 'deadDeviceDays'),
+  aging('device', 'dead_at', 'deadDeviceDays', { alive: 'living ones by `notify.devices_per_user`' }),
   aging('inbox', 'created_at', 'inboxDays'),
 ]
 
@@ -59,7 +62,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'scheduled', bound: 'events whose time has not come' },
   { table: 'parked', bound: 'events of the topic over the rate of their type, until their turn' },
   { table: 'pending_window', bound: 'aggregations that wait for their flush' },
-  { table: 'pending_item', bound: 'items of these aggregations' },
+  { table: 'pending_item', bound: 'items of aggregations that wait for their flush' },
   { table: 'event_type', bound: 'one for each event type' },
   { table: 'event_rate', bound: 'one for each event type that has a rate' },
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
@@ -84,11 +87,18 @@ function aging(
   table: string,
   column: string,
   keeps: AgingTable['keeps'],
-  more: Pick<AgingTable, 'key' | 'unless' | 'user' | 'bucketed'> = {},
+  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'user' | 'bucketed'> & { readonly alive?: string } = {},
 ): AgingTable {
   const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
   const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``
-  return { table, bound, age: { column, holds }, keeps, ...more, ...described(keeps) }
+  return {
+    table,
+    bound: alive === undefined ? bound : `${bound}; ${alive}`,
+    age: { column, holds },
+    keeps,
+    ...more,
+    ...described(keeps),
+  }
 }
 
 function described(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {

@@ -5,7 +5,6 @@ import { briefly, freePort } from '@gatehouse/testing'
 import { migratedDataDir } from './data-dir.ts'
 
 export const root = resolve(import.meta.dirname, '../../..')
-const main = join(root, 'apps/gatehouse/src/main.ts')
 
 const running = new Set<ChildProcess>()
 
@@ -43,6 +42,8 @@ export interface ProgramOptions {
   readonly dataDir?: string
   /** Serves metrics without a credential, on a listener of their own. Default false. */
   readonly metrics?: boolean
+  /** The folder of the program's source, when it is another version of it. */
+  readonly source?: string
 }
 
 /** Starts the program without waiting for it, on a free port, with empty tables, unless told otherwise. */
@@ -59,7 +60,9 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
     ...(options.metrics ? { METRICS_PORT: String(metricsPort) } : {}),
     ...options.env,
   }
-  const child = spawn(process.execPath, [...briefly, main], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const source = options.source ?? root
+  const main = join(source, 'apps/gatehouse/src/main.ts')
+  const child = spawn(process.execPath, [...briefly, main], { cwd: source, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text

@@ -47,6 +47,11 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
+   * Runs `work` on one connection outside any transaction, each statement committed by itself. What it sets, and the
+   * locks of its session, end with it.
+   */
+  session<T>(work: (session: Queryable) => Promise<T>): Promise<T>
+  /**
    * Hears what `NOTIFY` says on `channel` (a plain lower-case name), from whatever process, until the answer is called.
    * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
    */
@@ -109,6 +114,13 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
           await pause(Math.random() * longestPauseMs * tries)
         }
       }
+    },
+    async session(work) {
+      if (inTransaction.getStore()) throw new Error('a session inside an open transaction; use its handle')
+      return connections.use(async (client, discard) => {
+        if (engine === 'postgres') discard()
+        return work({ query: (query, values) => run(client, query, values) })
+      })
     },
     async ping() {
       const { rows } = await this.query<{ reads_only: boolean }>(writeProbe)

@@ -119,3 +119,39 @@ postgresTest('expired rows are purged, and no others', async () => {
   assert.deepEqual(rows, [])
   assert.deepEqual(await bench.counted(), [1])
 })
+
+postgresTest('a purge takes a bounded number of rows, and says when more may be left', async () => {
+  await using bench = await setup(1)
+  await bench.database.query(
+    `INSERT INTO limiter.counter (key, expires_at) SELECT 'old ' || i, now() - interval '1 minute' FROM generate_series(1, 12000) AS i`,
+  )
+  assert.equal(await purgeRows(bench.database), true)
+  assert.equal((await bench.database.query('SELECT FROM limiter.counter')).rowCount, 2_000)
+  assert.equal(await purgeRows(bench.database), false)
+  assert.equal((await bench.database.query('SELECT FROM limiter.counter')).rowCount, 0)
+})
+
+postgresTest(
+  'after a year of identifiers that come once there are as many counters as after three months',
+  async () => {
+    const database = await openDatabase()
+    const store = postgresStore(database, { clock: 'limiter' })
+    const dayMs = 86_400_000
+    const start = Date.UTC(2026, 0, 1)
+    const rowsAfter: number[] = []
+    for (let day = 0; day < 365; day++) {
+      const now = start + day * dayMs
+      await Promise.all(
+        Array.from({ length: 5 }, (_, n) => store.take(login, { kind: 'user', id: `${day}-${n}` }, 1, now)),
+      )
+      while (await purgeRows(database, now));
+      rowsAfter.push((await database.query('SELECT FROM limiter.counter')).rowCount)
+    }
+    await database.close()
+    assert.ok((rowsAfter[364] ?? 0) > 0)
+    assert.ok(
+      (rowsAfter[364] ?? 0) <= (rowsAfter[90] ?? 0),
+      `${rowsAfter[90]} after three months, ${rowsAfter[364]} after a year`,
+    )
+  },
+)

@@ -74,7 +74,10 @@ export const operation = operationsOf({
   ],
   'preferences.delete': ['Delete a preference', 'The event type follows the one of `*`, then the defaults.'],
   'devices.list': ['List the devices of a user', 'Dead ones too; push tokens are never read back.'],
-  'devices.register': ['Register a device or its new token', 'Replaces the push token of the device.'],
+  'devices.register': [
+    'Register a device or its new token',
+    'Replaces the push token of the device. Where that makes more devices than a user may have, a dead one is dropped, or else the one that was registered the longest ago; the response names it.',
+  ],
   'devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
   'choices.get': [
     'Read what a user may choose',

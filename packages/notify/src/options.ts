@@ -97,6 +97,8 @@ export interface NotifyOptions {
   readonly retention: Retention
   readonly suppressionDays: SuppressionDays
   readonly inboxStreams: InboxStreamRules
+  /** Most devices of a user: one more drops the one that was registered the longest ago. */
+  readonly devicesPerUser: number
   /** Of mails whose event type doesn't say. */
   readonly tracking: Tracking
 }
@@ -133,6 +135,8 @@ export const defaultOptions: NotifyOptions = {
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
+  // ours: a person has fewer; installations that were removed are dropped before their push service says so
+  devicesPerUser: 20,
   // ours: whoever reads a mail is not watched unless the operator says so
   tracking: 'off',
 }

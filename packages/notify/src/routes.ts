@@ -79,7 +79,9 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   templateToolEndpoints(http, tools)
   recipientEndpoints(http, { guards, audit, store: store.recipients, clock })
   preferenceEndpoints(http, { guards, audit, store: store.preferences, catalog, clock })
-  deviceEndpoints(http, { guards, audit, store: store.devices, providers: given.providers, clock })
+  const { devices } = store
+  const limit = options.devicesPerUser
+  deviceEndpoints(http, { guards, audit, store: devices, providers: given.providers, limit, clock, log: given.log })
   choiceEndpoints(http, { guards, audit, choices: given.choices, catalog })
   suppressionEndpoints(http, { guards, audit, store: store.suppressions, clock })
   inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, clock })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startApns, startWebPush } from '@gatehouse/fakes'
-import type { Database } from '@gatehouse/kit'
+import { type Database, type Log, type ManagementChange, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
@@ -11,6 +11,12 @@ import { build } from './providers/setup.ts'
 import { type Setup, setup } from './setup.ts'
 
 const dayMs = 86_400_000
+
+function recordingLog() {
+  const lines: Array<Record<string, unknown>> = []
+  const info = (line: Record<string, unknown>) => lines.push(line)
+  return { lines, log: { ...silentLog, info, child: () => silentLog } as unknown as Log }
+}
 
 const devicesOf = async ({ call }: Pick<Setup, 'call'>, userId: string) =>
   (await call('GET', `/v1/users/${userId}/devices`)).body.devices as Array<Record<string, string>>
@@ -77,6 +83,53 @@ test('dead devices are purged after their days, with their tokens; living ones s
     ['phone'],
   )
   assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 1)
+})
+
+test('one device more than a user may have drops the longest unseen one, and says which', async (t) => {
+  const log = recordingLog()
+  const s = await setup({ log: log.log, options: { devicesPerUser: 2 } })
+  t.after(s.close)
+  const put = (device: string) => s.call('PUT', `/v1/users/alice/devices/${device}`, { token: `token of ${device}` })
+  const named = async () => (await devicesOf(s, 'alice')).map(({ device_id }) => device_id)
+  await put('phone')
+  s.clock.advance(1_000)
+  await put('tablet')
+  s.clock.advance(1_000)
+  assert.equal((await put('phone')).body.dropped_devices, undefined, 'its token is registered again: no device more')
+  s.clock.advance(1_000)
+  assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
+  assert.deepEqual(await named(), ['phone', 'watch'])
+  assert.deepEqual(
+    log.lines.flatMap(({ user, devices, limit }) => (devices ? [{ user, devices, limit }] : [])),
+    [{ user: 'alice', devices: ['tablet'], limit: 2 }],
+  )
+  assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 2)
+  assert.equal((await s.database.query('SELECT FROM notify.cap')).rowCount, 0, 'the lock leaves nothing behind')
+})
+
+test('a dead device is dropped before a living one', async (t) => {
+  const s = await setup({ options: { devicesPerUser: 2 } })
+  t.after(s.close)
+  const put = (device: string) => s.call('PUT', `/v1/users/alice/devices/${device}`, { token: `token of ${device}` })
+  await put('phone')
+  s.clock.advance(1_000)
+  await put('tablet')
+  await s.store.devices.bury('alice', 'token of tablet', s.clock.now(), 'Unregistered')
+  assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
+})
+
+test('a device that the management drops by registering another one is in the audit trail', async (t) => {
+  const changes: ManagementChange[] = []
+  const recordChange = async (change: ManagementChange) => void changes.push(change)
+  const s = await setup({ recordChange, options: { devicesPerUser: 1 } })
+  t.after(s.close)
+  await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'a' })
+  await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 'b', service: 'apns' })
+  assert.deepEqual(changes.map(({ action, target, before }) => [action, target.id, before]).at(-1), [
+    'devices.drop',
+    'alice/phone',
+    { service: 'fcm' },
+  ])
 })
 
 test('a token that none of the providers of its service could carry to is refused when the device is registered', async (t) => {
@@ -174,6 +227,35 @@ describe('devices on one PostgreSQL', () => {
       await Promise.all(users.map((user, index) => stores[index % 2 === 0 ? 0 : 1].devices.put(user, device, 1_000)))
       assert.equal((await holdersOf(stores[0], users, token)).length, 1)
     }
+  })
+
+  withStores('of fifty devices that a user registers at once as many stay as allowed', async ({ stores, database }) => {
+    const limit = 5
+    for (let round = 0; round < 3; round++) {
+      const user = `user-${round}`
+      const put = (index: number, of: string) =>
+        stores[index % 2 === 0 ? 0 : 1].devices.put(
+          of,
+          { deviceId: `device-${index}`, token: `token-${round}-${index % 40}`, service: 'fcm' },
+          1_000 + index,
+          limit,
+        )
+      const dropped = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => put(index, index % 10 === 9 ? `other-${round}` : user)),
+      )
+      for (const each of [user, `other-${round}`]) {
+        const kept = await stores[0].devices.list(each)
+        assert.ok(kept.length <= limit, `${each} has ${kept.length}`)
+      }
+      assert.ok(dropped.flat().length >= 30)
+    }
+    const { rows } = await database.query(
+      `SELECT coalesce(d.device_id, p.device_id) AS device FROM notify.device d
+         FULL JOIN notify.push_token p ON p.token_hash = encode(sha256(convert_to(d.token, 'UTF8')), 'hex')
+        WHERE d.device_id IS DISTINCT FROM p.device_id OR d.user_id IS DISTINCT FROM p.user_id`,
+    )
+    assert.deepEqual(rows, [], 'every token is where its device is')
+    assert.equal((await database.query('SELECT FROM notify.cap')).rowCount, 0)
   })
 
   withStores('two devices that swap their push tokens at once each end with the other one', async ({ stores }) => {

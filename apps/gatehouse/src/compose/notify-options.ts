@@ -33,6 +33,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       most: declared.inbox_streams ?? inboxStreams.most,
       mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
     },
+    devicesPerUser: declared.devices_per_user,
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
       logDays: declared.retention?.log_days ?? retention.logDays,

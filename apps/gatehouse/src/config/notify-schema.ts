@@ -24,6 +24,7 @@ const {
   breaker,
   retention,
   inboxStreams,
+  devicesPerUser,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
@@ -158,6 +159,12 @@ export const NotifySection = Type.Object(
     ),
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
+    devices_per_user: whole(
+      1,
+      1_000,
+      'Most devices of a user. Registering one more drops a dead one, or else the one that was registered the longest ago.',
+      devicesPerUser,
+    ),
     retention: Type.Optional(
       Type.Object(
         {

@@ -24,6 +24,7 @@ import { PostgresSubjects } from './subjects.ts'
 import { PostgresUsedOnce } from './used-once.ts'
 import { PostgresUsers } from './users.ts'
 
+export { identityTables } from './retention.ts'
 export { identitySealed } from './sealed.ts'
 
 /** Brings the schema `identity` up to date; answers the names of the migrations it applied. */

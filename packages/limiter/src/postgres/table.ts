@@ -52,7 +52,7 @@ const writeText = `
 
 const purgeText = `
   DELETE FROM limiter.counter WHERE key IN (
-    SELECT key FROM limiter.counter WHERE expires_at < clock_timestamp()
+    SELECT key FROM limiter.counter WHERE expires_at < coalesce(to_timestamp($1::float8 / 1000), clock_timestamp())
     ORDER BY expires_at LIMIT ${purgedTogether} FOR UPDATE SKIP LOCKED)`
 
 /** Makes and locks the rows of these sorted keys, in their order, so that no two transactions wait for each other. */
@@ -80,12 +80,25 @@ export async function writeRows(tx: SqlHandle, { rows, now }: Lock, leftMs: numb
   if (rowCount < changed.length) throw new Error('the database came to the counters too late, and changed none')
 }
 
-/** Removes what has expired, a bounded number of rows. */
-export async function purgeRows(database: SqlHandle): Promise<void> {
+/**
+ * Removes what has expired by the database's clock, or at `now` (Unix milliseconds): a bounded number of rows. True when
+ * more may be left.
+ */
+export async function purgeRows(database: SqlHandle, now?: number): Promise<boolean> {
   for (let purges = 0; purges < maxPurges; purges++) {
-    if ((await database.query(purgeText)).rowCount < purgedTogether) return
+    if ((await database.query(purgeText, [now ?? null])).rowCount < purgedTogether) return false
   }
+  return true
 }
+
+/** What bounds every table of the schema `limiter`. */
+export const limiterTables = [
+  {
+    table: 'counter',
+    bound: '`expires_at`',
+    kept: 'twice the longest window of its policy',
+  },
+] as const
 
 function lockOf(found: readonly Found[]): Lock {
   const rows = found.map(({ key, previous, current, at }): [string, Row] => [

@@ -223,7 +223,8 @@ async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly 
 export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
     `WITH old AS MATERIALIZED (
-       SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz LIMIT $3 FOR UPDATE SKIP LOCKED
+       SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz
+        ORDER BY died_at LIMIT $3 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM old))
      RETURNING l.id, l.notification_id`,

@@ -24,7 +24,9 @@ export function postgresDeclarations(database: Database, buckets: number): Decla
       await applyDeclared(database, schema, 'recipient', declared, async (tx, userId, { recipient, devices }) => {
         const bucket = bucketOfUser(userId, buckets)
         await putRecipients(tx, bucket, [recipient], now)
-        for (const device of devices) await putDevice(tx, buckets, userId, device, now)
+        // as many as the file declares
+        const limit = Number.POSITIVE_INFINITY
+        for (const device of devices) await putDevice(tx, { buckets, userId, device, now, limit })
       })
     },
   }

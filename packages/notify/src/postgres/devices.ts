@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../ids.ts'
+import { defaultOptions } from '../options.ts'
 import type { Device, Devices } from '../store.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 import { timestamp } from './words.ts'
@@ -15,7 +16,13 @@ export function postgresDevices(database: Database, buckets: number): Devices {
       )
       return rows.map(deviceOf)
     },
-    put: (userId, device, now) => database.transaction((tx) => putDevice(tx, buckets, userId, device, now)),
+    put: (userId, device, now, limit = defaultOptions.devicesPerUser) =>
+      database.transaction(async (tx) => {
+        const unlock = await lockUser(tx, bucketOfUser(userId, buckets), userId)
+        const dropped = await putDevice(tx, { buckets, userId, device, now, limit })
+        await unlock()
+        return dropped
+      }),
     remove: (userId, deviceId) =>
       database.transaction(async (tx) => {
         const { rows } = await tx.query<{ token: string }>(
@@ -37,28 +44,67 @@ export function postgresDevices(database: Database, buckets: number): Devices {
 }
 
 /**
+ * Locks what a user has of devices until the transaction ends, by the row that everybody locks who writes about the user.
+ * Answers how to leave without a trace: a row that this lock had to make goes with it.
+ */
+async function lockUser(tx: Transaction, bucket: number, userId: string): Promise<() => Promise<unknown>> {
+  const values = [bucket, userId]
+  const [made, found] = await Promise.all([
+    tx.query('INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', values),
+    tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values),
+  ])
+  if (found.rowCount === 0) throw new UserGone()
+  return async () => {
+    if (made.rowCount > 0) await tx.query('DELETE FROM notify.cap WHERE bucket = $1 AND user_id = $2', values)
+  }
+}
+
+/** The user's row was removed between being met and being locked. The transaction runs again. */
+class UserGone extends Error {
+  readonly code = '40001'
+}
+
+export interface NewDevice {
+  readonly buckets: number
+  readonly userId: string
+  readonly device: Pick<Device, 'deviceId' | 'token' | 'service'>
+  readonly now: number
+  /** Most devices of the user. */
+  readonly limit: number
+}
+
+/**
  * Registers a device. A token belongs to the one who registered it last: another device that had it, of whomever, is
  * gone. Both who register one token at once take it over from one another in some order, and the later one keeps it.
+ * Of a user who has more than the limit then, the dead and after them the longest unseen go; answers which.
  */
 export async function putDevice(
   tx: Transaction,
-  buckets: number,
-  userId: string,
-  { deviceId, token, service }: Omit<Device, 'registeredAt' | 'deadAt' | 'deadReason'>,
-  now: number,
-): Promise<void> {
+  { buckets, userId, device: { deviceId, token, service }, now, limit }: NewDevice,
+): Promise<Device[]> {
   const bucket = bucketOfUser(userId, buckets)
-  const mine = { userId, deviceId }
-  const known = await tx.query<{ token: string }>(
-    'SELECT token FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3',
-    [bucket, userId, deviceId],
+  const { rows } = await tx.query<DeviceRow>(
+    `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
+      WHERE bucket = $1 AND user_id = $2 ORDER BY dead_at IS NULL, registered_at, device_id`,
+    [bucket, userId],
   )
+  const others = rows.map(deviceOf).filter((device) => device.deviceId !== deviceId && device.token !== token)
+  const dropped = others.slice(0, Math.max(0, others.length + 1 - limit))
   // In the order of the tokens, so that two devices that swap theirs wait for one another instead of both.
-  const tokens = new Set([token, ...known.rows.map((row) => row.token)])
-  for (const each of [...tokens].sort())
-    await (each === token
-      ? takeToken(tx, buckets, { ...mine, token })
-      : releaseToken(tx, buckets, { ...mine, token: each }))
+  const known = rows.filter((row) => row.device_id === deviceId).map((row) => ({ deviceId, token: row.token }))
+  const released = [...dropped, ...known].filter((each) => each.token !== token)
+  for (const each of [{ deviceId, token }, ...released].sort((a, b) => (a.token < b.token ? -1 : 1)))
+    await (each.token === token ? takeToken : releaseToken)(tx, buckets, {
+      userId,
+      deviceId: each.deviceId,
+      token: each.token,
+    })
+  if (dropped.length > 0)
+    await tx.query('DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = ANY($3::text[])', [
+      bucket,
+      userId,
+      dropped.map((device) => device.deviceId),
+    ])
   await tx.query(
     `INSERT INTO notify.device (bucket, user_id, device_id, token, service, registered_at) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (bucket, user_id, device_id) DO UPDATE
@@ -66,6 +112,7 @@ export async function putDevice(
             dead_at = NULL, dead_reason = NULL`,
     [bucket, userId, deviceId, token, service, timestamp(now)],
   )
+  return dropped
 }
 
 interface Claim {
@@ -118,7 +165,7 @@ export async function purgeDevices(
   const { rows } = await tx.query<{ user_id: string; device_id: string; token: string }>(
     `WITH old AS MATERIALIZED (
        SELECT user_id, device_id FROM notify.device
-        WHERE bucket = $1 AND dead_at < $2::timestamptz ORDER BY user_id, device_id LIMIT $3 FOR UPDATE SKIP LOCKED
+        WHERE bucket = $1 AND dead_at < $2::timestamptz ORDER BY dead_at LIMIT $3 FOR UPDATE SKIP LOCKED
      ) DELETE FROM notify.device d USING old
         WHERE d.bucket = $1 AND d.user_id = old.user_id AND d.device_id = old.device_id
      RETURNING d.user_id, d.device_id, d.token`,

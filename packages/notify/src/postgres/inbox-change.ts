@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { InboxChange } from '../inbox-change.ts'
 import type { Inbox, InboxChoice } from '../store.ts'
-import { type CountRow, countsOf, inboxChannel, lockInboxes } from './inbox-count.ts'
+import { type CountRow, countsOf, forgetInboxes, inboxChannel, lockInboxes } from './inbox-count.ts'
 import { timestamp } from './words.ts'
 
 interface Changing {
@@ -65,6 +65,8 @@ export async function changeInbox(
   ])
   const [row] = rows
   if (!row) throw new Error('the counter of a locked inbox is gone')
+  // The lock made a row for one who never had an item: anybody could make as many as there are names.
+  if (row.sequence === 0) await forgetInboxes(tx, bucket, [userId])
   return { changed: row.ids, counts: countsOf(row) }
 }
 

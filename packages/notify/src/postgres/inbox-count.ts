@@ -30,10 +30,14 @@ export function countsOf({ sequence, total, unseen, unread }: CountRow): InboxCo
   return { sequence: sequence ?? 0, total: total ?? 0, unseen: unseen ?? 0, unread: unread ?? 0 }
 }
 
-/** Removes up to `limit` items made before a time, and takes them off the counts; answers how many. */
+/**
+ * Removes up to `limit` items made before a time, and takes them off the counts, which go with a user's last item;
+ * answers how many.
+ */
 export async function purgeInboxes(tx: Transaction, bucket: number, before: string, limit: number): Promise<number> {
   const { rows } = await tx.query<{ user_id: string; id: string }>(
-    'SELECT user_id, id FROM notify.inbox WHERE bucket = $1 AND created_at < $2 LIMIT $3',
+    `SELECT user_id, id FROM notify.inbox WHERE bucket = $1 AND created_at < $2::timestamptz
+      ORDER BY created_at LIMIT $3`,
     [bucket, before, limit],
   )
   if (rows.length === 0) return 0
@@ -55,5 +59,15 @@ export async function purgeInboxes(tx: Transaction, bucket: number, before: stri
      ) SELECT FROM gone`,
     [bucket, users, rows.map(({ id }) => id)],
   )
+  await forgetInboxes(tx, bucket, users)
   return rowCount
+}
+
+/** Removes the counts of those of these users, whose inboxes are locked, who have no item. */
+export function forgetInboxes(tx: Transaction, bucket: number, users: readonly string[]): Promise<unknown> {
+  return tx.query(
+    `DELETE FROM notify.inbox_count c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
+        AND NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = c.user_id)`,
+    [bucket, [...new Set(users)]],
+  )
 }

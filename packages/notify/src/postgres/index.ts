@@ -22,6 +22,7 @@ import { postgresSuppressions } from './suppressions.ts'
 import { postgresTemplates } from './templates.ts'
 import { postgresWaiting } from './waiting.ts'
 
+export { notifyTables } from './retention.ts'
 export { linkSecret, notifySealed } from './secrets.ts'
 
 export interface PostgresNotifyOptions {

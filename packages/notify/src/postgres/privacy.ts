@@ -1,11 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfUser, firstIdAt } from '../ids.ts'
-import type { Retention } from '../options.ts'
+import { bucketOfUser } from '../ids.ts'
 import type { Privacy } from '../store.ts'
-import { purgeDeadLetters } from './dead-letters.ts'
-import { purgeDevices } from './devices.ts'
-import { lockInboxes, purgeInboxes } from './inbox-count.ts'
-import { timestamp } from './words.ts'
+import { lockInboxes } from './inbox-count.ts'
+import { createPurge } from './purge.ts'
 
 const ofUser = 'bucket = $1 AND user_id = $2'
 const notificationsOf = `(SELECT id FROM notify.notification WHERE ${ofUser})`
@@ -36,10 +33,6 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['cap', ofUser],
 ]
 
-const batchSize = 1_000
-const providerEventDays = 7
-const dayMs = 86_400_000
-
 export function postgresPrivacy(database: Database, buckets: number): Privacy {
   return {
     async exportUser(userId) {
@@ -52,24 +45,7 @@ export function postgresPrivacy(database: Database, buckets: number): Privacy {
       return found
     },
     eraseUser: (userId) => database.transaction((tx) => erase(tx, bucketOfUser(userId, buckets), userId)),
-    async purge(bucket, retention, now) {
-      let removed = 0
-      for (const [table, key, older] of purges(retention, now)) {
-        const { rowCount } = await database.query(
-          `WITH old AS MATERIALIZED (
-             SELECT ${key} FROM notify.${table} WHERE bucket = $1 AND ${older.where} LIMIT $3 FOR UPDATE SKIP LOCKED
-           ) DELETE FROM notify.${table} t USING old WHERE t.bucket = $1 AND (${prefixed('t', key)}) = (${prefixed('old', key)})`,
-          [bucket, older.value, batchSize],
-        )
-        removed += rowCount
-      }
-      const diedBefore = timestamp(now - retention.deadLetterDays * dayMs)
-      removed += await database.transaction((tx) => purgeDeadLetters(tx, bucket, diedBefore, batchSize))
-      const deadBefore = timestamp(now - retention.deadDeviceDays * dayMs)
-      removed += await database.transaction((tx) => purgeDevices(tx, buckets, bucket, deadBefore, batchSize))
-      const oldestItem = timestamp(now - retention.inboxDays * dayMs)
-      return removed + (await database.transaction((tx) => purgeInboxes(tx, bucket, oldestItem, batchSize)))
-    },
+    purge: createPurge(database, buckets),
   }
 }
 
@@ -83,37 +59,4 @@ async function erase(tx: Transaction, bucket: number, userId: string): Promise<n
     if (table !== 'inbox_count') removed += rowCount
   }
   return removed
-}
-
-/** A notification is needed as long as something of it waits to be planned again. */
-const isNotAwaited =
-  'NOT EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
-
-type Purge = readonly [table: string, key: string, older: { readonly where: string; readonly value: string }]
-
-/** What is removed for its age, kind by kind. Ids are made in order of time, so old rows are the first of their index. */
-function purges(retention: Retention, now: number): Purge[] {
-  const before = (days: number) => now - days * dayMs
-  const byId = (column: string, days: number) => ({ where: `${column} < $2::uuid`, value: firstIdAt(before(days)) })
-  const byTime = (column: string, days: number) => ({
-    where: `${column} < $2::timestamptz`,
-    value: timestamp(before(days)),
-  })
-  const { notificationDays, logDays } = retention
-  const old = byId('id', notificationDays)
-  return [
-    ['delivery_event', 'notification_id, id', byId('notification_id', notificationDays)],
-    ['delivery', 'id', old],
-    ['notification', 'id', { ...old, where: `${old.where} AND ${isNotAwaited}` }],
-    ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
-    ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
-    ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
-  ]
-}
-
-function prefixed(table: string, key: string): string {
-  return key
-    .split(', ')
-    .map((column) => `${table}.${column}`)
-    .join(', ')
 }

@@ -1,4 +1,4 @@
-import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Audit, AuditedChange } from '../audit.ts'
@@ -48,6 +48,18 @@ const DeviceRecord = Type.Object(
   { title: 'Device' },
 )
 
+const Registered = Type.Object(
+  {
+    ...DeviceRecord.properties,
+    dropped_devices: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Devices that the user no longer has because this one would have been one too many',
+      }),
+    ),
+  },
+  { title: 'RegisteredDevice' },
+)
+
 type Asked = FastifyRequest<{ Params: Static<typeof OneDevice> }>
 
 export interface DeviceRoutes {
@@ -56,11 +68,17 @@ export interface DeviceRoutes {
   readonly store: Devices
   /** Those that carry push know what a token of theirs looks like. */
   readonly providers: readonly Provider[]
+  /** Most devices of a user. */
+  readonly limit: number
   readonly clock: Clock
+  readonly log: Log
 }
 
 /** A user's devices, the dead ones too. A token is written and never read back. */
-export function deviceEndpoints(http: Http, { guards, audit, store, providers, clock }: DeviceRoutes): void {
+export function deviceEndpoints(
+  http: Http,
+  { guards, audit, store, providers, limit, clock, log }: DeviceRoutes,
+): void {
   const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['devices'],
     ...operation(id),
@@ -70,6 +88,20 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
   const auditDevice = (request: Asked, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
     const { id, device_id: deviceId } = request.params
     return audit(request, { action, target: { type: 'device', id: `${id}/${deviceId}` }, ...change })
+  }
+
+  /** What is over the bound is known once it is gone: a trail that can't be written then leaves it to the log. */
+  const recordDropped = async (request: Asked, dropped: readonly Device[]) => {
+    const { id } = request.params
+    const devices = dropped.map(({ deviceId }) => deviceId)
+    log.info({ user: id, devices, limit }, 'devices were dropped: their user has as many as allowed')
+    if (!guards.manages(request, id)) return
+    for (const { deviceId, service } of dropped)
+      await audit(request, {
+        action: 'devices.drop',
+        target: { type: 'device', id: `${id}/${deviceId}` },
+        before: { service },
+      }).catch((error) => log.error({ err: error, user: id, device: deviceId }, 'a dropped device was not audited'))
   }
 
   http.get(
@@ -97,7 +129,7 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
         ...about('devices.register'),
         params: OneDevice,
         body: DeviceSettings,
-        response: { 200: DeviceRecord },
+        response: { 200: Registered },
       },
     },
     async (request) => {
@@ -113,8 +145,11 @@ export function deviceEndpoints(http: Http, { guards, audit, store, providers, c
         })
       }
       const registeredAt = clock.now()
-      await store.put(params.id, device, registeredAt)
-      return written(params.id, { ...device, registeredAt })
+      const dropped = await store.put(params.id, device, registeredAt, limit)
+      const record = written(params.id, { ...device, registeredAt })
+      if (dropped.length === 0) return record
+      await recordDropped(request, dropped)
+      return { ...record, dropped_devices: dropped.map(({ deviceId }) => deviceId) }
     },
   )
   http.delete(

@@ -74,9 +74,16 @@ export interface Devices {
   list(userId: string): Promise<readonly Device[]>
   /**
    * Registers a device or its new token; a dead one lives again. Another device that had this token, of whomever, is
-   * removed: a token belongs to the one who registered it last.
+   * removed: a token belongs to the one who registered it last. Never leaves a user with more devices than `limit`
+   * (default: that of the options): the dead are dropped first, then those that were registered the longest ago.
+   * Answers the dropped.
    */
-  put(userId: string, device: Omit<Device, 'registeredAt' | 'deadAt' | 'deadReason'>, now: number): Promise<void>
+  put(
+    userId: string,
+    device: Omit<Device, 'registeredAt' | 'deadAt' | 'deadReason'>,
+    now: number,
+    limit?: number,
+  ): Promise<readonly Device[]>
   remove(userId: string, deviceId: string): Promise<boolean>
   /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
   bury(userId: string, token: string, at: number, reason: string): Promise<boolean>

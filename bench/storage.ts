@@ -1,0 +1,73 @@
+/**
+ * Benchmark `storage`: what a million notifications take on disk, table by table, indexes and TOAST included. Events of
+ * 100,000 users are accepted, delivered by email and reported as delivered by the provider; each has a dedup key, as
+ * short texts as those of `notify`, and no digest. Tables are vacuumed and checkpointed before they are measured.
+ */
+import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/notify'
+import { postgresNotifyStore } from '@gatehouse/notify/postgres'
+import { startPostgres } from '@gatehouse/testing'
+import { eventOf } from './notify/event.ts'
+import { service } from './notify/service.ts'
+import type { RaceResult } from './race.ts'
+
+const [events, batch, users, million] = [100_000, 500, 100_000, 1_000_000]
+
+export async function race(): Promise<RaceResult> {
+  const postgres = await startPostgres({ settings: ['shared_buffers=256MB'] })
+  const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
+  try {
+    await deliver(postgres.url)
+    await report()
+    await database.query({ text: 'VACUUM ANALYZE', timeoutMs: 600_000 })
+    const { rows } = await database.query<{ name: string; count: number; bytes: number }>(
+      `SELECT relname AS name, reltuples::bigint AS count, pg_total_relation_size(oid) AS bytes FROM pg_class
+        WHERE relnamespace = 'notify'::regnamespace AND relkind = 'r' AND reltuples >= $1 ORDER BY 3 DESC`,
+      [events / 2],
+    )
+    for (const { name, count, bytes } of rows)
+      console.log(
+        `${name.padEnd(16)} ${Math.round((bytes / events) * (million / 1e6))} MB, ${(count / events).toFixed(1)} rows each`,
+      )
+    const aging = rows.filter(({ name }) => name !== 'cap' && name !== 'recipient')
+    const sum = Math.round(aging.reduce((all, { bytes }) => all + bytes, 0) / events)
+    return { bench: 'storage', ours: sum, peer: 0, ratio: 0, unit: 'MB per million notifications' }
+  } finally {
+    await database.close()
+    await postgres.stop()
+  }
+
+  async function report(): Promise<void> {
+    const { deliveries } = postgresNotifyStore(database)
+    const { rows } = await database.query<{ id: string }>('SELECT id FROM notify.delivery')
+    for (let n = 0; n < rows.length; n += batch)
+      await deliveries.report(
+        rows.slice(n, n + batch).map(({ id }) => ({
+          provider: 'instant',
+          eventId: `event-${id}`,
+          deliveryId: id,
+          report: 'delivered',
+          at: Date.now(),
+        })),
+        Date.now(),
+      )
+  }
+}
+
+async function deliver(url: string): Promise<void> {
+  let sent = 0
+  const instant: Provider = {
+    name: 'instant',
+    channel: 'email',
+    timeoutMs: 10_000,
+    async send(messages) {
+      sent += messages.length
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const notify = await service({ url, users, providers: { email: [instant] }, work: true })
+  for (let n = 0; n < events; n += batch)
+    await notify.accept(Array.from({ length: batch }, (_, i) => eventOf('storage', n + i, users)))
+  while (sent < events) await new Promise((resolve) => setTimeout(resolve, 20))
+  await notify.stop()
+}

@@ -99,6 +99,8 @@ export interface NotifyOptions {
   readonly inboxStreams: InboxStreamRules
   /** Of mails whose event type doesn't say. */
   readonly tracking: Tracking
+  /** How long the token of a push or an in-app item reports what became of it, in days. */
+  readonly receiptDays: number
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -135,4 +137,6 @@ export const defaultOptions: NotifyOptions = {
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
   // ours: whoever reads a mail is not watched unless the operator says so
   tracking: 'off',
+  // ours: a push may wait four weeks for its device
+  receiptDays: 35,
 }

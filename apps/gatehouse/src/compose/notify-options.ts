@@ -28,6 +28,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       complained: declared.suppression_days?.complained,
     }),
     tracking: typeof declared.tracking === 'boolean' ? (declared.tracking ? 'on' : 'off') : declared.tracking,
+    receiptDays: declared.receipt_days,
     inboxStreams: {
       ...inboxStreams,
       most: declared.inbox_streams ?? inboxStreams.most,

@@ -24,6 +24,7 @@ const {
   breaker,
   retention,
   inboxStreams,
+  receiptDays,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
@@ -155,6 +156,12 @@ export const NotifySection = Type.Object(
         description:
           'What HTML mails tell about their reader where the event type does not say: opens, clicks, both (on), nothing (off).',
       }),
+    ),
+    receipt_days: whole(
+      1,
+      3_650,
+      'How long the token of a push or an in-app item reports what became of it, in days.',
+      receiptDays,
     ),
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),

@@ -2,7 +2,7 @@ import { type Html, html, type Languages } from '@gatehouse/kit/page'
 import type { CatalogKeeper } from './catalog.ts'
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
-import type { Tracking } from './options.ts'
+import { type Tracking, type TrackingRule, trackingOf } from './options.ts'
 import type { OutgoingMessage } from './providers/provider.ts'
 
 export interface MailLinksOptions {
@@ -10,7 +10,7 @@ export interface MailLinksOptions {
   readonly catalog: CatalogKeeper
   readonly languages: Languages
   /** Of mails whose event type doesn't say. */
-  readonly tracking: Tracking
+  readonly tracking: TrackingRule
 }
 
 /**
@@ -24,7 +24,8 @@ export function createMailLinks({ links, catalog, languages, tracking }: MailLin
     return messages.map((message) => {
       const eventType = eventTypes.get(message.event)
       if (!eventType || eventType.sensitive) return message
-      return withFooter(track(message, links, eventType.tracking ?? tracking), links, languages)
+      const level = trackingOf(eventType.tracking ?? {}, 'email') ?? trackingOf(tracking, 'email') ?? 'off'
+      return withFooter(track(message, links, level), links, languages)
     })
   }
 }

@@ -35,6 +35,7 @@ import { createReceiptTokens, type ReceiptTokens } from './receipt-token.ts'
 import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
+import { createShortenLinks } from './short-links.ts'
 import type { NotifyStore, Recipient } from './store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { createTestSend } from './test-send.ts'
@@ -190,11 +191,16 @@ function linking(
   const branding = brandingFrom(given)
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
-  const catalog = createCatalogKeeper(store, links && mailVariables(links))
+  const { tracking, retention } = options
+  const { buckets } = store.intake
+  const catalog = createCatalogKeeper(store, {
+    ...(links && { mailVariables: mailVariables(links) }),
+    ...(links && { shortenLinks: createShortenLinks({ baseUrl: publicUrl, buckets, tracking, retention }) }),
+  })
   const lifetimeMs = options.receiptDays * dayMs
   const receiptTokens = linkSecret && createReceiptTokens({ secret: linkSecret, lifetimeMs })
   const completeMessages = {
-    ...(links && { email: createMailLinks({ links, catalog, languages, tracking: options.tracking }) }),
+    ...(links && { email: createMailLinks({ links, catalog, languages, tracking }) }),
     ...(receiptTokens && { push: withReceiptTokens(receiptTokens, clock) }),
   }
   const pages = { branding, languages, assets: subscriptionAssets }

@@ -127,6 +127,10 @@ export const operation = operationsOf({
   ],
   'opens.record': ['Record that a mail was opened', 'The image of a mail. An invalid token gets the same image.'],
   'clicks.record': ['Record a click and redirect', 'Where a tracked link of a mail leads first.'],
+  'shortLinks.follow': [
+    'Record a click and redirect',
+    'Where a tracked link of an SMS, a push or an in-app item leads first.',
+  ],
   'unsubscribePage.show': ['Show the page of an unsubscribe link', 'Asks whether to unsubscribe; changes nothing.'],
   'unsubscribePage.submit': [
     'Unsubscribe from an event type',

@@ -32,6 +32,8 @@ import { subscriptionEndpoints } from './subscription/endpoint.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
 import { trackingEndpoints } from './tracking/links.ts'
 import { receiptEndpoint } from './tracking/receipts.ts'
+import { shortLinkEndpoint } from './tracking/short-links.ts'
+import { createVisitRecorder } from './tracking/visit.ts'
 import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
 export interface Routes extends WebhookRoutes {
@@ -93,7 +95,9 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   const { links, receiptTokens, pages, choices } = given
   if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: given.metrics, clock })
   if (links) {
-    trackingEndpoints(http, { links, pages, reports, metrics: given.metrics, clock })
+    const recordVisit = createVisitRecorder({ reports, metrics: given.metrics, clock })
+    trackingEndpoints(http, { links, pages, recordVisit })
+    shortLinkEndpoint(http, { shortLinks: store.shortLinks, pages, recordVisit, clock })
     const { recipients } = store
     await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
   }

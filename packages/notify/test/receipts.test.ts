@@ -129,7 +129,14 @@ test('a receipt counts once however often it comes, also long after, and a click
   ])
 })
 
-const retention = { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 }
+const retention = {
+  notificationDays: 90,
+  logDays: 30,
+  deadLetterDays: 90,
+  inboxDays: 365,
+  deadDeviceDays: 30,
+  linkDays: 365,
+}
 
 test('a late receipt moves no state backwards, and none moves a bounced one', async (t) => {
   const s = await receiving(t)

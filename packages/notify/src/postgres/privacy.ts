@@ -28,6 +28,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['inbox', ofUser],
   ['inbox_count', ofUser],
   ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['short_link', ofUser],
   ['suppression', ofUser],
   ['device', ofUser],
   ['push_token', '$1::integer IS NOT NULL AND user_id = $2'],
@@ -107,6 +108,7 @@ function purges(retention: Retention, now: number): Purge[] {
     ['notification', 'id', { ...old, where: `${old.where} AND ${isNotAwaited}` }],
     ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
+    ['short_link', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
     ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
   ]
 }

@@ -30,8 +30,7 @@ const {
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
   Type.Optional(Type.Number({ minimum: least, maximum: most, description, default: fallbackMs / 1000 }))
 
-const tracked = (channel: string) =>
-  Type.Optional(Type.Union([...trackings.map((each) => Type.Literal(each))], { description: `Of ${channel}.` }))
+const tracked = (channel: string) => Type.Optional(Type.Enum([...trackings], { description: `Of ${channel}.` }))
 const byChannel = Type.Object(
   { push: tracked('push'), email: tracked('email'), sms: tracked('SMS'), 'in-app': tracked('in-app') },
   { ...strict, description: 'By channel; a channel that is left out is not tracked.' },
@@ -158,7 +157,7 @@ export const NotifySection = Type.Object(
       ),
     ),
     tracking: Type.Optional(
-      Type.Union([...trackings.map((each) => Type.Literal(each)), Type.Boolean(), byChannel], {
+      Type.Union([Type.Enum([...trackings]), Type.Boolean(), byChannel], {
         default: 'off',
         description:
           'What messages tell about their reader where the event type does not say: opens (of HTML mails), clicks, both (on), nothing (off); on every channel or by channel.',

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { deliveryIdOf, newId } from '../src/ids.ts'
 import type { Provider } from '../src/index.ts'
 import { createReceiptTokens } from '../src/receipt-token.ts'
+import { handTopic } from './hand-topic.ts'
 import { baseUrl, linkSecret } from './mailing.ts'
 import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
 
@@ -248,6 +249,24 @@ test('of a sensitive notification the click is kept and the link is not', async 
   await s.report({ token, report: 'clicked', link: 'https://shop.example/reset/secret' })
   const { state, timeline } = await recordOf(s, id)
   assert.deepEqual([state, receiptsIn(timeline)], ['clicked', [['clicked', undefined]]])
+})
+
+test('a receipt that changes a state is published, and its link is masked for who may not see personal data', async (t) => {
+  const { topic, published } = handTopic()
+  const s = await receiving(t, { topic, tables: { streaming: true } })
+  const { id, token } = await sentPush(s)
+  await s.report({ token, report: 'clicked', link: 'https://shop.example/of/zelda' })
+  const payloads = await eventually(
+    async () => published.map(({ payload }) => payload as { state: string; delivery_id: string }),
+    (events) => events.length === 2,
+  )
+  assert.deepEqual(
+    payloads.map(({ state, delivery_id: deliveryId }) => [state, deliveryId]),
+    ['sent', 'clicked'].map((state) => [state, deliveryIdOf(id, 'push')]),
+  )
+  const masked = await s.call('GET', `/v1/notifications/${id}`, undefined, 'admin:notifications')
+  const clicks = masked.body.timeline.filter(({ what }: { what: string }) => what === 'clicked')
+  assert.deepEqual(clicks[0].detail, { state: 'clicked', provider: 'receipts', link: '•••' })
 })
 
 test('without the secret of links there are no tokens and no receipts', async (t) => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Clock } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { NotifyMetrics } from '../metrics.ts'
@@ -30,7 +31,8 @@ export function createVisitRecorder({ reports, metrics, clock }: VisitRecorderOp
     metrics.tracked.inc({ report, by })
     if (deliveryId === undefined) return
     const about = { deliveryId, report, at: clock.now(), ...(link === undefined ? {} : { link }) }
-    const eventId = link === undefined ? `${report}:${deliveryId}` : `${report}:${deliveryId}:${link}`.slice(0, 200)
+    // Event ids outlive the erasure of a user: what a link says is not in them.
+    const eventId = [report, deliveryId, ...(link === undefined ? [] : [hash('sha256', link, 'base64url')])].join(':')
     // A machine's does not stand in for a reader's.
     const visit =
       machine === undefined

@@ -22,7 +22,7 @@ export interface HttpMessage {
 }
 
 const needed = ['id', 'delivery_id', 'notification_id', 'user_id', 'event', 'channel', 'to', 'body', 'locale'] as const
-const optional = ['critical', 'device_id', 'service', 'subject', 'html', 'headers']
+const optional = ['critical', 'device_id', 'service', 'receipt_token', 'subject', 'html', 'headers']
 
 /** A receiver of the generic provider: checks signatures with the specification's own library. */
 export async function startHttp({ secret, port }: HttpFakeSettings): Promise<Fake<HttpMessage>> {

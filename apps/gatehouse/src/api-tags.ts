@@ -20,7 +20,7 @@ const tags = [
   ['suppressions', 'Addresses that receive nothing, or nothing of some event types.'],
   ['templates', 'The texts of notifications, versioned by channel and locale.'],
   ['token', 'Issue, introspect and revoke tokens.'],
-  ['tracking', 'Links in mails that record opens and clicks.'],
+  ['tracking', 'Receipts of apps, and links that record opens and clicks.'],
   ['userinfo', 'Claims about the user.'],
   ['users', 'The plans of users.'],
   ['webhooks', 'Reports of providers about deliveries.'],

@@ -202,6 +202,25 @@ describe('the inbox in a browser', () => {
     await tab.close()
   })
 
+  testWith('chromium', 'a click that the page reports for an item moves the state of its delivery', async () => {
+    const tab = shown()
+    const reported = tab.evaluate(`new Promise((resolve) => {
+      const inbox = document.querySelector('gatehouse-inbox')
+      inbox.addEventListener('gatehouse-open', async ({ detail: { item } }) => {
+        const { receipt_token, ...without } = item
+        resolve([item.id, await inbox.clicked(item, 'https://shop.example/orders'), await inbox.clicked(without)])
+      }, { once: true })
+    })`) as Promise<[string, boolean, boolean]>
+    await tab.locator('.bell').click()
+    await tab.locator('li.item button.open').first().click()
+    const [item, accepted, acceptedWithout] = await reported
+    assert.deepEqual([accepted, acceptedWithout], [true, false])
+    const mailbox = await fetch(`${program?.url}/dev/mailbox`, { headers: { accept: 'application/json' } })
+    const { messages } = (await mailbox.json()) as { messages: Array<{ id: string; state: string }> }
+    assert.equal(messages.find(({ id }) => id === item)?.state, 'clicked')
+    await tab.keyboard.press('Escape')
+  })
+
   testWith('chromium', 'a channel that is switched off in the preferences stays off', async () => {
     const tab = shown()
     const box = () => tab.locator('fieldset', { hasText: 'Comment added' }).getByLabel('Push')

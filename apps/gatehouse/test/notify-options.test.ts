@@ -51,3 +51,18 @@ test('what the file says of caps, pauses, breakers and workers holds, and the de
     ],
   )
 })
+
+test('what the file says of tracking holds on every channel or by channel, with the lives of links and receipt tokens', () => {
+  for (const [declared, tracking] of [
+    [true, 'on'],
+    [false, 'off'],
+    ['clicks', 'clicks'],
+    [
+      { sms: 'clicks', email: 'on' },
+      { sms: 'clicks', email: 'on' },
+    ],
+  ] as const)
+    assert.deepEqual(notifyOptions({ tracking: declared }).tracking, tracking)
+  const { retention, receiptDays, tracking } = notifyOptions({ retention: { link_days: 7 }, receipt_days: 3 })
+  assert.deepEqual([retention?.linkDays, receiptDays, tracking], [7, 3, undefined])
+})

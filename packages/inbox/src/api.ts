@@ -8,6 +8,8 @@ export interface Item {
   readonly seen_at?: string
   readonly read_at?: string
   readonly archived_at?: string
+  /** Reports what became of the item; left out where the service makes no tokens. */
+  readonly receipt_token?: string
 }
 
 export interface Counts {
@@ -95,6 +97,19 @@ export class Api {
     return this.#json('PUT', 'choices', { unsubscribed })
   }
 
+  /**
+   * Reports that a link or an action of an item was followed; the token of the item is the credential. It is sent even
+   * when the page is left at once. Answers whether it was accepted.
+   */
+  async clicked(token: string, link: string | undefined): Promise<boolean> {
+    const body = JSON.stringify({ receipts: [{ token, report: 'clicked', ...(link === undefined ? {} : { link }) }] })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(this.#url('receipts'), { method: 'POST', headers, body, keepalive: true })
+    if (!response.ok) throw new ApiError(response.status)
+    const { results } = (await response.json()) as { results: ReadonlyArray<{ readonly status: string }> }
+    return results[0]?.status === 'accepted'
+  }
+
   /** The open stream of changes after a number. */
   stream(after: number, signal: AbortSignal): Promise<Response> {
     return this.#ask('inbox/stream', {
@@ -103,14 +118,18 @@ export class Api {
     })
   }
 
+  #url(path: string): string {
+    return `${this.#access.baseUrl.replace(/\/$/, '')}/v1/${path}`
+  }
+
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
     const content = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     return (await this.#ask(path, { method, ...content })).json()
   }
 
   async #ask(path: string, init: RequestInit): Promise<Response> {
-    const { baseUrl, userId, getToken } = this.#access
-    const url = `${baseUrl.replace(/\/$/, '')}/v1/users/${encodeURIComponent(userId)}/${path}`
+    const { userId, getToken } = this.#access
+    const url = this.#url(`users/${encodeURIComponent(userId)}/${path}`)
     for (const renew of [false, true]) {
       const authorization = `Bearer ${await getToken(renew)}`
       const answer = await fetch(url, { ...init, headers: { ...init.headers, authorization }, cache: 'no-store' })

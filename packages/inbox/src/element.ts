@@ -108,6 +108,22 @@ export class GatehouseInbox extends HTMLElement {
     else this.#bell.focus()
   }
 
+  /**
+   * Reports that a link or an action of an item was followed, so that its delivery counts as clicked: `link` is where it
+   * led, or a name of the action. Call it from your own handler, also just before the page is left. Resolves to whether
+   * the report was accepted; nothing is sent for an item without a token.
+   * @throws Error when the service refuses it or can't be reached
+   * @example
+   * inbox.addEventListener('gatehouse-open', ({ detail }) => {
+   *   void inbox.clicked(detail.item, '/orders/A-1')
+   *   location.href = '/orders/A-1'
+   * })
+   */
+  async clicked(item: Item, link?: string): Promise<boolean> {
+    if (!this.#api || item.receipt_token === undefined) return false
+    return this.#api.clicked(item.receipt_token, link)
+  }
+
   #restart(): void {
     this.#stop()
     const { baseUrl, userId } = { baseUrl: this.getAttribute('base-url'), userId: this.getAttribute('user-id') }

@@ -61,10 +61,12 @@ export class AnswerLog extends LogController {
 }
 
 const longestSegment = 64
+/** Whoever has a short link may follow it: a path of one letter and an id is logged with the start of the id alone. */
+const shortLink = /^(\/[a-z]\/[^/]{4})[^/]+$/
 
 /** A path without what must not be kept: codes and states travel in query strings, signed links are long parts of paths. */
 function loggable(url: string = ''): string {
-  const path = url.split('?', 1)[0] ?? ''
+  const path = (url.split('?', 1)[0] ?? '').replace(shortLink, '$1…')
   if (path.length <= longestSegment) return path
   return path
     .split('/')

@@ -187,10 +187,12 @@ test('the log tells each request in one line, by its method, path, status and ti
   const http = createHttp({ log: createLog('info', { write: (line: string) => lines.push(line) }) })
   http.get('/callback', async () => ({}))
   http.get('/preferences/:token', async () => ({}))
+  http.get('/l/:id', async () => ({}))
   const token = `v1.${'s3cret'.repeat(20)}`
   await http.inject({ url: '/callback?code=s3cret', headers: { authorization: 'Bearer s3cret', cookie: 's=s3cret' } })
   await http.inject({ url: `/preferences/${token}` })
   await http.inject({ url: `/nowhere/${token}` })
+  await http.inject({ url: '/l/s3crets3cret' })
   const told = lines.map((line) => JSON.parse(line))
   assert.deepEqual(
     told.map(({ msg, method, path, status }) => [msg, method, path, status]),
@@ -198,6 +200,7 @@ test('the log tells each request in one line, by its method, path, status and ti
       ['answered', 'GET', '/callback', 200],
       ['answered', 'GET', '/preferences/v1.s3cre…', 200],
       ['answered', 'GET', '/nowhere/v1.s3cre…', 404],
+      ['answered', 'GET', '/l/s3cr…', 200],
     ],
   )
   assert.ok(told.every(({ ms, ip, reqId }) => ms >= 0 && ip === '127.0.0.1' && reqId.length > 30))

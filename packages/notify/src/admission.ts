@@ -2,10 +2,11 @@ import type { Channel } from './channel.ts'
 import { deliveryIdOf } from './ids.ts'
 import type { Data, DeliveryOutcome, Message, Outcome, TimelineEntry } from './notification.ts'
 import type { Caps, Priority } from './options.ts'
+import type { ShortLink } from './short-links.ts'
 
 /** What planning made of one channel of a notification. */
 export type DeliveryPlan =
-  | { readonly kind: 'send'; readonly message: Message }
+  | { readonly kind: 'send'; readonly message: Message; readonly links?: readonly ShortLink[] }
   | { readonly kind: 'defer'; readonly wakeAt: number }
   | { readonly kind: 'aggregate' }
   | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: string }

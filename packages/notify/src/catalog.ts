@@ -2,6 +2,7 @@ import { type Channel, channels } from './channel.ts'
 import type { EventType } from './event-type.ts'
 import { canonicalLocale, lookUpLocale } from './locale.ts'
 import { hidden } from './masking.ts'
+import type { ShortenLinks } from './short-links.ts'
 import type { EventTypes, Templates } from './store.ts'
 import { type Compiled, compileTemplate, TemplateError, type TemplateText } from './template.ts'
 
@@ -16,7 +17,12 @@ export interface Catalog {
   channels(templateId: string): readonly Channel[]
   /** Variables of every mail, besides those of its event. */
   readonly mailVariables?: MailVariables
+  /** Replaces the links of texts that are tracked. */
+  readonly shortenLinks?: ShortenLinks
 }
+
+/** What rendered texts get that comes from no template. */
+export type CatalogExtras = Pick<Catalog, 'mailVariables' | 'shortenLinks'>
 
 export type MailVariables = (userId: string, event: string) => Readonly<Record<string, string>>
 
@@ -29,13 +35,13 @@ export interface CatalogKeeper {
 
 export function createCatalogKeeper(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
-  mailVariables?: MailVariables,
+  extras: CatalogExtras = {},
 ): CatalogKeeper {
   let kept: Promise<Catalog> | undefined
   let keptVersion = -1
   const read = (version: number): Promise<Catalog> => {
     keptVersion = version
-    kept = readCatalog(store, version).then((read) => (mailVariables ? { ...read, mailVariables } : read))
+    kept = readCatalog(store, version).then((read) => ({ ...read, ...extras }))
     kept.catch(() => {
       kept = undefined
       keptVersion = -1

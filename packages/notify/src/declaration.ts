@@ -6,6 +6,14 @@ import type { Recipient } from './store.ts'
 
 const Channels = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
 
+/** What messages tell about their reader, by channel. */
+const TrackingByChannel = Type.Object(
+  Object.fromEntries(
+    channels.map((channel) => [channel, Type.Optional(Type.Enum([...trackings], { description: `Of ${channel}.` }))]),
+  ),
+  { additionalProperties: false, description: 'By channel; those that are left out are as by default' },
+)
+
 /** The settings of an event type, as the configuration file and PUT /v1/event-types/{event} write them. */
 export const EventTypeSettings = Type.Object(
   {
@@ -61,9 +69,9 @@ export const EventTypeSettings = Type.Object(
       }),
     ),
     tracking: Type.Optional(
-      Type.Enum([...trackings], {
+      Type.Union([Type.Enum([...trackings]), TrackingByChannel], {
         description:
-          'What its mails tell about their reader: opens, clicks, both (on) or nothing (off). Default: as notify.tracking',
+          'What its messages tell about their reader: opens (of mails), clicks, both (on) or nothing (off), on every channel or by channel. Default: as notify.tracking',
       }),
     ),
     failover_on_timeout: Type.Optional(

@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import type { Priority, Tracking } from './options.ts'
+import type { Priority, TrackingRule } from './options.ts'
 
 /** How like-type events are gathered into one notification. */
 interface Aggregation {
@@ -26,8 +26,8 @@ export interface EventType {
   readonly templateId: string
   readonly aggregation?: Aggregation
   readonly rate?: EventRate
-  /** Whether mails tell when they are opened and which links are followed; left out: as the service's setting says. */
-  readonly tracking?: Tracking
+  /** Whether messages tell when they are opened and which links are followed; left out: as the service's setting says. */
+  readonly tracking?: TrackingRule
   /** Whether a message whose call timed out, and may have been sent, goes to the next provider; left out: see {@link failsOverOnTimeout}. */
   readonly failoverOnTimeout?: boolean
   /** Body and data are erased after sending and never in a timeline. */

@@ -70,6 +70,11 @@ export function knownBucketOfId(id: string, buckets: number): number | undefined
   return bucket < buckets ? bucket : undefined
 }
 
+/** When an id was made, in Unix milliseconds. */
+export function createdAtOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 /** The smallest id made at a time (Unix milliseconds): ids made earlier sort before it. */
 export function firstIdAt(unixMilliseconds: number): string {
   const hex = unixMilliseconds.toString(16).padStart(12, '0')

@@ -1,7 +1,8 @@
 import { type Html, html, type Languages } from '@gatehouse/kit/page'
 import type { CatalogKeeper } from './catalog.ts'
+import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
-import type { Tracking } from './options.ts'
+import { type Tracking, type TrackingRule, trackingOf } from './options.ts'
 import type { OutgoingMessage } from './providers/provider.ts'
 
 export interface MailLinksOptions {
@@ -9,25 +10,22 @@ export interface MailLinksOptions {
   readonly catalog: CatalogKeeper
   readonly languages: Languages
   /** Of mails whose event type doesn't say. */
-  readonly tracking: Tracking
+  readonly tracking: TrackingRule
 }
-
-/** Gives mails their links, just before they go out: every try of a mail carries the same ones. */
-export type MailLinks = (messages: readonly OutgoingMessage[]) => Promise<readonly OutgoingMessage[]>
 
 /**
  * A footer that leads to the preference page, on mails that are not critical with one-click unsubscription (RFC 8058,
  * RFC 2369); an open pixel and click links on those whose event type is tracked. Sensitive mails get none of it: some go
- * to an address that is not proven yet.
+ * to an address that is not proven yet. Every attempt of a mail carries the same links.
  */
-export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): MailLinks {
+export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): CompleteMessages {
   return async (messages) => {
-    if (messages[0]?.channel !== 'email') return messages
     const { eventTypes } = await catalog.current()
     return messages.map((message) => {
       const eventType = eventTypes.get(message.event)
       if (!eventType || eventType.sensitive) return message
-      return withFooter(track(message, links, eventType.tracking ?? tracking), links, languages)
+      const level = trackingOf(eventType.tracking ?? {}, 'email') ?? trackingOf(tracking, 'email') ?? 'off'
+      return withFooter(track(message, links, level), links, languages)
     })
   }
 }

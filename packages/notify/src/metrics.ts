@@ -14,6 +14,7 @@ export interface NotifyMetrics {
   readonly providerSeconds: Histogram<'provider'>
   readonly inboxStreams: Gauge
   readonly tracked: Counter<'report' | 'by'>
+  readonly receipts: Counter<'result'>
 }
 
 export function createNotifyMetrics(registry: Registry): NotifyMetrics {
@@ -78,6 +79,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_tracked_total',
       help: 'Open pixels and click links that were asked for, by readers and by machines that say so',
       labelNames: ['report', 'by'],
+      registers,
+    }),
+    receipts: new Counter({
+      name: 'notify_receipts_total',
+      help: 'Receipts that apps reported: accepted, or rejected because the token is invalid, expired, or used too often',
+      labelNames: ['result'],
       registers,
     }),
     inboxStreams: new Gauge({

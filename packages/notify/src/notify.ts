@@ -16,9 +16,10 @@ import { type Authenticate, createGuards, type WatchCredential } from './caller.
 import { createCatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
 import { createChoices } from './choices.ts'
+import { withReceiptTokens } from './complete-messages.ts'
 import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './declared.ts'
 import { hintsTo } from './hints.ts'
-import { shownMasked } from './inbox/record.ts'
+import { shownInFull, shownMasked } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { topicIntake } from './intake/topic.ts'
@@ -30,9 +31,11 @@ import { defaultOptions, type NotifyOptions } from './options.ts'
 import { planNotification } from './plan/plan.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
+import { createReceiptTokens, type ReceiptTokens } from './receipt-token.ts'
 import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
+import { createShortenLinks } from './short-links.ts'
 import type { NotifyStore, Recipient } from './store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { createTestSend } from './test-send.ts'
@@ -61,7 +64,7 @@ export interface CreateNotifyOptions {
   readonly devMailbox?: boolean
   /** Runs the workers in this process. Default true. */
   readonly work?: boolean
-  /** The key behind the signed links of mails; without it mails carry no links of ours. */
+  /** The key behind the signed links of mails and the tokens of receipts; without it messages carry none of them. */
   readonly linkSecret?: Secret
   /** How the pages look that mails lead to. */
   readonly branding?: Partial<Branding>
@@ -101,22 +104,21 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const carriers = Object.values(providers).flat()
   checkDeclarations(declared, carriers)
   await applyDeclarations(store, declared, options, clock)
-  const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
+  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = linking(given, options)
   const workers: Worker[] = []
   const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
   const common = { store, catalog, accept, options, clock, log, metrics }
   if (given.work ?? true)
-    workers.push(
-      ...startWorkers({ ...common, providers, hints, ...(mailLinks && { mailLinks }), ...(topic && { topic }) }),
-    )
+    workers.push(...startWorkers({ ...common, providers, hints, completeMessages, ...(topic && { topic }) }))
   const consuming = await topic?.consume(topicIntake({ accept, deadLetters: store.deadLetters, clock }))
-  const answering = answeringParts(given, common)
+  const answering = answeringParts(given, { ...common, receiptTokens })
   const { reports, streams } = answering
   const onReplayed = hints.waiting
   return {
-    plugin: (http) => routes(http, { ...common, ...answering, plan, links, pages, publicUrl, onReplayed }),
+    plugin: (http) =>
+      routes(http, { ...common, ...answering, plan, links, receiptTokens, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     async putRecipient(recipient) {
@@ -141,7 +143,10 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   }
 }
 
-type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> & { readonly store: NotifyStore }
+type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> & {
+  readonly store: NotifyStore
+  readonly receiptTokens: ReceiptTokens | undefined
+}
 
 /** What only the endpoints need. */
 function answeringParts(
@@ -154,37 +159,52 @@ function answeringParts(
     log,
     recordChange: record = changesInLog(log),
   }: CreateNotifyOptions,
-  { store, catalog, options, clock, metrics }: Common,
+  { store, catalog, options, clock, metrics, receiptTokens }: Common,
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
   const guards = createGuards(authenticate, scopes)
   const masked = shownMasked(catalog, options.locale)
+  const shown = shownInFull(receiptTokens, clock)
   return {
     guards,
     audit: createAudit(record, guards),
     masked,
+    shown,
     watch,
     devMailbox,
     providers: Object.values(providers).flat(),
     testSend: createTestSend(intake, { 'in-app': [inboxProvider(inbox, clock)], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics }),
-    streams: new InboxStreams({ inbox, masked, rules, log, metrics }),
+    streams: new InboxStreams({ inbox, masked, shown, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }
 }
 
+const dayMs = 86_400_000
+
 /** What mails lead to, and the pages that are found there. */
 function linking(
-  { store, branding: given, publicUrl = 'http://localhost', linkSecret }: CreateNotifyOptions,
+  { store, branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
   options: NotifyOptions,
 ) {
   const branding = brandingFrom(given)
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
-  const catalog = createCatalogKeeper(store, links && mailVariables(links))
-  const mailLinks = links && createMailLinks({ links, catalog, languages, tracking: options.tracking })
-  return { pages: { branding, languages, assets: subscriptionAssets }, publicUrl, links, catalog, mailLinks }
+  const { tracking, retention } = options
+  const { buckets } = store.intake
+  const catalog = createCatalogKeeper(store, {
+    ...(links && { mailVariables: mailVariables(links) }),
+    ...(links && { shortenLinks: createShortenLinks({ baseUrl: publicUrl, buckets, tracking, retention }) }),
+  })
+  const lifetimeMs = options.receiptDays * dayMs
+  const receiptTokens = linkSecret && createReceiptTokens({ secret: linkSecret, lifetimeMs })
+  const completeMessages = {
+    ...(links && { email: createMailLinks({ links, catalog, languages, tracking }) }),
+    ...(receiptTokens && { push: withReceiptTokens(receiptTokens, clock) }),
+  }
+  const pages = { branding, languages, assets: subscriptionAssets }
+  return { pages, publicUrl, links, receiptTokens, catalog, completeMessages }
 }
 
 /** The channels that nobody carries. A process that does not work can't know: there it is the others' to say. */

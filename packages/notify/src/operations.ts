@@ -124,8 +124,16 @@ export const operation = operationsOf({
     'Erase the data of a user',
     'Everything that is stored about a user; pending deliveries are not sent.',
   ],
+  'receipts.record': [
+    'Report that messages arrived, were opened or clicked',
+    'For the apps that receive them. The token of a push or an in-app item is the credential. A receipt counts once, however often it is sent; the response does not say whether the message is still known.',
+  ],
   'opens.record': ['Record that a mail was opened', 'The image of a mail. An invalid token gets the same image.'],
   'clicks.record': ['Record a click and redirect', 'Where a tracked link of a mail leads first.'],
+  'shortLinks.follow': [
+    'Record a click and redirect',
+    'Where a tracked link of an SMS, a push or an in-app item leads first.',
+  ],
   'unsubscribePage.show': ['Show the page of an unsubscribe link', 'Asks whether to unsubscribe; changes nothing.'],
   'unsubscribePage.submit': [
     'Unsubscribe from an event type',

@@ -9,8 +9,16 @@ export type Priority = (typeof priorities)[number]
 
 export const trackings = ['off', 'opens', 'clicks', 'on'] as const
 
-/** What a mail tells about its reader: nothing, when it is opened, which of its links are followed, or both. */
+/** What a message tells about its reader: nothing, when it is opened, which of its links are followed, or both. */
 export type Tracking = (typeof trackings)[number]
+
+/** What messages tell, on every channel or by channel. Opens are told by the pixel of a mail alone. */
+export type TrackingRule = Tracking | Readonly<Partial<Record<Channel, Tracking>>>
+
+/** What a rule says of a channel; undefined where it leaves it open. */
+export function trackingOf(rule: TrackingRule, channel: Channel): Tracking | undefined {
+  return typeof rule === 'string' ? rule : rule[channel]
+}
 
 /** The most notifications a user gets in a window that the first counted one opens. */
 export interface Caps {
@@ -33,6 +41,8 @@ export interface Retention {
   readonly inboxDays: number
   /** Devices whose push service said that they are gone, in days. */
   readonly deadDeviceDays: number
+  /** Short links of messages, in days; those of in-app items at least as long as these. */
+  readonly linkDays: number
 }
 
 /** When a provider's circuit breaker opens, and for how long. */
@@ -99,8 +109,10 @@ export interface NotifyOptions {
   readonly inboxStreams: InboxStreamRules
   /** Most devices of a user: one more drops the one that was registered the longest ago. */
   readonly devicesPerUser: number
-  /** Of mails whose event type doesn't say. */
-  readonly tracking: Tracking
+  /** Of messages whose event type doesn't say. */
+  readonly tracking: TrackingRule
+  /** How long the token of a push or an in-app item reports what became of it, in days. */
+  readonly receiptDays: number
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -131,12 +143,21 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: up to 1000 due rows per pass
   schedulePassSize: 1_000,
   idleMs: 1_000,
-  retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 },
+  retention: {
+    notificationDays: 90,
+    logDays: 30,
+    deadLetterDays: 90,
+    inboxDays: 365,
+    deadDeviceDays: 30,
+    linkDays: 365,
+  },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
-  // ours: whoever reads a mail is not watched unless the operator says so
+  // ours: whoever reads a message is not watched unless the operator says so
   tracking: 'off',
+  // ours: a push may wait four weeks for its device
+  receiptDays: 35,
 }

@@ -54,7 +54,7 @@ const oneDayMs = 86_400_000
 /** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
 function readReport(
   provider: string,
-  { eventId, deliveryId, report, at, reason, soft = false, machine = false }: WebhookReport,
+  { eventId, deliveryId, report, at, reason, link, soft = false, machine = false, byRecipient = false }: WebhookReport,
   days: SuppressionDays,
   now: number,
 ): ProviderReport | undefined {
@@ -70,6 +70,8 @@ function readReport(
     ...(reason === undefined ? {} : { reason: clean(reason) }),
     ...(soft ? { soft } : {}),
     ...(machine ? { machine } : {}),
+    ...(link === undefined ? {} : { link: clean(link) }),
+    ...(byRecipient ? { byRecipient } : {}),
     ...(suppressing ? { suppressing } : {}),
   }
 }

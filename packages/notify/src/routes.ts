@@ -8,7 +8,7 @@ import { deadLetterEndpoints } from './dead-letters/endpoint.ts'
 import { mailboxEndpoints } from './dev/endpoint.ts'
 import { type ExplainRoutes, explainEndpoint } from './explain/endpoint.ts'
 import { inboxEndpoints } from './inbox/endpoint.ts'
-import type { ShowItems } from './inbox/record.ts'
+import type { ShowAllItems, ShowItems } from './inbox/record.ts'
 import { inboxStreamEndpoint } from './inbox/stream-endpoint.ts'
 import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
@@ -17,6 +17,7 @@ import { notifyEndpoint } from './intake/endpoint.ts'
 import type { Links } from './links.ts'
 import type { NotifyOptions } from './options.ts'
 import { privacyEndpoints } from './privacy/endpoint.ts'
+import type { ReceiptTokens } from './receipt-token.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
 import { choiceEndpoints } from './settings/choices.ts'
 import { deviceEndpoints } from './settings/devices.ts'
@@ -30,6 +31,9 @@ import type { NotifyStore } from './store.ts'
 import { subscriptionEndpoints } from './subscription/endpoint.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
 import { trackingEndpoints } from './tracking/links.ts'
+import { receiptEndpoint } from './tracking/receipts.ts'
+import { shortLinkEndpoint } from './tracking/short-links.ts'
+import { createVisitRecorder } from './tracking/visit.ts'
 import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
 export interface Routes extends WebhookRoutes {
@@ -47,9 +51,12 @@ export interface Routes extends WebhookRoutes {
   readonly streams: InboxStreams
   /** How items of a feed are shown to callers who may not read personal data. */
   readonly masked: ShowItems
+  /** How they are shown to the others. */
+  readonly shown: ShowAllItems
   readonly watch: WatchCredential | undefined
   readonly choices: Choices
   readonly links: Links | undefined
+  readonly receiptTokens: ReceiptTokens | undefined
   readonly pages: PageParts
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
@@ -84,12 +91,15 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   deviceEndpoints(http, { guards, audit, store: devices, providers: given.providers, limit, clock, log: given.log })
   choiceEndpoints(http, { guards, audit, choices: given.choices, catalog })
   suppressionEndpoints(http, { guards, audit, store: store.suppressions, clock })
-  inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, clock })
+  inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, shown: given.shown, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock, watch: given.watch })
   privacyEndpoints(http, guards, store.privacy, audit)
-  const { links, pages, choices } = given
+  const { links, receiptTokens, pages, choices } = given
+  if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: given.metrics, clock })
   if (links) {
-    trackingEndpoints(http, { links, pages, reports, metrics: given.metrics, clock })
+    const recordVisit = createVisitRecorder({ reports, metrics: given.metrics, clock })
+    trackingEndpoints(http, { links, pages, recordVisit })
+    shortLinkEndpoint(http, { shortLinks: store.shortLinks, pages, recordVisit, clock })
     const { recipients } = store
     await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
   }

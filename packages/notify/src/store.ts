@@ -11,6 +11,7 @@ import type { Parked } from './store/parked.ts'
 import type { Privacy } from './store/privacy.ts'
 import type { ProviderHealth } from './store/provider-health.ts'
 import type { Schedule } from './store/schedule.ts'
+import type { ShortLinks } from './store/short-links.ts'
 import type { Suppressions } from './store/suppressions.ts'
 import type { Templates } from './store/templates.ts'
 import type { Devices, Preferences, Recipients } from './store/users.ts'
@@ -29,6 +30,7 @@ export type * from './store/parked.ts'
 export type * from './store/privacy.ts'
 export type * from './store/provider-health.ts'
 export type * from './store/schedule.ts'
+export type * from './store/short-links.ts'
 export type * from './store/suppressions.ts'
 export type * from './store/templates.ts'
 export type * from './store/users.ts'
@@ -48,6 +50,7 @@ export interface NotifyStore {
   readonly recipients: Recipients
   readonly preferences: Preferences
   readonly devices: Devices
+  readonly shortLinks: ShortLinks
   readonly suppressions: Suppressions
   readonly eventTypes: EventTypes
   readonly templates: Templates

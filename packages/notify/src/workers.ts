@@ -1,10 +1,10 @@
 import type { Clock, Log, Worker } from '@gatehouse/kit'
 import type { CatalogKeeper } from './catalog.ts'
 import { type Channel, channels } from './channel.ts'
+import type { CompleteMessages } from './complete-messages.ts'
 import { startChannelWorker } from './deliver/worker.ts'
 import type { Hints } from './hints.ts'
 import type { Accept } from './intake/accept.ts'
-import type { MailLinks } from './mail-links.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { NotifyOptions } from './options.ts'
 import { startWakingWorker } from './plan/worker.ts'
@@ -27,7 +27,7 @@ export interface WorkersOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   readonly topic?: Topic
-  readonly mailLinks?: MailLinks
+  readonly completeMessages: Partial<Record<Channel, CompleteMessages>>
   readonly hints: Hints
 }
 
@@ -47,7 +47,7 @@ export function startWorkers({ store, catalog, accept, hints, topic, ...rest }: 
 }
 
 function channelWorkers(
-  { store, providers, options, clock, log, metrics, mailLinks, hints }: WorkersOptions,
+  { store, providers, options, clock, log, metrics, completeMessages, hints }: WorkersOptions,
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
@@ -58,7 +58,8 @@ function channelWorkers(
       log.warn({ channel }, 'no provider carries this channel: it is off')
       return []
     }
-    const given = mailLinks && channel === 'email' ? { mailLinks } : {}
+    const complete = completeMessages[channel]
+    const given = complete ? { completeMessages: complete } : {}
     const common = { ...given, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
     return [startChannelWorker({ ...common, channel, providers: mine, hints })]
   })

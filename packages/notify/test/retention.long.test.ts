@@ -15,6 +15,7 @@ const retention = {
   deadLetterDays: periodDays,
   inboxDays: periodDays,
   deadDeviceDays: periodDays,
+  linkDays: periodDays,
 }
 const start = Date.UTC(2026, 0, 1)
 const endOf = (period: number) => start + (period + 1) * periodDays * dayMs

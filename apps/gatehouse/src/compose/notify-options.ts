@@ -1,4 +1,4 @@
-import { defaultOptions, type NotifyOptions } from '@gatehouse/notify'
+import { defaultOptions, type NotifyOptions, type TrackingRule } from '@gatehouse/notify'
 import { given } from './given.ts'
 import type { Parts } from './parts.ts'
 
@@ -27,7 +27,8 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       bounced: declared.suppression_days?.bounced,
       complained: declared.suppression_days?.complained,
     }),
-    tracking: typeof declared.tracking === 'boolean' ? (declared.tracking ? 'on' : 'off') : declared.tracking,
+    tracking: trackingRule(declared.tracking),
+    receiptDays: declared.receipt_days,
     inboxStreams: {
       ...inboxStreams,
       most: declared.inbox_streams ?? inboxStreams.most,
@@ -40,8 +41,15 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
       inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
       deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
+      linkDays: declared.retention?.link_days ?? retention.linkDays,
     },
   })
+}
+
+/** YAML reads `on` and `off` as booleans where it follows version 1.1. */
+function trackingRule(tracking: Declared['tracking']): TrackingRule | undefined {
+  if (typeof tracking === 'boolean') return tracking ? 'on' : 'off'
+  return typeof tracking === 'object' ? given(tracking) : tracking
 }
 
 /** What the file says of the workers of the channels. */

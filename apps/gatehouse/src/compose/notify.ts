@@ -86,7 +86,9 @@ async function linkSecretOf(
     await checkSealed(database, notifySealed, ring)
     return { linkSecret: await linkSecret(database, ring) }
   }
-  log.warn('ENCRYPTION_KEY is not set: mails carry no links to unsubscribe, to choose what one gets, or to be tracked')
+  log.warn(
+    'ENCRYPTION_KEY is not set: messages carry no links to unsubscribe, to choose what one gets, or to be tracked, and no tokens of receipts',
+  )
   return {}
 }
 

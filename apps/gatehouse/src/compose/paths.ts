@@ -30,8 +30,8 @@ const identityPaths = [
 /** What providers report: they sign it, and have a policy of their own. */
 const webhooks = '/v1/webhooks/*'
 
-/** What mails lead to: signed links, asked for by browsers and mail services. */
-const linkPaths = ['/t/*', '/unsubscribe/*', '/preferences/*']
+/** What messages lead to: links, followed by browsers and mail services, and what apps report with the tokens of messages. */
+const linkPaths = ['/t/*', '/l/*', '/unsubscribe/*', '/preferences/*', '/v1/receipts']
 
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']

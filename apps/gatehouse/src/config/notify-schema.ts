@@ -25,10 +25,17 @@ const {
   retention,
   inboxStreams,
   devicesPerUser,
+  receiptDays,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
   Type.Optional(Type.Number({ minimum: least, maximum: most, description, default: fallbackMs / 1000 }))
+
+const tracked = (channel: string) => Type.Optional(Type.Enum([...trackings], { description: `Of ${channel}.` }))
+const byChannel = Type.Object(
+  { push: tracked('push'), email: tracked('email'), sms: tracked('SMS'), 'in-app': tracked('in-app') },
+  { ...strict, description: 'By channel; a channel that is left out is not tracked.' },
+)
 
 /** What the workers of the channels do. */
 const workers = {
@@ -151,11 +158,17 @@ export const NotifySection = Type.Object(
       ),
     ),
     tracking: Type.Optional(
-      Type.Union([...trackings.map((each) => Type.Literal(each)), Type.Boolean()], {
+      Type.Union([Type.Enum([...trackings]), Type.Boolean(), byChannel], {
         default: 'off',
         description:
-          'What HTML mails tell about their reader where the event type does not say: opens, clicks, both (on), nothing (off).',
+          'What messages tell about their reader where the event type does not say: opens (of HTML mails), clicks, both (on), nothing (off); on every channel or by channel.',
       }),
+    ),
+    receipt_days: whole(
+      1,
+      3_650,
+      'How long the token of a push or an in-app item reports what became of it, in days.',
+      receiptDays,
     ),
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
@@ -173,6 +186,10 @@ export const NotifySection = Type.Object(
           dead_letter_days: days('Dead letters.', retention.deadLetterDays),
           inbox_days: days('Items of the in-app feed.', retention.inboxDays),
           dead_device_days: days('Devices that their push service calls gone.', retention.deadDeviceDays),
+          link_days: days(
+            'Short links of messages; those of in-app items at least as long as the items.',
+            retention.linkDays,
+          ),
         },
         { ...strict, description: 'How long what is kept.' },
       ),

@@ -1,4 +1,4 @@
-import type { MailLinks } from '../mail-links.ts'
+import type { CompleteMessages } from '../complete-messages.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
 import type { RecorderOptions } from './recorder.ts'
@@ -7,8 +7,8 @@ import { callProvider, outgoing } from './send.ts'
 import type { Call, Try } from './try.ts'
 
 export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'options' | 'log' | 'metrics'> {
-  /** Gives mails their links just before they go out. */
-  readonly mailLinks?: MailLinks
+  /** Gives messages what they carry beside their text, just before they go out. */
+  readonly completeMessages?: CompleteMessages
 }
 
 /** Calls providers, and hands each try on as soon as all of its targets are answered. */
@@ -50,14 +50,14 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
   }
 }
 
-/** What goes out; undefined when the links of mails can't be made at the moment. */
+/** What goes out; undefined when it can't be completed at the moment. */
 async function complete(
-  { channel, log, mailLinks }: SenderOptions,
+  { channel, log, completeMessages }: SenderOptions,
   calls: readonly Call[],
 ): Promise<readonly OutgoingMessage[] | undefined> {
   const bare = calls.map((call) => outgoing(call.of.claimed, call.target))
   try {
-    return (await mailLinks?.(bare)) ?? bare
+    return (await completeMessages?.(bare)) ?? bare
   } catch (error) {
     log.warn({ err: error, channel }, 'the settings that mails need for their links could not be read; they wait')
     return undefined

@@ -98,13 +98,15 @@ function written(
   { id, deliveryId, userId, channel, address, content, at }: MailboxEntry,
   standing: MailboxStanding | undefined,
 ) {
+  const { receiptToken, ...shown } = content
   return {
     id,
     delivery_id: deliveryId,
     user_id: userId,
     channel,
     address,
-    ...content,
+    ...shown,
+    ...(receiptToken === undefined ? {} : { receipt_token: receiptToken }),
     at: new Date(at).toISOString(),
     ...(standing?.state === undefined ? {} : { state: standing.state }),
     ...(standing?.deadToken ? { dead_token: true } : {}),

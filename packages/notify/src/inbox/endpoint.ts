@@ -8,7 +8,7 @@ import { type OperationId, operation } from '../operations.ts'
 import type { Reports } from '../reports.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store.ts'
 import { tellDeliveries } from './reading.ts'
-import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowItems, shownInFull } from './record.ts'
+import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowAllItems, type ShowItems } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
@@ -48,13 +48,15 @@ export interface InboxRoutes {
   readonly audit: Audit
   /** How items are shown to callers who may not read personal data. */
   readonly masked: ShowItems
+  /** How they are shown to the others. */
+  readonly shown: ShowAllItems
   readonly inbox: Inbox
   readonly reports: Reports
   readonly clock: Clock
 }
 
 /** /v1/users/{id}/inbox: the in-app feed, its counts, and what is done to its items. */
-export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, masked, clock }: InboxRoutes): void {
+export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, masked, shown, clock }: InboxRoutes): void {
   const toRead = { tags: ['inbox'], security: guards.security('readFeed') }
   const toChange = { tags: ['inbox'], security: guards.security('changeOwn') }
 
@@ -87,7 +89,7 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       const { items, counts } = await inbox.page(request.params.id, { ...filter, limit: filter.limit + 1 })
       const page = items.slice(0, filter.limit)
       const next = items.length > page.length ? { next: page.at(-1)?.id } : {}
-      const show = guards.masks(request, request.params.id) ? masked : shownInFull
+      const show = guards.masks(request, request.params.id) ? masked : shown
       return { items: (await show(page)).map(itemRecord), counts: countsRecord(counts), ...next } as never
     },
   )

@@ -1,6 +1,8 @@
+import type { Clock } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type CatalogKeeper, unfilledText } from '../catalog.ts'
 import { hidden } from '../masking.ts'
+import type { ReceiptTokens } from '../receipt-token.ts'
 import type { InboxCounts, InboxItem } from '../store.ts'
 
 const Time = Type.String({ format: 'date-time' })
@@ -15,6 +17,11 @@ export const ItemRecord = Type.Object(
     seen_at: Type.Optional(Time),
     read_at: Type.Optional(Time),
     archived_at: Type.Optional(Time),
+    receipt_token: Type.Optional(
+      Type.String({
+        description: 'Reports what became of the item at POST /v1/receipts; for readers who see its text',
+      }),
+    ),
   },
   { title: 'InboxItem' },
 )
@@ -30,12 +37,19 @@ export const CountsRecord = Type.Object(
 )
 
 /** An item as the API writes it. */
-export function itemRecord({ id, event, subject, body, ...at }: InboxItem): Record<string, string> {
+export function itemRecord({ id, event, subject, body, receiptToken, ...at }: ShownItem): Record<string, string> {
   const times = { created_at: at.createdAt, seen_at: at.seenAt, read_at: at.readAt, archived_at: at.archivedAt }
   const written = Object.entries(times).flatMap(([name, time]) =>
     time === undefined ? [] : [[name, new Date(time).toISOString()]],
   )
-  return { id, event, ...(subject === undefined ? {} : { subject }), body, ...Object.fromEntries(written) }
+  return {
+    id,
+    event,
+    ...(subject === undefined ? {} : { subject }),
+    body,
+    ...Object.fromEntries(written),
+    ...(receiptToken === undefined ? {} : { receipt_token: receiptToken }),
+  }
 }
 
 /** Counts as the API writes them. */
@@ -43,11 +57,25 @@ export function countsRecord({ sequence, total, unseen, unread }: InboxCounts): 
   return { sequence, total, unseen, unread }
 }
 
+/** An item as a reader is shown it. */
+export interface ShownItem extends InboxItem {
+  readonly receiptToken?: string
+}
+
 /** How the items of a feed are shown to a reader. */
 export type ShowItems = <Item extends InboxItem>(items: readonly Item[]) => Promise<Item[]> | readonly Item[]
 
-/** To whoever may read them. */
-export const shownInFull: ShowItems = (items) => items
+/** How they are shown to whoever may read them. */
+export type ShowAllItems = <Item extends InboxItem>(items: readonly Item[]) => ReadonlyArray<Item & ShownItem>
+
+/** To whoever may read them: with the tokens that report what becomes of them, where tokens can be made. */
+export function shownInFull(tokens: ReceiptTokens | undefined, clock: Clock): ShowAllItems {
+  return (items) => {
+    if (!tokens) return items
+    const now = clock.now()
+    return items.map((item) => ({ ...item, receiptToken: tokens.issue(item.id, now) }))
+  }
+}
 
 /** To callers who may not read personal data: with the text as its template has it, the variables unfilled. */
 export function shownMasked(keeper: CatalogKeeper, locale: string): ShowItems {

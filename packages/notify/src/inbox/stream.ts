@@ -1,9 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { InboxNews } from '../store.ts'
-import { countsRecord, itemRecord } from './record.ts'
+import { countsRecord, itemRecord, type ShownItem } from './record.ts'
 
 /** A stream further behind than this many changes is told to read the feed afresh. */
 const furthestBehind = 1_000
+
+/** What has changed, as a reader is shown it. */
+interface ShownNews extends Omit<InboxNews, 'items'> {
+  readonly items: ReadonlyArray<InboxNews['items'][number] & ShownItem>
+}
 
 export interface StreamOptions {
   /** The number up to which its reader knows everything; undefined for one that has just read nothing. */
@@ -48,7 +53,7 @@ export class InboxStream {
   }
 
   /** Sends what is new to its reader, read with room for `limit` items. True when there may be more to read. */
-  send({ counts, items }: InboxNews, limit: number): boolean {
+  send({ counts, items }: ShownNews, limit: number): boolean {
     const after = this.#cursor ?? counts.sequence
     if (after > counts.sequence || counts.sequence - after > furthestBehind) {
       this.#event('reset', counts.sequence, { counts: countsRecord(counts) })

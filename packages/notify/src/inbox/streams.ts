@@ -3,7 +3,7 @@ import { type Log, Problem } from '@gatehouse/kit'
 import type { NotifyMetrics } from '../metrics.ts'
 import type { InboxStreamRules } from '../options.ts'
 import type { Inbox } from '../store.ts'
-import type { ShowItems } from './record.ts'
+import type { ShowAllItems, ShowItems } from './record.ts'
 import { InboxStream } from './stream.ts'
 
 const itemsAtOnce = 50
@@ -13,6 +13,8 @@ export interface InboxStreamsOptions {
   readonly inbox: Inbox
   /** How items are shown to readers who may not read personal data. */
   readonly masked: ShowItems
+  /** How they are shown to the others. */
+  readonly shown: ShowAllItems
   readonly rules: InboxStreamRules
   readonly log: Log
   readonly metrics: Pick<NotifyMetrics, 'inboxStreams'>
@@ -139,10 +141,11 @@ export class InboxStreams {
     if (asked.length === 0) return
     const news = await this.#given.inbox.news(asked, itemsAtOnce)
     for (const { userId, after } of asked) {
-      const mine = news.get(userId)
-      if (!mine) continue
+      const found = news.get(userId)
+      if (!found) continue
+      const mine = { ...found, items: this.#given.shown(found.items) }
       const maskedMine = ready(userId).some(({ masked }) => masked)
-        ? { ...mine, items: await this.#given.masked(mine.items) }
+        ? { ...found, items: await this.#given.masked(found.items) }
         : undefined
       // Whoever came while this was read may be further back than it reaches.
       const [reached, late] = partition(

@@ -41,7 +41,13 @@ export function writeMessage(
     const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
     const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(variables)
     const failover = failsOverOnTimeout(eventType, channel) ? {} : { failoverOnTimeout: false as const }
-    return { plan: { kind: 'send', message: { ...withText(content), targets: reachable, ...failover } }, missing }
+    const text = withText(content)
+    const { content: written, links } = catalog.shortenLinks?.({ userId, channel, eventType, content: text, now }) ?? {
+      content: text,
+      links: [],
+    }
+    const message = { ...written, targets: reachable, ...failover }
+    return { plan: { kind: 'send', message, ...(links.length > 0 ? { links } : {}) }, missing }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
     return { plan: { kind: 'fail', cause: 'template', detail: error.message }, missing: [] }

@@ -18,6 +18,7 @@ import { postgresProviderHealth } from './provider-health.ts'
 import { takeRates } from './rates.ts'
 import { postgresRecipients } from './recipients.ts'
 import { postgresSchedule } from './schedule.ts'
+import { postgresShortLinks } from './short-links.ts'
 import { postgresSuppressions } from './suppressions.ts'
 import { postgresTemplates } from './templates.ts'
 import { postgresWaiting } from './waiting.ts'
@@ -76,6 +77,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),
+    shortLinks: postgresShortLinks(database, buckets),
     suppressions: postgresSuppressions(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),

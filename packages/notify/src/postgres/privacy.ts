@@ -25,6 +25,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['inbox', ofUser],
   ['inbox_count', ofUser],
   ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['short_link', ofUser],
   ['suppression', ofUser],
   ['device', ofUser],
   ['push_token', '$1::integer IS NOT NULL AND user_id = $2'],

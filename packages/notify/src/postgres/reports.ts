@@ -5,6 +5,7 @@ import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
 import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
+import { unrecorded } from './receipts.ts'
 import type { RecordOptions } from './record.ts'
 import { streamChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
@@ -56,11 +57,23 @@ async function applyInBucket(
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, bucket, ids)
   const known = reports.filter(({ deliveryId }) => deliveries.has(deliveryId))
-  const fresh = follow(await firstSeen(tx, bucket, known, now), deliveries)
+  const { true: receipts = [], false: others = [] } = Object.groupBy(
+    known,
+    ({ byRecipient }) => `${byRecipient === true}`,
+  )
+  const [seen, { reports: unseen, sensitive }] = await Promise.all([
+    firstSeen(tx, bucket, others, now),
+    unrecorded(tx, bucket, receipts),
+  ])
+  const counted = new Set([...seen, ...unseen])
+  const fresh = follow(
+    known.filter((report) => counted.has(report)),
+    deliveries,
+  )
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      tell(tx, bucket, fresh),
+      tell(tx, bucket, fresh, sensitive),
       raise(tx, bucket, changed),
       endWork(tx, bucket, changed),
       withdraw(
@@ -147,7 +160,12 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
   })
 }
 
-async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
+async function tell(
+  tx: Transaction,
+  bucket: number,
+  fresh: readonly FreshReport[],
+  sensitive: ReadonlySet<string>,
+): Promise<void> {
   await tx.query({
     name: 'notify_tell_reports',
     text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
@@ -165,7 +183,8 @@ async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport
         (f) => timestamp(f.report.at),
         (f) => f.report.report,
         (f) => f.state ?? null,
-        ({ report: { provider, reason, soft, machine } }) => JSON.stringify({ provider, reason, soft, machine }),
+        ({ delivery, report: { provider, reason, link, soft, machine } }) =>
+          JSON.stringify({ provider, reason, soft, machine, ...(sensitive.has(delivery.id) ? {} : { link }) }),
       ),
     ],
   })
@@ -189,21 +208,24 @@ async function raise(tx: Transaction, bucket: number, changed: readonly FreshRep
         lastOfEach(changed),
         (f) => f.delivery.id,
         (f) => f.state,
-        (f) => f.report.provider,
+        (f) => (f.report.byRecipient ? null : f.report.provider),
       ),
     ],
   })
 }
 
-/** A report that overtakes our record of the ack ends the work: whom it reached is not tried again. */
+/**
+ * A report that overtakes our record of the ack ends the work: whom it reached is not tried again. Of a push to several
+ * devices nobody knows which one it reached, and the others may still be waiting.
+ */
 async function endWork(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
-  const overtaken = lastOfEach(changed).filter(
-    ({ delivery, channel }) => delivery.state === 'queued' && channel !== 'push',
-  )
+  const overtaken = lastOfEach(changed).filter(({ delivery }) => delivery.state === 'queued')
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
     name: 'notify_end_reported',
-    text: `DELETE FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')} RETURNING delivery_id, sensitive`,
+    text: `DELETE FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')}
+              AND (channel <> 'push' OR json_array_length(message->'targets') = 1)
+        RETURNING delivery_id, sensitive`,
     values: [bucket, overtaken.map(({ delivery }) => delivery.id)],
   })
   const sensitive = rows.filter((row) => row.sensitive).map((row) => row.delivery_id)

@@ -43,6 +43,7 @@ export const agingTables: readonly AgingTable[] = [
     key: ['id'],
     alive: 'without an end one for each user, address, event type and reason, until it is lifted',
   }),
+  aging('short_link', 'expires_at', 'expires', { key: ['id'] }),
   aging('mailbox', 'at', 'inboxDays', { key: ['id'], bucketed: false }),
   aging('dead_letter', 'died_at', 'deadLetterDays'),
   aging('device', 'dead_at', 'deadDeviceDays', { alive: 'living ones by `notify.devices_per_user`' }),

@@ -4,6 +4,7 @@ import { deliveryIdOf, newId } from '../ids.ts'
 import { storedDecisions } from './decisions.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
+import { writeShortLinks } from './short-links.ts'
 import { tellReplays } from './tell-replays.ts'
 import { columns, documents, timestamp } from './words.ts'
 import { writeWoken } from './write-woken.ts'
@@ -30,6 +31,7 @@ export async function writeAdmitted(
     writeLog(tx, bucket, deliveries, now),
     writeDeliveries(tx, bucket, deliveries),
     writeWork(tx, bucket, deliveries, now),
+    writeShortLinks(tx, bucket, decided),
     writeDeferrals(tx, bucket, decided),
     joinWindows(tx, bucket, decided, now),
     writeDeadLetters(tx, bucket, deliveries, now),

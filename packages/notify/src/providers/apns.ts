@@ -8,6 +8,7 @@ import { createHttp2Caller, type Http2Caller, unansweredStream } from './http2-c
 import { defineProvider } from './kind.ts'
 import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
+import { pushData, withinSize } from './push-data.ts'
 import { textOrFile } from './secret-file.ts'
 
 const environments = {
@@ -98,7 +99,7 @@ function keyOf(given: string, folder: string) {
 
 /** A push whose provider token is refused is sent once more with a new one, when Apple allows one. */
 async function sendPush(apns: Apns, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const body = JSON.stringify(payloadOf(message))
+  const body = JSON.stringify(withinSize(message, payloadOf, mostPayloadBytes))
   if (Buffer.byteLength(body) > mostPayloadBytes)
     return { kind: 'permanent', code: 'PayloadTooLarge', reason: `APNs takes ${mostPayloadBytes} bytes at most` }
   const calledAt = apns.now()
@@ -135,10 +136,10 @@ function call(
   return caller.call(headers, body, signal)
 }
 
-function payloadOf({ deliveryId, notificationId, event, content }: OutgoingMessage): object {
+function payloadOf(message: OutgoingMessage): object {
+  const { content } = message
   const alert = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
-  const ids = { delivery_id: deliveryId, notification_id: notificationId, event }
-  return { aps: { alert, sound: 'default' }, ...ids }
+  return { aps: { alert, sound: 'default' }, ...pushData(message) }
 }
 
 /** A UUID that is the same for the same message (RFC 9562 §5.8, from its hash). */

@@ -7,6 +7,7 @@ import { createHttp2Caller, type Http2Caller, unansweredStream } from './http2-c
 import { defineProvider } from './kind.ts'
 import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
+import { type PushData, pushData, withoutReceiptToken } from './push-data.ts'
 import { textOrFile } from './secret-file.ts'
 
 const mostPayloadBytes = 4_096
@@ -76,8 +77,9 @@ function accountOf(given: string, folder: string): ServiceAccount {
 
 /** A token that is refused is replaced once: it may have been revoked before its time. */
 async function sendPush(fcm: Fcm, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const body = JSON.stringify({ message: messageOf(message, fcm) })
-  if (payloadBytes(message) > mostPayloadBytes)
+  const data = fittingData(message)
+  const body = JSON.stringify({ message: messageOf(message, data, fcm) })
+  if (payloadBytes(message, data) > mostPayloadBytes)
     return { kind: 'permanent', code: 'PAYLOAD_TOO_LARGE', reason: `FCM takes ${mostPayloadBytes} bytes at most` }
   const calledAt = fcm.now()
   const first = await call(fcm, body, signal)
@@ -115,15 +117,15 @@ async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSi
  * per tag, Apple's one per collapse id, the web's one per tag. Android's collapse_key is left out: FCM keeps four of
  * them for a device that is offline, and would lose the rest.
  */
-function messageOf(message: OutgoingMessage, { ttlSeconds: ttl, now }: Fcm): object {
-  const { id, deliveryId, notificationId, event, target, content } = message
+function messageOf(message: OutgoingMessage, data: PushData, { ttlSeconds: ttl, now }: Fcm): object {
+  const { id, target, content } = message
   const notification = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
   const tag = collapseId(id, 64)
   const expiration = String(ttl === 0 ? 0 : Math.floor(now() / 1_000) + ttl)
   return {
     token: target.address,
     notification,
-    data: { delivery_id: deliveryId, notification_id: notificationId, event },
+    data,
     android: { priority: 'HIGH', ttl: `${ttl}s`, notification: { tag } },
     apns: { headers: { 'apns-collapse-id': tag, 'apns-priority': '10', 'apns-expiration': expiration } },
     webpush: { headers: { TTL: String(ttl), Urgency: message.critical ? 'high' : 'normal' }, notification: { tag } },
@@ -131,7 +133,12 @@ function messageOf(message: OutgoingMessage, { ttlSeconds: ttl, now }: Fcm): obj
 }
 
 /** What counts against FCM's limit: the notification and the data. */
-function payloadBytes({ deliveryId, notificationId, event, content }: OutgoingMessage): number {
-  const data = ['delivery_id', deliveryId, 'notification_id', notificationId, 'event', event]
-  return Buffer.byteLength([content.subject ?? '', content.body, ...data].join(''))
+function payloadBytes({ content }: OutgoingMessage, data: PushData): number {
+  return Buffer.byteLength([content.subject ?? '', content.body, ...Object.entries(data).flat()].join(''))
+}
+
+/** The data, without the receipt token where that is what makes the message too large. */
+function fittingData(message: OutgoingMessage): PushData {
+  const data = pushData(message)
+  return payloadBytes(message, data) > mostPayloadBytes ? pushData(withoutReceiptToken(message)) : data
 }

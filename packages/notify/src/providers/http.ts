@@ -87,7 +87,9 @@ function bodyOf({ target, content, ...message }: OutgoingMessage): Record<string
     critical: message.critical,
     channel: message.channel,
     to: target.address,
-    ...(message.channel === 'push' ? { device_id: target.id, service: target.service } : {}),
+    ...(message.channel === 'push'
+      ? { device_id: target.id, service: target.service, receipt_token: message.receiptToken }
+      : {}),
     subject,
     body,
     html,

@@ -16,7 +16,7 @@ export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock
     async send(messages, signal) {
       const at = clock.now()
       await mailbox.add(
-        messages.map(({ id, deliveryId, userId, target, content }) => ({
+        messages.map(({ id, deliveryId, userId, target, content, receiptToken }) => ({
           id,
           deliveryId,
           userId,
@@ -27,6 +27,7 @@ export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock
             body: content.body,
             ...(content.subject === undefined ? {} : { subject: content.subject }),
             ...(content.html === undefined ? {} : { html: content.html }),
+            ...(receiptToken === undefined ? {} : { receiptToken }),
           },
         })),
       )

@@ -19,6 +19,8 @@ export interface OutgoingMessage {
   readonly retried?: boolean
   readonly target: Target
   readonly content: Content
+  /** Of a push: the token that the app on the device reports with what became of it. */
+  readonly receiptToken?: string
   /** Header fields that a mail carries beside the provider's own, such as List-Unsubscribe. */
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -6,6 +6,7 @@ import { callThrough, type HttpAnswer, retryAfterMs, told, unanswered } from './
 import { defineProvider } from './kind.ts'
 import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from './members.ts'
 import type { OutgoingMessage, Provider, SendResult } from './provider.ts'
+import { pushData, withinSize } from './push-data.ts'
 import { createVapid, type Vapid, vapidKeys } from './vapid.ts'
 import { encryptPush, mostPlainBytes } from './web-push-encryption.ts'
 import {
@@ -101,7 +102,7 @@ function faultOf(token: string, rules: EndpointRules): string | undefined {
 async function sendPush(push: WebPush, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
   const fault = faultOf(message.target.address, push.rules)
   if (fault) return { kind: 'permanent', code: 'bad_subscription', reason: `the device's token ${fault}` }
-  const plain = Buffer.from(JSON.stringify(payloadOf(message)))
+  const plain = Buffer.from(JSON.stringify(withinSize(message, payloadOf, mostPlainBytes)))
   if (plain.length > mostPlainBytes)
     return { kind: 'permanent', code: 'too_large', reason: `push services take ${mostPlainBytes} bytes at most` }
   const subscription = readSubscription(message.target.address)
@@ -135,12 +136,13 @@ function call(
 }
 
 /** What the browser's service worker gets. */
-function payloadOf({ id, deliveryId, notificationId, event, content }: OutgoingMessage): object {
+function payloadOf(message: OutgoingMessage): object {
+  const { id, content } = message
   return {
     ...(content.subject === undefined ? {} : { title: content.subject }),
     body: content.body,
     tag: topicOf(id),
-    data: { delivery_id: deliveryId, notification_id: notificationId, event },
+    data: pushData(message),
   }
 }
 

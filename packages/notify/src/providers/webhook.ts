@@ -25,6 +25,13 @@ export interface WebhookReport {
   readonly soft?: boolean
   /** For opens and clicks: no person made it. It is told, and changes no state. */
   readonly machine?: boolean
+  /** For clicks: the link or action that was followed. */
+  readonly link?: string
+  /**
+   * Reported by whoever received the message, with a token or a link of it. It counts once for each delivery, report and
+   * link, for as long as the timeline is kept, whatever its event id.
+   */
+  readonly byRecipient?: boolean
 }
 
 /** What a webhook came to. */

@@ -2,7 +2,7 @@ import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
-import type { CatalogKeeper } from '../catalog.ts'
+import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import { type Channel, channels } from '../channel.ts'
 import { canonicalLocale, Locale } from '../locale.ts'
 import { maskResult } from '../masking.ts'
@@ -50,7 +50,12 @@ const Preview = Type.Object({
   html: Type.Optional(Type.String()),
   variables: Type.Array(Type.String()),
   missing: Type.Array(Type.String()),
-  sms: Type.Optional(Type.Object({ encoding: Type.String(), segments: Type.Integer() })),
+  sms: Type.Optional(
+    Type.Object(
+      { encoding: Type.String(), segments: Type.Integer() },
+      { description: 'Of the text as it is sent: with short links where clicks are tracked.' },
+    ),
+  ),
 })
 
 /** Publish and roll back, preview with sample data, and test send. */
@@ -129,7 +134,7 @@ export function templateToolEndpoints(
       const compiled = isDraft
         ? orProblem(() => checkTemplate(text))
         : await published(params.template_id, channel, locale)
-      return preview(compiled, channel, data as Data) as never
+      return preview(compiled, channel, data as Data, shortened(await catalog.current(), params.template_id)) as never
     },
   )
   http.post(
@@ -162,7 +167,21 @@ export function templateToolEndpoints(
   )
 }
 
-function preview(compiled: Compiled, channel: Channel, data: Data) {
+/** The text of an SMS as the event types that use the template send it: the longest, where some of them are tracked. */
+function shortened(catalog: Catalog, templateId: string): (content: Content) => string {
+  const using = [...catalog.eventTypes.values()].filter((eventType) => eventType.templateId === templateId)
+  const about = { userId: '', channel: 'sms', now: 0 } as const
+  return (content) => {
+    const texts = (using.length > 0 ? using : [{ sensitive: false }]).map(
+      (eventType) => catalog.shortenLinks?.({ ...about, eventType, content }).content.body ?? content.body,
+    )
+    return texts.reduce((longest, text) =>
+      smsSegments(text).segments > smsSegments(longest).segments ? text : longest,
+    )
+  }
+}
+
+function preview(compiled: Compiled, channel: Channel, data: Data, sent: (content: Content) => string) {
   const { content, missing } = orProblem(() => compiled.render(data))
   const body = content.body === '' && content.html !== undefined ? textOfHtml(content.html) : content.body
   return {
@@ -170,7 +189,7 @@ function preview(compiled: Compiled, channel: Channel, data: Data) {
     body,
     variables: compiled.variables,
     missing,
-    ...(channel === 'sms' ? { sms: smsSegments(body) } : {}),
+    ...(channel === 'sms' ? { sms: smsSegments(sent({ ...content, body })) } : {}),
   }
 }
 

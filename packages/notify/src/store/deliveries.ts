@@ -80,6 +80,10 @@ export interface ProviderReport {
   readonly soft?: boolean
   /** An open or a click that no person made: it is kept and changes no state. */
   readonly machine?: boolean
+  /** The link or action that was followed. */
+  readonly link?: string
+  /** Reported by whoever received the message: it counts once for each delivery, report and link, in place of its event id. */
+  readonly byRecipient?: boolean
   /** What it makes of the address. */
   readonly suppressing?: Suppressing
 }

@@ -8,7 +8,12 @@ export interface MailboxEntry {
   readonly userId: string
   readonly channel: Channel
   readonly address: string
-  readonly content: { readonly subject?: string; readonly body: string; readonly html?: string }
+  readonly content: {
+    readonly subject?: string
+    readonly body: string
+    readonly html?: string
+    readonly receiptToken?: string
+  }
   readonly at: number
 }
 

@@ -65,6 +65,18 @@ test('an item is told on the open stream of its user, with the counts, and to no
   assert.equal(bobs.told.length, 1)
 })
 
+test('an item on the stream carries a receipt token for its reader, and none for who may not read its text', async (t) => {
+  const s = await listening(t, { linkSecret: new Secret('a secret of thirty-two characters or more') })
+  await s.store.inbox.put([item()])
+  const [mine, masked] = [await s.stream(alices, 0), await s.stream('read:notifications', 0)]
+  await Promise.all([mine, masked].map((reader) => reader.until((told) => ids(told).length === 1)))
+  const [own, others] = [mine, masked].map(({ told }) => told[0]?.data.items[0])
+  const receipts = [{ token: own.receipt_token, report: 'opened' }]
+  const answer = await s.http.inject({ method: 'POST', url: '/v1/receipts', payload: { receipts } })
+  assert.deepEqual(answer.json(), { results: [{ status: 'accepted' }] })
+  assert.equal('receipt_token' in others, false)
+})
+
 test('what is read in one window is told in another', async (t) => {
   const s = await listening(t)
   const one = newItemId()
@@ -166,7 +178,14 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
   const s = await setup()
   const metrics = createNotifyMetrics(createMetrics())
   const rules = { ...inboxStreams, heartbeatMs: 5 }
-  const streams = new InboxStreams({ inbox: s.store.inbox, masked: (items) => items, rules, log: silentLog, metrics })
+  const streams = new InboxStreams({
+    inbox: s.store.inbox,
+    masked: (items) => items,
+    shown: (items) => items,
+    rules,
+    log: silentLog,
+    metrics,
+  })
   t.after(async () => {
     await streams.close()
     await s.close()

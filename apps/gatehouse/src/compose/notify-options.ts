@@ -1,4 +1,5 @@
 import { defaultOptions, type NotifyOptions } from '@gatehouse/notify'
+import type { NatsTopicOptions, StreamSettings } from '@gatehouse/notify/nats'
 import { given } from './given.ts'
 import type { Parts } from './parts.ts'
 
@@ -16,6 +17,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     },
     attempts: declared.attempts,
     pushAttempts: declared.push_attempts,
+    topicAttempts: declared.topic?.attempts,
     pushPatienceMs: milliseconds(declared.push_patience_seconds),
     patienceMs: milliseconds(declared.patience_seconds),
     aggregationDelayMs: milliseconds(declared.aggregation_seconds),
@@ -70,6 +72,16 @@ function workerOptions({
       }),
     },
   }
+}
+
+/** What the file says of the streams of NATS. */
+export function topicStreams({ topic }: Declared = {}): Pick<NatsTopicOptions, 'intake' | 'changes'> {
+  return { intake: streamSettings(topic?.notifications), changes: streamSettings(topic?.state_changes) }
+}
+
+function streamSettings(declared: NonNullable<Declared['topic']>['state_changes'] = {}): StreamSettings {
+  const { replicas, storage, max_age_seconds: maxAge, max_bytes: maxBytes, max_messages: maxMessages } = declared
+  return given({ replicas, storage, maxAgeMs: milliseconds(maxAge), maxBytes, maxMessages, discard: declared.discard })
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

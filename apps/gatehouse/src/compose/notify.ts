@@ -12,7 +12,7 @@ import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
-import { notifyOptions } from './notify-options.ts'
+import { notifyOptions, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
@@ -71,9 +71,9 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
 }
 
 /** The client of NATS is loaded only where there is one. */
-async function openTopic(url: Secret, { log }: Parts): Promise<Topic> {
+async function openTopic(url: Secret, { log, config }: Parts): Promise<Topic> {
   const { natsTopic } = await import('@gatehouse/notify/nats')
-  return natsTopic({ url: url.reveal(), log })
+  return natsTopic({ url: url.reveal(), log, ...topicStreams(config.file.notify) })
 }
 
 /** Processes on one database make and read each other's links; their secret is kept there, sealed. */

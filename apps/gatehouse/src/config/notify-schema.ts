@@ -24,6 +24,7 @@ const {
   breaker,
   retention,
   inboxStreams,
+  topicAttempts,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
@@ -84,6 +85,62 @@ const workers = {
     ),
   ),
 } as const
+
+/** A whole number from `minimum`, or `none` for no limit. */
+const limit = (none: number, minimum: number, description: string) =>
+  Type.Optional(
+    Type.Union([Type.Literal(none), Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER })], { description }),
+  )
+
+/** Of a stream of NATS. What is left out is as the stream has it, and `fallback` where the stream is created. */
+const stream = (description: string, fallback: { readonly discard: string; readonly maxAgeSeconds: number }) =>
+  Type.Optional(
+    Type.Object(
+      {
+        replicas: whole(1, 5, 'Copies in a cluster of NATS; 1 where the stream is created.'),
+        storage: Type.Optional(
+          Type.Enum(['file', 'memory'], {
+            description: 'Where messages are kept; file where the stream is created. It can not be changed afterwards.',
+          }),
+        ),
+        max_age_seconds: limit(
+          0,
+          120,
+          `Older messages are removed; 0 for none, else at least 120, for which NATS remembers message ids; ${fallback.maxAgeSeconds} where the stream is created.`,
+        ),
+        max_bytes: limit(-1, 1, 'Most bytes; -1 for any, as where the stream is created.'),
+        max_messages: limit(-1, 1, 'Most messages; -1 for any, as where the stream is created.'),
+        discard: Type.Optional(
+          Type.Enum(['old', 'new'], {
+            description: `At a limit: the oldest messages are removed, or new ones refused; ${fallback.discard} where the stream is created.`,
+          }),
+        ),
+      },
+      { ...strict, description },
+    ),
+  )
+
+const topic = Type.Optional(
+  Type.Object(
+    {
+      attempts: whole(
+        1,
+        100,
+        'Failures of a message by its own fault before it becomes a dead letter; those of the database or of NATS are not counted.',
+        topicAttempts,
+      ),
+      notifications: stream('The stream NOTIFICATIONS, which producers publish to.', {
+        discard: 'new',
+        maxAgeSeconds: 0,
+      }),
+      state_changes: stream('The stream NOTIFICATION_EVENTS of state changes.', {
+        discard: 'old',
+        maxAgeSeconds: 7 * 86_400,
+      }),
+    },
+    { ...strict, description: 'The topic on NATS, where `engines.nats_url` says that there is one.' },
+  ),
+)
 
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
@@ -156,6 +213,7 @@ export const NotifySection = Type.Object(
           'What HTML mails tell about their reader where the event type does not say: opens, clicks, both (on), nothing (off).',
       }),
     ),
+    topic,
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
     retention: Type.Optional(

@@ -9,6 +9,7 @@ export interface NotifyMetrics {
   readonly missingVariables: Counter<'channel'>
   readonly parked: Counter<'event'>
   readonly released: Counter<'event'>
+  readonly topicFailures: Counter<'fault'>
   readonly webhooks: Counter<'provider' | 'outcome'>
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
@@ -53,6 +54,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_released_total',
       help: 'Parked events whose turn came; those that wait are the parked without these',
       labelNames: ['event'],
+      registers,
+    }),
+    topicFailures: new Counter({
+      name: 'notify_topic_failures_total',
+      help: 'Messages of the topic whose handling failed: by the fault of the message, which is counted, or of the surroundings',
+      labelNames: ['fault'],
       registers,
     }),
     webhooks: new Counter({

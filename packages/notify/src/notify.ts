@@ -111,7 +111,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
     workers.push(
       ...startWorkers({ ...common, providers, hints, ...(mailLinks && { mailLinks }), ...(topic && { topic }) }),
     )
-  const consuming = await topic?.consume(topicIntake({ accept, deadLetters: store.deadLetters, clock }))
+  const { deadLetters } = store
+  const attempts = options.topicAttempts
+  const consuming = await topic?.consume(topicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
   const answering = answeringParts(given, common)
   const { reports, streams } = answering
   const onReplayed = hints.waiting

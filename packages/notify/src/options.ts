@@ -66,6 +66,8 @@ export interface NotifyOptions {
   readonly capWindowMs: number
   /** Tries before a delivery becomes a dead letter, 3 to 5. */
   readonly attempts: number
+  /** Failures of a message of the topic by its own fault before it is a dead letter. */
+  readonly topicAttempts: number
   /** Tries of a push before it becomes a dead letter and email is tried, 3 to 5. */
   readonly pushAttempts: number
   /** How long a push waits while no provider takes anything from us before email is tried, in milliseconds. */
@@ -110,6 +112,8 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: 3 to 5 attempts; email after 3 failed push attempts
   attempts: 5,
   pushAttempts: 3,
+  // ours: as many as a delivery has
+  topicAttempts: 5,
   // ours: as long as a breaker takes to open for its longest
   pushPatienceMs: 600_000,
   // ours: a day; nothing waits for ever

@@ -38,6 +38,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
 
 const batchSize = 1_000
 const providerEventDays = 7
+const topicFailureDays = 7
 const dayMs = 86_400_000
 
 export function postgresPrivacy(database: Database, buckets: number): Privacy {
@@ -107,6 +108,7 @@ function purges(retention: Retention, now: number): Purge[] {
     ['notification', 'id', { ...old, where: `${old.where} AND ${isNotAwaited}` }],
     ['log', 'user_id, dedup_key, channel', byTime('sent_at', logDays)],
     ['provider_event', 'provider, event_id', byTime('at', providerEventDays)],
+    ['topic_failure', 'key', byTime('at', topicFailureDays)],
     ['suppression', 'id', { where: 'expires_at <= $2::timestamptz', value: timestamp(now) }],
   ]
 }

@@ -14,6 +14,8 @@ export interface NotifyMetrics {
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
   readonly inboxStreams: Gauge
+  readonly changeReaders: Gauge
+  readonly unpublishedChanges: Gauge
   readonly tracked: Counter<'report' | 'by'>
 }
 
@@ -85,6 +87,16 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_tracked_total',
       help: 'Open pixels and click links that were asked for, by readers and by machines that say so',
       labelNames: ['report', 'by'],
+      registers,
+    }),
+    changeReaders: new Gauge({
+      name: 'notify_change_readers',
+      help: 'Readers of state changes that wait in this process',
+      registers,
+    }),
+    unpublishedChanges: new Gauge({
+      name: 'notify_state_changes_unpublished',
+      help: 'State changes in the log that the stream of NATS has not taken yet; each is kept until it has',
       registers,
     }),
     inboxStreams: new Gauge({

@@ -33,6 +33,7 @@ import type { Provider } from './providers/provider.ts'
 import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
+import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { createTestSend } from './test-send.ts'
@@ -102,6 +103,9 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   checkDeclarations(declared, carriers)
   await applyDeclarations(store, declared, options, clock)
   const { pages, publicUrl, links, catalog, mailLinks } = linking(given, options)
+  const { idleMs, changeReaders: rules } = options
+  const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
+  const onChanges = () => readers.hint()
   const workers: Worker[] = []
   const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
@@ -109,7 +113,14 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const common = { store, catalog, accept, options, clock, log, metrics }
   if (given.work ?? true)
     workers.push(
-      ...startWorkers({ ...common, providers, hints, ...(mailLinks && { mailLinks }), ...(topic && { topic }) }),
+      ...startWorkers({
+        ...common,
+        providers,
+        hints,
+        onChanges,
+        ...(mailLinks && { mailLinks }),
+        ...(topic && { topic }),
+      }),
     )
   const { deadLetters } = store
   const attempts = options.topicAttempts
@@ -118,7 +129,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const { reports, streams } = answering
   const onReplayed = hints.waiting
   return {
-    plugin: (http) => routes(http, { ...common, ...answering, plan, links, pages, publicUrl, onReplayed }),
+    plugin: (http) => routes(http, { ...common, ...answering, readers, plan, links, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     async putRecipient(recipient) {
@@ -133,7 +144,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await Promise.all([store.ping(), topic?.ping()])
     },
     async stop() {
-      await streams.close()
+      await Promise.all([streams.close(), readers.close()])
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))

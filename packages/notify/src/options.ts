@@ -33,6 +33,8 @@ export interface Retention {
   readonly inboxDays: number
   /** Devices whose push service said that they are gone, in days. */
   readonly deadDeviceDays: number
+  /** State changes in the log that `GET /v1/events` reads, in days; 0 removes them at once. */
+  readonly stateChangeDays: number
 }
 
 /** When a provider's circuit breaker opens, and for how long. */
@@ -56,6 +58,19 @@ export interface InboxStreamRules {
   readonly heartbeatMs: number
   /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
   readonly longestMs: number
+}
+
+/** How many readers of state changes may wait in a process, and how long. */
+export interface ChangeReaderRules {
+  /** Whether there is a log to read. */
+  readonly enabled: boolean
+  /** Long polls and streams of all clients. */
+  readonly max: number
+  readonly maxPerClient: number
+  /** From one sign of life of a stream to the next, in milliseconds; a reader that takes nothing for two is cut off. */
+  readonly heartbeatMs: number
+  /** How long a stream lasts at most, in milliseconds. */
+  readonly maxLifeMs: number
 }
 
 export interface NotifyOptions {
@@ -99,6 +114,7 @@ export interface NotifyOptions {
   readonly retention: Retention
   readonly suppressionDays: SuppressionDays
   readonly inboxStreams: InboxStreamRules
+  readonly changeReaders: ChangeReaderRules
   /** Of mails whose event type doesn't say. */
   readonly tracking: Tracking
 }
@@ -133,10 +149,19 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: up to 1000 due rows per pass
   schedulePassSize: 1_000,
   idleMs: 1_000,
-  retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 },
+  retention: {
+    notificationDays: 90,
+    logDays: 30,
+    deadLetterDays: 90,
+    inboxDays: 365,
+    deadDeviceDays: 30,
+    // ours: as long as the stream of NATS keeps them
+    stateChangeDays: 7,
+  },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
+  changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },
   // ours: whoever reads a mail is not watched unless the operator says so
   tracking: 'off',
 }

@@ -97,7 +97,14 @@ test('records are removed when they have been kept long enough, each kind after 
   const s = await setup({ clock: manualClock(Date.now()) })
   t.after(s.close)
   await furnish(s)
-  const retention = { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 }
+  const retention = {
+    notificationDays: 90,
+    logDays: 30,
+    deadLetterDays: 90,
+    inboxDays: 365,
+    deadDeviceDays: 30,
+    stateChangeDays: 7,
+  }
   await s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'], dedup_key: 'k' })
   await eventually(
     () => s.database.query('SELECT FROM notify.delivery_event'),

@@ -7,7 +7,7 @@ type Declared = NonNullable<Parts['config']['file']['notify']>
 
 /** What the file says of the notification service, over the defaults. */
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
-  const { caps, retention, inboxStreams } = defaultOptions
+  const { caps, retention, inboxStreams, changeReaders } = defaultOptions
   return given({
     ...workerOptions(declared),
     caps: {
@@ -35,14 +35,27 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       most: declared.inbox_streams ?? inboxStreams.most,
       mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
     },
+    changeReaders: {
+      ...changeReaders,
+      enabled: declared.events?.enabled ?? changeReaders.enabled,
+      max: declared.events?.readers ?? changeReaders.max,
+      maxPerClient: declared.events?.readers_per_client ?? changeReaders.maxPerClient,
+    },
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
       logDays: declared.retention?.log_days ?? retention.logDays,
       deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
       inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
       deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
+      stateChangeDays: stateChangeDays(declared),
     },
   })
+}
+
+/** A log that nobody may read holds what NATS has not taken yet, and nothing else. */
+function stateChangeDays({ events, retention }: Declared): number {
+  if (events?.enabled === false) return 0
+  return retention?.state_change_days ?? defaultOptions.retention.stateChangeDays
 }
 
 /** What the file says of the workers of the channels. */

@@ -33,7 +33,9 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
-  const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
+  const options = notifyOptions(file.notify)
+  const streaming = topic !== undefined || options.changeReaders?.enabled !== false
+  const store = postgresNotifyStore(database, { buckets, streaming })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
@@ -50,7 +52,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
-    options: notifyOptions(file.notify),
+    options,
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
     ...(await linkSecretOf(parts, database)),

@@ -25,6 +25,7 @@ const {
   retention,
   inboxStreams,
   topicAttempts,
+  changeReaders,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
@@ -142,6 +143,22 @@ const topic = Type.Optional(
   ),
 )
 
+const events = Type.Optional(
+  Type.Object(
+    {
+      enabled: Type.Optional(
+        Type.Boolean({
+          default: true,
+          description: 'Whether state changes are kept for GET /v1/events. Those for NATS are kept until it has them.',
+        }),
+      ),
+      readers: whole(1, 100_000, 'Most readers that wait at once, a process.', changeReaders.max),
+      readers_per_client: whole(1, 10_000, 'Most of them a client and process.', changeReaders.maxPerClient),
+    },
+    { ...strict, description: 'GET /v1/events: the state changes of all deliveries.' },
+  ),
+)
+
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
   {
@@ -214,6 +231,7 @@ export const NotifySection = Type.Object(
       }),
     ),
     topic,
+    events,
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
     retention: Type.Optional(
@@ -224,6 +242,7 @@ export const NotifySection = Type.Object(
           dead_letter_days: days('Dead letters.', retention.deadLetterDays),
           inbox_days: days('Items of the in-app feed.', retention.inboxDays),
           dead_device_days: days('Devices that their push service calls gone.', retention.deadDeviceDays),
+          state_change_days: days('State changes, for GET /v1/events.', retention.stateChangeDays),
         },
         { ...strict, description: 'How long what is kept.' },
       ),

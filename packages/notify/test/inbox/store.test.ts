@@ -61,7 +61,14 @@ test('whatever is done to an inbox, in whatever order, its kept counts are what 
     fc.record({ change: fc.constantFrom(...inboxChanges), upTo: fc.option(fc.nat(40), { nil: undefined }) }),
     fc.record({ purge: fc.nat(3) }),
   )
-  const retention = { notificationDays: 1, logDays: 1, deadLetterDays: 1, inboxDays: 1, deadDeviceDays: 1 }
+  const retention = {
+    notificationDays: 1,
+    logDays: 1,
+    deadLetterDays: 1,
+    inboxDays: 1,
+    deadDeviceDays: 1,
+    stateChangeDays: 1,
+  }
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       await store.privacy.eraseUser('alice')

@@ -35,11 +35,13 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       most: declared.inbox_streams ?? inboxStreams.most,
       mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
     },
-    changeReaders: {
+    changeReaders: declared.events && {
       ...changeReaders,
-      enabled: declared.events?.enabled ?? changeReaders.enabled,
-      max: declared.events?.readers ?? changeReaders.max,
-      maxPerClient: declared.events?.readers_per_client ?? changeReaders.maxPerClient,
+      ...given({
+        enabled: declared.events.enabled,
+        max: declared.events.readers,
+        maxPerClient: declared.events.readers_per_client,
+      }),
     },
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
-import { type Log, silentLog } from '@gatehouse/kit'
+import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { type NatsTopicOptions, natsTopic } from '../src/nats/index.ts'
-import { eventually } from './setup.ts'
+import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const hour = 3_600_000
 
@@ -82,6 +82,22 @@ async function arrivesAgain({ publish, got }: World): Promise<void> {
     (length) => length > before,
   )
 }
+
+/** Sends a notification, and waits until it was delivered. */
+async function deliver(s: Setup, order: string): Promise<void> {
+  const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: order }, channels: ['sms'] }
+  const { body } = await s.call('POST', '/v1/notify', event)
+  await eventually(
+    () => s.call('GET', `/v1/notifications/${body.id}`),
+    (answer) => answer.body.deliveries[0].state === 'sent',
+  )
+}
+
+const published = (s: Setup) =>
+  eventually(
+    () => s.store.stateChanges.positions(),
+    ({ last, published: taken }) => last === taken,
+  )
 
 const change = (id: string) => ({ id, payload: { state: 'sent' } })
 
@@ -195,6 +211,38 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
       Boolean,
     )
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 1)
+  })
+
+  test('deliveries go on while the stream of state changes is gone, and every change is published later', async (t) => {
+    const w = await world(t, { checkMs: hour })
+    const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) } })
+    t.after(s.close)
+    await furnish(s)
+    await deliver(s, 'before')
+    await published(s)
+    await w.manager.streams.delete('NOTIFICATION_EVENTS')
+    for (const order of ['A', 'B', 'C']) await deliver(s, order)
+    await published(s)
+    assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
+  })
+
+  test('deliveries go on beside a frozen server, what waits is counted, and every change is published later', async (t) => {
+    const metrics = createMetrics()
+    const w = await world(t)
+    const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) }, metrics })
+    t.after(s.close)
+    await furnish(s)
+    await w.freeze()
+    for (const order of ['A', 'B', 'C']) await deliver(s, order)
+    await eventually(
+      () => metrics.metrics(),
+      (text) => text.includes('notify_state_changes_unpublished 3'),
+    )
+    const { body } = await s.call('GET', '/v1/events', undefined, 'read:events')
+    assert.equal(body.events.length, 3, 'they are read by HTTP meanwhile')
+    w.thaw()
+    await published(s)
+    assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
   test('after a restart of the server the topic is read on', async (t) => {

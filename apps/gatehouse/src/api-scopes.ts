@@ -7,6 +7,7 @@ export const scopes = {
   'write:recipients': 'Change how users can be reached.',
   'read:delivery': 'Read notifications, deliveries and dead letters of all users.',
   'read:settings': 'Read templates, event types, preferences and suppressions.',
+  'read:events': 'Read the state changes of all deliveries. For clients alone.',
   'admin:privacy': 'Export and erase the data of a user.',
   'admin:clients': 'Manage clients.',
   'read:clients': 'Read clients and API keys, without their secrets.',

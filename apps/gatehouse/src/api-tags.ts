@@ -4,6 +4,7 @@ const tags = [
   ['dead letters', 'Deliveries that failed for good: list, replay or discard them.'],
   ['devices', 'The push targets of a user.'],
   ['event types', 'What can be notified of: priority, channels, aggregation and caps.'],
+  ['events', 'Changes of state of all deliveries, for analytics.'],
   ['gateway', 'Keys of the tokens that the gateway sends to upstreams.'],
   ['inbox', 'The in-app feed of a user.'],
   ['limits', 'Rate limits: tiers, policies and their counters.'],

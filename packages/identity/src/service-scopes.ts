@@ -8,8 +8,16 @@ export const serviceScopes = [
   'write:audit',
 ] as const
 
-/** What the services need of one another, and nobody else: no person holds one, and only who holds it gives it away. */
-const betweenServices: ReadonlySet<string> = new Set(['read:revocations', 'read:api-keys', 'write:audit'])
+/**
+ * What the services need of one another, and what systems read of everybody: no person holds one, and only who holds it
+ * gives it away, or who administers what it reads.
+ */
+const betweenServices: ReadonlySet<string> = new Set([
+  'read:revocations',
+  'read:api-keys',
+  'write:audit',
+  'read:events',
+])
 
 /** Whether only the services themselves hold the scope, never a person. */
 export function isBetweenServices(scope: string): boolean {

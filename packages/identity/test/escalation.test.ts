@@ -52,13 +52,13 @@ async function refuses(token: string, method: string, path: string, payload?: ob
 
 test('a client is registered with no scope that the caller lacks', async () => {
   const beyond = ['admin:users', 'admin:roles', 'read:personal-data', 'read:api-keys']
-  for (const scope of [...beyond, 'write:notifications', 'write:recipients'])
+  for (const scope of [...beyond, 'write:notifications', 'write:recipients', 'read:events'])
     await refuses(registrar, 'POST', 'clients', { client_id: 'own', scopes: ['orders:read', scope] })
   await refuses(operator, 'POST', 'clients', { client_id: 'own', scopes: ['admin:privacy'] })
   await refuses(everything, 'POST', 'clients', { client_id: 'own', scopes: ['write:audit'] })
   const free = { client_id: 'products', scopes: ['openid', 'orders:read', 'admin:orders', 'admin:clients'] }
   assert.equal((await send(registrar, 'POST', 'clients', free)).status, 201)
-  const producer = { client_id: 'producer', scopes: ['write:notifications', 'read:users', 'admin:users'] }
+  const producer = { client_id: 'producer', scopes: ['write:notifications', 'read:events', 'admin:users'] }
   assert.equal((await send(operator, 'POST', 'clients', producer)).status, 201)
 })
 

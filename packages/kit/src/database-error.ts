@@ -46,3 +46,21 @@ export function isRefusedValue(error: unknown): boolean {
 export function isSilent(error: unknown): boolean {
   return /^Query read timeout/.test(String((error as { message?: unknown } | undefined)?.message))
 }
+
+/** Codes of Node for what a program did, such as `ERR_INVALID_ARG_TYPE`; those of the system, `ENOSPC`, are not among them. */
+const programCode = /^ERR_/
+
+/**
+ * Whether the very thing that was handled may be to blame for an error: its values were refused (SQLSTATE 22, 23, 54), or
+ * the program failed on them. Anything that says something about the surroundings is not: a database that is away, locked
+ * or changed, a socket, a disk, a time that ran out, an answer of the kind of 429 or 503.
+ */
+export function isFaultOfInput(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isFaultOfInput)
+  if (isUnavailable(error) || !(error instanceof Error)) return false
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return false
+  const { code, status } = error as { code?: unknown; status?: unknown }
+  if (typeof status === 'number') return status < 429
+  if (typeof code !== 'string') return true
+  return /^(22|23|54)/.test(sqlState(error) ?? '') || programCode.test(code)
+}

@@ -1,4 +1,4 @@
-import { sqlState } from './database-error.ts'
+import { isFaultOfInput } from './database-error.ts'
 import { Problem } from './problem.ts'
 
 export interface GatherOptions {
@@ -97,7 +97,7 @@ async function settle<Item, Result>(
       else resolve(result)
     }
   } catch (error) {
-    if (batch.length === 1 || !isOfTheData(error)) {
+    if (batch.length === 1 || !isFaultOfInput(error)) {
       for (const { reject } of batch) reject(error)
       return
     }
@@ -105,9 +105,4 @@ async function settle<Item, Result>(
     await settle(batch.slice(0, middle), work)
     await settle(batch.slice(middle), work)
   }
-}
-
-/** Errors that a part of the batch may be to blame for: data exceptions and broken constraints (SQLSTATE 22, 23, 54). */
-function isOfTheData(error: unknown): boolean {
-  return /^(22|23|54)/.test(sqlState(error) ?? '')
 }

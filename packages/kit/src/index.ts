@@ -1,7 +1,7 @@
 export * from './audit.ts'
 export * from './clock.ts'
 export * from './database.ts'
-export { isRefusedValue, isUnavailable, sqlState } from './database-error.ts'
+export { isFaultOfInput, isRefusedValue, isUnavailable, sqlState } from './database-error.ts'
 export * from './declared.ts'
 export * from './described.ts'
 export * from './email-address.ts'

@@ -27,6 +27,18 @@ test('a batch that fails by the fault of what is in it hurts the culprit alone',
   )
 })
 
+test('an error of the program that one item causes hurts that item alone', async () => {
+  const gatherer = createGatherer<{ readonly name?: string }, number>(
+    async (items) => items.map(({ name }) => (name as string).length),
+    options,
+  )
+  const answers = await Promise.allSettled([{ name: 'one' }, {}, { name: 'three' }].map((item) => gatherer.do(item)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+})
+
 test('a failure that is nobody’s fault is told to all of the batch, after one try', async () => {
   let tries = 0
   const gatherer = createGatherer<number, number>(async () => {

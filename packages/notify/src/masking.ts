@@ -58,6 +58,7 @@ const ownBeginnings = [
   /^the (?:subject|body|html) does not (?:render|parse): /,
   /^(?:it is not JSON|it is no notify request): /,
   /^\d+ tries failed, the last: /,
+  /^\d+ attempts failed, the last: /,
   /^no provider took it in time, the last: /,
 ]
 

@@ -9,10 +9,13 @@ export interface NotifyMetrics {
   readonly missingVariables: Counter<'channel'>
   readonly parked: Counter<'event'>
   readonly released: Counter<'event'>
+  readonly topicFailures: Counter<'fault'>
   readonly webhooks: Counter<'provider' | 'outcome'>
   readonly reports: Counter<'provider' | 'report' | 'outcome'>
   readonly providerSeconds: Histogram<'provider'>
   readonly inboxStreams: Gauge
+  readonly changeReaders: Gauge
+  readonly unpublishedChanges: Gauge
   readonly tracked: Counter<'report' | 'by'>
   readonly receipts: Counter<'result'>
 }
@@ -56,6 +59,12 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       labelNames: ['event'],
       registers,
     }),
+    topicFailures: new Counter({
+      name: 'notify_topic_failures_total',
+      help: 'Messages of the topic whose handling failed: by the fault of the message, which is counted, or of the surroundings',
+      labelNames: ['fault'],
+      registers,
+    }),
     webhooks: new Counter({
       name: 'notify_webhooks_total',
       help: 'Webhooks of providers: taken, refused for their signature, malformed, unchecked for want of a key, or unread: left, for nothing could be made of them',
@@ -85,6 +94,16 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_receipts_total',
       help: 'Receipts that apps reported: accepted, or rejected because the token is invalid, expired, or used too often',
       labelNames: ['result'],
+      registers,
+    }),
+    changeReaders: new Gauge({
+      name: 'notify_change_readers',
+      help: 'Readers of state changes that wait in this process',
+      registers,
+    }),
+    unpublishedChanges: new Gauge({
+      name: 'notify_state_changes_unpublished',
+      help: 'State changes in the log that the stream of NATS has not taken yet; each is kept until it has',
       registers,
     }),
     inboxStreams: new Gauge({

@@ -36,6 +36,7 @@ import { createReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import { createShortenLinks } from './short-links.ts'
+import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { createTestSend } from './test-send.ts'
@@ -105,20 +106,25 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   checkDeclarations(declared, carriers)
   await applyDeclarations(store, declared, options, clock)
   const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = linking(given, options)
+  const { idleMs, changeReaders: rules } = options
+  const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
+  const onChanges = () => readers.hint()
   const workers: Worker[] = []
   const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
   const common = { store, catalog, accept, options, clock, log, metrics }
   if (given.work ?? true)
-    workers.push(...startWorkers({ ...common, providers, hints, completeMessages, ...(topic && { topic }) }))
-  const consuming = await topic?.consume(topicIntake({ accept, deadLetters: store.deadLetters, clock }))
+    workers.push(...startWorkers({ ...common, providers, hints, onChanges, completeMessages, ...(topic && { topic }) }))
+  const { deadLetters } = store
+  const attempts = options.topicAttempts
+  const consuming = await topic?.consume(topicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
   const answering = answeringParts(given, { ...common, receiptTokens })
   const { reports, streams } = answering
   const onReplayed = hints.waiting
   return {
     plugin: (http) =>
-      routes(http, { ...common, ...answering, plan, links, receiptTokens, pages, publicUrl, onReplayed }),
+      routes(http, { ...common, ...answering, readers, plan, links, receiptTokens, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     async putRecipient(recipient) {
@@ -133,7 +139,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await Promise.all([store.ping(), topic?.ping()])
     },
     async stop() {
-      await streams.close()
+      await Promise.all([streams.close(), readers.close()])
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))

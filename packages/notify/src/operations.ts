@@ -15,6 +15,10 @@ export const operation = operationsOf({
     'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'events.list': [
+    'Read state changes of deliveries',
+    'All of them, in one order. Resume with the `next` of the page as `after`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
+  ],
   'scheduled.create': [
     'Schedule a notification',
     'Stores a notification that is sent at `fire_at`; preferences and caps are applied then.',

@@ -43,6 +43,8 @@ export interface Retention {
   readonly deadDeviceDays: number
   /** Short links of messages, in days; those of in-app items at least as long as these. */
   readonly linkDays: number
+  /** State changes in the log that `GET /v1/events` reads, in days; 0 removes them at once. */
+  readonly stateChangeDays: number
 }
 
 /** When a provider's circuit breaker opens, and for how long. */
@@ -68,6 +70,19 @@ export interface InboxStreamRules {
   readonly longestMs: number
 }
 
+/** How many readers of state changes may wait in a process, and how long. */
+export interface ChangeReaderRules {
+  /** Whether there is a log to read. */
+  readonly enabled: boolean
+  /** Long polls and streams of all clients. */
+  readonly max: number
+  readonly maxPerClient: number
+  /** From one sign of life of a stream to the next, in milliseconds; a reader that takes nothing for two is cut off. */
+  readonly heartbeatMs: number
+  /** How long a stream lasts at most, in milliseconds. */
+  readonly maxLifeMs: number
+}
+
 export interface NotifyOptions {
   /** Channels that nobody carries: they are left out, and undeliverable where a request names them. */
   readonly channelsOff: readonly Channel[]
@@ -76,6 +91,8 @@ export interface NotifyOptions {
   readonly capWindowMs: number
   /** Tries before a delivery becomes a dead letter, 3 to 5. */
   readonly attempts: number
+  /** Failures of a message of the topic by its own fault before it is a dead letter. */
+  readonly topicAttempts: number
   /** Tries of a push before it becomes a dead letter and email is tried, 3 to 5. */
   readonly pushAttempts: number
   /** How long a push waits while no provider takes anything from us before email is tried, in milliseconds. */
@@ -113,6 +130,7 @@ export interface NotifyOptions {
   readonly tracking: TrackingRule
   /** How long the token of a push or an in-app item reports what became of it, in days. */
   readonly receiptDays: number
+  readonly changeReaders: ChangeReaderRules
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -124,6 +142,8 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: 3 to 5 attempts; email after 3 failed push attempts
   attempts: 5,
   pushAttempts: 3,
+  // ours: as many as a delivery has
+  topicAttempts: 5,
   // ours: as long as a breaker takes to open for its longest
   pushPatienceMs: 600_000,
   // ours: a day; nothing waits for ever
@@ -150,12 +170,15 @@ export const defaultOptions: NotifyOptions = {
     inboxDays: 365,
     deadDeviceDays: 30,
     linkDays: 365,
+    // ours: as long as the stream of NATS keeps them
+    stateChangeDays: 7,
   },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
   inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
+  changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },
   // ours: whoever reads a message is not watched unless the operator says so
   tracking: 'off',
   // ours: a push may wait four weeks for its device

@@ -1,4 +1,4 @@
-import type { Clock, Http } from '@gatehouse/kit'
+import type { Clock, Http, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { Audit } from './audit.ts'
 import type { Guards, WatchCredential } from './caller.ts'
@@ -27,6 +27,8 @@ import { recipientEndpoints } from './settings/recipients.ts'
 import { suppressionEndpoints } from './settings/suppressions.ts'
 import { type TemplateToolRoutes, templateToolEndpoints } from './settings/template-tools.ts'
 import { templateEndpoints } from './settings/templates.ts'
+import { changesEndpoint } from './state-changes/endpoint.ts'
+import type { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore } from './store.ts'
 import { subscriptionEndpoints } from './subscription/endpoint.ts'
 import { notificationEndpoint } from './tracking/endpoint.ts'
@@ -49,6 +51,8 @@ export interface Routes extends WebhookRoutes {
   readonly plan: ExplainRoutes['plan']
   readonly testSend: TemplateToolRoutes['testSend']
   readonly streams: InboxStreams
+  readonly readers: ChangeReaders
+  readonly log: Log
   /** How items of a feed are shown to callers who may not read personal data. */
   readonly masked: ShowItems
   /** How they are shown to the others. */
@@ -93,6 +97,9 @@ export async function routes(http: Http, given: Routes): Promise<void> {
   suppressionEndpoints(http, { guards, audit, store: store.suppressions, clock })
   inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, shown: given.shown, clock })
   inboxStreamEndpoint(http, { guards, streams: given.streams, clock, watch: given.watch })
+  const { readers, watch, log } = given
+  const rules = options.changeReaders
+  changesEndpoint(http, { guards, stateChanges: store.stateChanges, readers, rules, clock, watch, log })
   privacyEndpoints(http, guards, store.privacy, audit)
   const { links, receiptTokens, pages, choices } = given
   if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: given.metrics, clock })

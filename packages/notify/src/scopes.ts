@@ -18,6 +18,8 @@ export interface NotifyScopes {
   readonly personalData: string
   /** Single fields of a recipient, with a reason. */
   readonly reveal: string
+  /** GET /v1/events: the state changes of all deliveries. For clients alone. */
+  readonly events: string
   /** A user's data handed out or erased; includes both scopes before it. */
   readonly privacy: string
 }
@@ -32,6 +34,7 @@ export const defaultScopes: NotifyScopes = {
   feed: 'write:recipients',
   personalData: 'read:personal-data',
   reveal: 'reveal:personal-data',
+  events: 'read:events',
   privacy: 'admin:privacy',
 }
 
@@ -40,7 +43,7 @@ export type Access = keyof ReturnType<typeof accessBy>
 
 /** The scopes that allow each access: one of them is enough, the first is named to whoever has none. */
 export function accessBy(scopes: NotifyScopes) {
-  const { write, read, own, admin, delivery, settings, feed, reveal, privacy } = scopes
+  const { write, read, own, admin, delivery, settings, feed, reveal, events, privacy } = scopes
   return {
     produce: [write],
     readScheduled: [write, delivery, admin],
@@ -53,6 +56,7 @@ export function accessBy(scopes: NotifyScopes) {
     readSettings: [settings, admin],
     manage: [admin],
     putRecipient: [admin, feed],
+    readEvents: [events],
     reveal: [reveal, privacy],
     privacy: [privacy],
   } as const satisfies Readonly<Record<string, readonly string[]>>

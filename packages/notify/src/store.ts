@@ -6,12 +6,12 @@ import type { Inbox } from './store/inbox.ts'
 import type { Intake } from './store/intake.ts'
 import type { Mailbox } from './store/mailbox.ts'
 import type { Notifications } from './store/notifications.ts'
-import type { Outbox } from './store/outbox.ts'
 import type { Parked } from './store/parked.ts'
 import type { Privacy } from './store/privacy.ts'
 import type { ProviderHealth } from './store/provider-health.ts'
 import type { Schedule } from './store/schedule.ts'
 import type { ShortLinks } from './store/short-links.ts'
+import type { StateChanges } from './store/state-changes.ts'
 import type { Suppressions } from './store/suppressions.ts'
 import type { Templates } from './store/templates.ts'
 import type { Devices, Preferences, Recipients } from './store/users.ts'
@@ -25,12 +25,12 @@ export type * from './store/inbox.ts'
 export type * from './store/intake.ts'
 export type * from './store/mailbox.ts'
 export type * from './store/notifications.ts'
-export type * from './store/outbox.ts'
 export type * from './store/parked.ts'
 export type * from './store/privacy.ts'
 export type * from './store/provider-health.ts'
 export type * from './store/schedule.ts'
 export type * from './store/short-links.ts'
+export type * from './store/state-changes.ts'
 export type * from './store/suppressions.ts'
 export type * from './store/templates.ts'
 export type * from './store/users.ts'
@@ -45,7 +45,7 @@ export interface NotifyStore {
   readonly parked: Parked
   readonly providerHealth: ProviderHealth
   readonly deadLetters: DeadLetters
-  readonly outbox: Outbox
+  readonly stateChanges: StateChanges
   readonly privacy: Privacy
   readonly recipients: Recipients
   readonly preferences: Preferences

@@ -15,7 +15,7 @@ import { startReleaseWorker } from './schedule/release.ts'
 import { startScheduleWorker } from './schedule/worker.ts'
 import type { NotifyStore } from './store.ts'
 import type { Topic } from './topic.ts'
-import { startOutboxWorker } from './tracking/outbox.ts'
+import { startOutboxWorker, startStreamWorker } from './tracking/outbox.ts'
 
 export interface WorkersOptions {
   readonly store: NotifyStore
@@ -29,20 +29,29 @@ export interface WorkersOptions {
   readonly topic?: Topic
   readonly completeMessages: Partial<Record<Channel, CompleteMessages>>
   readonly hints: Hints
+  /** Called when there are more state changes to read. */
+  readonly onChanges: () => void
 }
 
 /** Starts the workers of the service: one for each channel that someone carries, and those for what waits for its time. */
-export function startWorkers({ store, catalog, accept, hints, topic, ...rest }: WorkersOptions): Worker[] {
-  const { intake, waiting, schedule, deliveries } = store
+export function startWorkers({ store, catalog, accept, hints, topic, onChanges, ...rest }: WorkersOptions): Worker[] {
+  const { intake, waiting, schedule, deliveries, privacy, stateChanges } = store
   const buckets = Array.from({ length: intake.buckets }, (_, bucket) => bucket)
   const common = { ...rest, buckets }
+  const publishing = topic && startStreamWorker({ ...rest, stateChanges, topic })
+  const onNumbered = () => {
+    publishing?.wake()
+    onChanges()
+  }
+  const { retention } = rest.options
   return [
-    ...channelWorkers({ ...rest, store, catalog, accept, hints }, deliveries, buckets),
+    ...channelWorkers({ ...rest, store, catalog, accept, hints, onChanges }, deliveries, buckets),
     startWakingWorker({ ...common, intake, waiting, catalog, hints }),
     startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
     startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.due }),
-    startRetentionWorker({ ...common, privacy: store.privacy, retention: rest.options.retention }),
-    ...(topic ? [startOutboxWorker({ ...common, outbox: store.outbox, topic })] : []),
+    startRetentionWorker({ ...common, privacy, stateChanges, publishes: topic !== undefined, retention }),
+    startOutboxWorker({ ...rest, stateChanges, onNumbered }),
+    ...(publishing ? [publishing] : []),
   ]
 }
 

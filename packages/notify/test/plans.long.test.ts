@@ -183,11 +183,9 @@ async function deliver(store: NotifyStore, now: number): Promise<void> {
   await store.suppressions.list({ ids }, batch, undefined, now)
   await store.suppressions.lift({ ids })
   await store.suppressions.lift({ userId: 'user-7' })
-  const events = await store.outbox.claim(0, 2 * batch, 60_000)
-  await store.outbox.remove(
-    0,
-    events.map((event) => event.id),
-  )
+  await store.stateChanges.number(2 * batch, now)
+  await store.stateChanges.read(0, batch, { state: 'bounced' })
+  await store.stateChanges.purge(now + 1, false, batch)
 }
 
 function tried(claimed: ClaimedDelivery, kind: number, at: number): TryRecord {

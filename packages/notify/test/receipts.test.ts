@@ -137,6 +137,7 @@ const retention = {
   inboxDays: 365,
   deadDeviceDays: 30,
   linkDays: 365,
+  stateChangeDays: 365,
 }
 
 test('a late receipt moves no state backwards, and none moves a bounced one', async (t) => {

@@ -16,6 +16,7 @@ const retention = {
   inboxDays: periodDays,
   deadDeviceDays: periodDays,
   linkDays: periodDays,
+  stateChangeDays: periodDays,
 }
 const start = Date.UTC(2026, 0, 1)
 const endOf = (period: number) => start + (period + 1) * periodDays * dayMs

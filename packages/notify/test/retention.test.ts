@@ -27,9 +27,17 @@ test('the worker of retention goes on batch by batch until nothing old is left i
   const left = async () => (await database.query('SELECT FROM notify.log')).rowCount
   const told: number[] = []
   const log = { ...silentLog, info: (about: { removed: number }) => told.push(about.removed) } as unknown as Log
-  const { privacy } = postgresNotifyStore(database, { buckets: 2 })
+  const { privacy, stateChanges } = postgresNotifyStore(database, { buckets: 2 })
   const retention = { ...defaultOptions.retention, logDays: 5 }
-  const worker = startRetentionWorker({ privacy, buckets: [0, 1], retention, clock, log })
+  const worker = startRetentionWorker({
+    privacy,
+    stateChanges,
+    publishes: false,
+    buckets: [0, 1],
+    retention,
+    clock,
+    log,
+  })
   t.after(() => worker.stop())
   clock.advance(6 * day)
   worker.wake()

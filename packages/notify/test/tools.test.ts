@@ -104,6 +104,7 @@ test('records are removed when they have been kept long enough, each kind after 
     inboxDays: 365,
     deadDeviceDays: 30,
     linkDays: 365,
+    stateChangeDays: 7,
   }
   await s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'], dedup_key: 'k' })
   await eventually(

@@ -177,6 +177,7 @@ test('a short link ends with its time and is purged then, or with the erasure of
     inboxDays: 1,
     deadDeviceDays: 1,
     linkDays: 10,
+    stateChangeDays: 10,
   }
   const s = await shop(t, { tracking: 'on' }, { options: { retention } })
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')

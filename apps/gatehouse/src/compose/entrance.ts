@@ -23,6 +23,8 @@ import { ownRoutes } from './paths.ts'
 
 const realm = 'gatehouse'
 const mostStreamConnections = 10_000
+/** A reader of events may wait half a minute before the answer begins. */
+const longPollHeadersMs = 60_000
 
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
 export interface Entrance {
@@ -156,7 +158,12 @@ function remoteServices({ config, clock, addressOf }: Parts) {
     ...(notifyUrl && !services.has('notify')
       ? {
           notify: { ...sibling, url: notifyUrl },
-          'notify-streams': { ...sibling, url: notifyUrl, connections: mostStreamConnections },
+          'notify-streams': {
+            ...sibling,
+            url: notifyUrl,
+            connections: mostStreamConnections,
+            headers_timeout_ms: longPollHeadersMs,
+          },
         }
       : {}),
   }

@@ -1,4 +1,5 @@
 import { defaultOptions, type NotifyOptions, type TrackingRule } from '@gatehouse/notify'
+import type { NatsTopicOptions, StreamSettings } from '@gatehouse/notify/nats'
 import { given } from './given.ts'
 import type { Parts } from './parts.ts'
 
@@ -6,7 +7,7 @@ type Declared = NonNullable<Parts['config']['file']['notify']>
 
 /** What the file says of the notification service, over the defaults. */
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
-  const { caps, retention, inboxStreams } = defaultOptions
+  const { caps, retention, inboxStreams, changeReaders } = defaultOptions
   return given({
     ...workerOptions(declared),
     caps: {
@@ -16,6 +17,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     },
     attempts: declared.attempts,
     pushAttempts: declared.push_attempts,
+    topicAttempts: declared.topic?.attempts,
     pushPatienceMs: milliseconds(declared.push_patience_seconds),
     patienceMs: milliseconds(declared.patience_seconds),
     aggregationDelayMs: milliseconds(declared.aggregation_seconds),
@@ -35,6 +37,14 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
     },
     devicesPerUser: declared.devices_per_user,
+    changeReaders: declared.events && {
+      ...changeReaders,
+      ...given({
+        enabled: declared.events.enabled,
+        max: declared.events.readers,
+        maxPerClient: declared.events.readers_per_client,
+      }),
+    },
     retention: {
       notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
       logDays: declared.retention?.log_days ?? retention.logDays,
@@ -42,6 +52,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
       deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
       linkDays: declared.retention?.link_days ?? retention.linkDays,
+      stateChangeDays: stateChangeDays(declared),
     },
   })
 }
@@ -50,6 +61,12 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
 function trackingRule(tracking: Declared['tracking']): TrackingRule | undefined {
   if (typeof tracking === 'boolean') return tracking ? 'on' : 'off'
   return typeof tracking === 'object' ? given(tracking) : tracking
+}
+
+/** A log that nobody may read holds what NATS has not taken yet, and nothing else. */
+function stateChangeDays({ events, retention }: Declared): number {
+  if (events?.enabled === false) return 0
+  return retention?.state_change_days ?? defaultOptions.retention.stateChangeDays
 }
 
 /** What the file says of the workers of the channels. */
@@ -79,6 +96,16 @@ function workerOptions({
       }),
     },
   }
+}
+
+/** What the file says of the streams of NATS. */
+export function topicStreams({ topic }: Declared = {}): Pick<NatsTopicOptions, 'intake' | 'changes'> {
+  return { intake: streamSettings(topic?.notifications), changes: streamSettings(topic?.state_changes) }
+}
+
+function streamSettings(declared: NonNullable<Declared['topic']>['state_changes'] = {}): StreamSettings {
+  const { replicas, storage, max_age_seconds: maxAge, max_bytes: maxBytes, max_messages: maxMessages } = declared
+  return given({ replicas, storage, maxAgeMs: milliseconds(maxAge), maxBytes, maxMessages, discard: declared.discard })
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

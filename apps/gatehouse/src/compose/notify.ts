@@ -12,7 +12,7 @@ import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
-import { notifyOptions } from './notify-options.ts'
+import { notifyOptions, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
@@ -33,7 +33,9 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
-  const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
+  const options = notifyOptions(file.notify)
+  const streaming = topic !== undefined || options.changeReaders?.enabled !== false
+  const store = postgresNotifyStore(database, { buckets, streaming })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
@@ -50,7 +52,7 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
-    options: notifyOptions(file.notify),
+    options,
     devMailbox: mailbox,
     publicUrl: settings.baseUrl,
     ...(await linkSecretOf(parts, database)),
@@ -71,9 +73,9 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
 }
 
 /** The client of NATS is loaded only where there is one. */
-async function openTopic(url: Secret, { log }: Parts): Promise<Topic> {
+async function openTopic(url: Secret, { log, config }: Parts): Promise<Topic> {
   const { natsTopic } = await import('@gatehouse/notify/nats')
-  return natsTopic({ url: url.reveal(), log })
+  return natsTopic({ url: url.reveal(), log, ...topicStreams(config.file.notify) })
 }
 
 /** Processes on one database make and read each other's links; their secret is kept there, sealed. */

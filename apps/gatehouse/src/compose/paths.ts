@@ -36,7 +36,7 @@ const linkPaths = ['/t/*', '/l/*', '/unsubscribe/*', '/preferences/*', '/v1/rece
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
-const inboxStream = '/v1/users/{id}/inbox/stream'
+const streams = ['/v1/users/{id}/inbox/stream', '/v1/events']
 
 /** The rules of the routes that this process or a sibling serves. */
 export function ownRoutes(remote: { readonly identity: boolean; readonly notify: boolean }): RouteRule[] {
@@ -52,7 +52,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...linkPaths.map((path) => ({ path, public: true, policy: 'links', ...through('notify') })),
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
-    ...(remote.notify ? [{ path: inboxStream, methods: ['GET'], upstream: 'notify-streams' }] : []),
+    ...(remote.notify ? streams.map((path) => ({ path, methods: ['GET'], upstream: 'notify-streams' })) : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),
   ]
 }

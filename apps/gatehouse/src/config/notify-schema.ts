@@ -26,6 +26,8 @@ const {
   inboxStreams,
   devicesPerUser,
   receiptDays,
+  topicAttempts,
+  changeReaders,
 } = defaultOptions
 
 const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
@@ -92,6 +94,78 @@ const workers = {
     ),
   ),
 } as const
+
+/** A whole number from `minimum`, or `none` for no limit. */
+const limit = (none: number, minimum: number, description: string) =>
+  Type.Optional(
+    Type.Union([Type.Literal(none), Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER })], { description }),
+  )
+
+/** Of a stream of NATS. What is left out is as the stream has it, and `fallback` where the stream is created. */
+const stream = (description: string, fallback: { readonly discard: string; readonly maxAgeSeconds: number }) =>
+  Type.Optional(
+    Type.Object(
+      {
+        replicas: whole(1, 5, 'Copies in a cluster of NATS; 1 where the stream is created.'),
+        storage: Type.Optional(
+          Type.Enum(['file', 'memory'], {
+            description: 'Where messages are kept; file where the stream is created. It can not be changed afterwards.',
+          }),
+        ),
+        max_age_seconds: limit(
+          0,
+          120,
+          `Older messages are removed; 0 for none, else at least 120, for which NATS remembers message ids; ${fallback.maxAgeSeconds} where the stream is created.`,
+        ),
+        max_bytes: limit(-1, 1, 'Most bytes; -1 for any, as where the stream is created.'),
+        max_messages: limit(-1, 1, 'Most messages; -1 for any, as where the stream is created.'),
+        discard: Type.Optional(
+          Type.Enum(['old', 'new'], {
+            description: `At a limit: the oldest messages are removed, or new ones refused; ${fallback.discard} where the stream is created.`,
+          }),
+        ),
+      },
+      { ...strict, description },
+    ),
+  )
+
+const topic = Type.Optional(
+  Type.Object(
+    {
+      attempts: whole(
+        1,
+        100,
+        'Failures of a message by its own fault before it becomes a dead letter; those of the database or of NATS are not counted.',
+        topicAttempts,
+      ),
+      notifications: stream('The stream NOTIFICATIONS, which producers publish to.', {
+        discard: 'new',
+        maxAgeSeconds: 0,
+      }),
+      state_changes: stream('The stream NOTIFICATION_EVENTS of state changes.', {
+        discard: 'old',
+        maxAgeSeconds: 7 * 86_400,
+      }),
+    },
+    { ...strict, description: 'The topic on NATS, where `engines.nats_url` says that there is one.' },
+  ),
+)
+
+const events = Type.Optional(
+  Type.Object(
+    {
+      enabled: Type.Optional(
+        Type.Boolean({
+          default: true,
+          description: 'Whether state changes are kept for GET /v1/events. Those for NATS are kept until it has them.',
+        }),
+      ),
+      readers: whole(1, 100_000, 'Most readers that wait at once, a process.', changeReaders.max),
+      readers_per_client: whole(1, 10_000, 'Most of them a client and process.', changeReaders.maxPerClient),
+    },
+    { ...strict, description: 'GET /v1/events: the state changes of all deliveries.' },
+  ),
+)
 
 /** `notify:` in the configuration file. */
 export const NotifySection = Type.Object(
@@ -170,6 +244,8 @@ export const NotifySection = Type.Object(
       'How long the token of a push or an in-app item reports what became of it, in days.',
       receiptDays,
     ),
+    topic,
+    events,
     inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
     inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
     devices_per_user: whole(
@@ -190,6 +266,7 @@ export const NotifySection = Type.Object(
             'Short links of messages; those of in-app items at least as long as the items.',
             retention.linkDays,
           ),
+          state_change_days: days('State changes, for GET /v1/events.', retention.stateChangeDays),
         },
         { ...strict, description: 'How long what is kept.' },
       ),

@@ -37,6 +37,7 @@ const administeredBy: ReadonlyMap<string, string> = new Map([
   ['write:notifications', 'admin:notifications'],
   ['write:preferences', 'admin:notifications'],
   ['write:recipients', 'admin:notifications'],
+  ['read:events', 'admin:notifications'],
 ])
 
 function mayGive(by: Authority, scope: string): boolean {

@@ -1,4 +1,5 @@
-import { type Clock, isCleanText } from '@gatehouse/kit'
+import { type Clock, isCleanText, isFaultOfInput, type Log } from '@gatehouse/kit'
+import type { NotifyMetrics } from '../metrics.ts'
 import type { NotifyRequest } from '../notification.ts'
 import { largestEventBytes } from '../notify-body.ts'
 import { readRequest, tellFaults } from '../read-request.ts'
@@ -9,37 +10,96 @@ import type { Accept } from './accept.ts'
 export interface TopicIntakeOptions {
   readonly accept: Accept
   readonly deadLetters: DeadLetters
+  /** Failures of a message by its own fault before it is a dead letter. */
+  readonly attempts: number
+  readonly metrics: Pick<NotifyMetrics, 'topicFailures'>
   readonly clock: Clock
+  readonly log: Log
 }
 
 const troubleDelayMs = 5_000
+const firstRetryMs = 1_000
+const longestRetryMs = 60_000
 
 /**
  * Takes messages of the topic `notifications`: acked once committed, and once parked when their event type is over its
- * rate; trouble of ours means later; only an invalid message is made a dead letter and never delivered again. One without
- * a dedup_key gets its place in the stream as its key, so that a redelivery is a duplicate.
+ * rate. An invalid message is made a dead letter at once. What fails by the fault of the surroundings comes later, as
+ * often as it takes; a message that fails by its own fault comes later a number of times, which are counted in the
+ * database, and is then a dead letter. One without a dedup_key gets its place in the stream as its key, so that a
+ * redelivery is a duplicate.
  */
-export function topicIntake({
-  accept,
-  deadLetters,
-  clock,
-}: TopicIntakeOptions): (message: TopicMessage) => Promise<void> {
-  const refuse = async (message: TopicMessage, invalid: Omit<InvalidMessage, 'text'>) => {
-    const text = (message.text ?? '').slice(0, largestEventBytes)
-    await deadLetters.keepInvalid({ ...invalid, text }, clock.now())
-    message.terminate(invalid.reason)
-  }
+export function topicIntake(options: TopicIntakeOptions): (message: TopicMessage) => Promise<void> {
+  const { accept, metrics, log } = options
+  const trouble = createTroubleLog(log)
   return async (message) => {
-    const read = requestOf(message)
-    if ('reason' in read) return refuse(message, read)
-    const turn = { key: message.key, place: message.place }
-    const result = await accept.one({ request: read, source: 'topic', turn }).catch(() => undefined)
-    if (!result) message.later(troubleDelayMs)
-    else if (!('refused' in result)) message.ack()
-    else {
+    try {
+      const read = requestOf(message)
+      if ('reason' in read) return await refuse(message, read, options)
+      const turn = { key: message.key, place: message.place }
+      const result = await accept
+        .one({ request: read, source: 'topic', turn })
+        .catch((error: unknown) => failed(message, read, error, options))
+      if (!result) return
+      if (!('refused' in result)) return message.ack()
       const { user_id: userId, event } = read
-      await refuse(message, { reason: result.refused.message, userId, event, request: read })
+      await refuse(message, { reason: result.refused.message, userId, event, request: read }, options)
+    } catch (error) {
+      metrics.topicFailures.inc({ fault: 'surroundings' })
+      trouble(error)
+      message.later(troubleDelayMs)
     }
+  }
+}
+
+async function refuse(
+  message: TopicMessage,
+  invalid: Omit<InvalidMessage, 'text'>,
+  { deadLetters, clock }: TopicIntakeOptions,
+): Promise<void> {
+  await deadLetters.keepInvalid({ ...invalid, text: textOf(message) }, clock.now())
+  message.terminate(invalid.reason)
+}
+
+const textOf = ({ text = '' }: TopicMessage) => text.slice(0, largestEventBytes)
+
+/** Counts a failure that is the message's own. @throws the error itself when it is not */
+async function failed(
+  message: TopicMessage,
+  request: NotifyRequest,
+  error: unknown,
+  { deadLetters, attempts: maxAttempts, metrics, clock, log }: TopicIntakeOptions,
+): Promise<undefined> {
+  if (!isFaultOfInput(error)) throw error
+  const { key } = message
+  const reason = error instanceof Error ? error.message : String(error)
+  const counted = await deadLetters.countFailure(
+    { key, text: textOf(message), reason, request },
+    maxAttempts,
+    clock.now(),
+  )
+  metrics.topicFailures.inc({ fault: 'message' })
+  const about = { err: error, key, event: request.event, attempt: counted.attempts }
+  if (counted.isDead) {
+    log.error(about, 'a message of the topic failed by its own fault and is a dead letter')
+    message.terminate('it failed too often')
+  } else {
+    log.error(about, 'a message of the topic failed by its own fault and will be delivered again')
+    message.later(Math.min(longestRetryMs, firstRetryMs * 2 ** (counted.attempts - 1)))
+  }
+}
+
+const troubleLogMs = 10_000
+
+/** Logs errors that meet all messages alike: the first at once, then one every ten seconds with how many there were. */
+function createTroubleLog(log: Log): (error: unknown) => void {
+  let messages = 0
+  let nextAt = 0
+  return (error) => {
+    messages++
+    if (performance.now() < nextAt) return
+    log.error({ err: error, messages }, 'messages of the topic could not be handled and will be delivered again')
+    messages = 0
+    nextAt = performance.now() + troubleLogMs
   }
 }
 

@@ -1,17 +1,13 @@
-import { decodeUtf8, type Log, StartError } from '@gatehouse/kit'
-import {
-  AckPolicy,
-  type ConsumerMessages,
-  type JetStreamClient,
-  type JetStreamManager,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-  RetentionPolicy,
-  StorageType,
-} from '@nats-io/jetstream'
-import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
-import type { Topic, TopicMessage } from '../topic.ts'
+import { type Log, StartError } from '@gatehouse/kit'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { Topic } from '../topic.ts'
+import { within } from './bounded.ts'
+import { Intake } from './intake.ts'
+import { Resources } from './resources.ts'
+import { changesStream, type StreamSettings } from './streams.ts'
+
+export type { StreamSettings } from './streams.ts'
 
 export interface NatsTopicOptions {
   /** `nats://user:password@host:4222`, or several with commas between. */
@@ -19,37 +15,73 @@ export interface NatsTopicOptions {
   readonly log: Log
   /** Messages under way at once in this process. Default 500. */
   readonly concurrency?: number
+  /** The stream `NOTIFICATIONS`, which producers publish to. */
+  readonly intake?: StreamSettings
+  /** The stream `NOTIFICATION_EVENTS` of state changes. */
+  readonly changes?: StreamSettings
+  /** How often it is checked that the streams and the consumer are there, in milliseconds. Default 10,000. */
+  readonly checkMs?: number
 }
 
-/** The subject producers publish to, and its stream. */
-const intake = { subject: 'notifications', stream: 'NOTIFICATIONS', consumer: 'notify' } as const
-/** The subject state changes are published on, and its stream. */
-const events = { subject: 'notifications.events', stream: 'NOTIFICATION_EVENTS' } as const
-
-const ackWaitMs = 30_000
-const retryDelayMs = 5_000
 const defaultConcurrency = 500
-const eventsKeptMs = 7 * 86_400_000
+const defaultCheckMs = 10_000
+/** A server that accepts a connection and says nothing. */
+const connectMs = 10_000
+/** A server that says nothing any more is given up after two of these. */
+const pingIntervalMs = 10_000
+const publishMs = 5_000
+const readyMs = 2_000
+const closeMs = 5_000
 
 /**
  * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and the durable consumer
- * are made when they are missing; streams that an operator made are taken as they are. Throws {@link StartError} when
- * NATS can't be reached.
+ * are created when they are missing, at the start and whenever they disappear while this runs; a stream that exists is
+ * brought to the settings as far as the server changes it.
+ * @throws StartError when NATS can't be reached, or does not let us have the streams
  */
 export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
+  const { log, concurrency = defaultConcurrency, checkMs = defaultCheckMs, intake = {}, changes = {} } = options
   const connection = await open(options)
-  const manager = await jetstreamManager(connection)
-  await prepare(manager, options.concurrency ?? defaultConcurrency)
-  const client = jetstream(connection)
+  const manager = await prepared(connection, () => jetstreamManager(connection))
+  const resources = new Resources({ manager, intake, changes, log, maxAckPending: concurrency * 10 })
+  await prepared(connection, () => resources.prepare())
+  const client = jetstream(connection, { timeout: publishMs })
+  const consuming = new Set<Intake>()
+  watch(connection, log)
+  resources.startChecks(checkMs)
   return {
-    consume: (handle) => consume(client, handle, options),
-    async publish(list) {
-      await Promise.all(
-        list.map(({ id, payload }) => client.publish(events.subject, JSON.stringify(payload), { msgID: id })),
-      )
+    async consume(handle) {
+      const reader = new Intake({ client, resources, handle, concurrency, log })
+      consuming.add(reader)
+      return {
+        async stop() {
+          await reader.stop()
+          consuming.delete(reader)
+        },
+      }
     },
-    ping: () => connection.flush(),
-    close: () => connection.drain(),
+    async publish(list) {
+      try {
+        await Promise.all(
+          list.map(({ id, payload }) =>
+            client.publish(changesStream.subject, JSON.stringify(payload), { msgID: id, timeout: publishMs }),
+          ),
+        )
+      } catch (error) {
+        resources.checkSoon()
+        throw error
+      }
+    },
+    async ping() {
+      for (const { fault } of consuming) if (fault !== undefined) throw fault
+      await within(readyMs, 'the answer of NATS', resources.verify())
+    },
+    async close() {
+      resources.stopChecks()
+      await within(closeMs, 'draining the connection to NATS', connection.drain())
+        .catch(() => within(closeMs, 'closing the connection to NATS', connection.close()))
+        .catch((error: unknown) => log.warn({ err: error }, 'the connection to NATS was given up'))
+    },
   }
 }
 
@@ -64,6 +96,9 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
         : {}),
       ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
       name: 'gatehouse',
+      timeout: connectMs,
+      pingInterval: pingIntervalMs,
+      maxPingOut: 2,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 500,
     })
@@ -72,77 +107,21 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
   }
 }
 
-async function prepare(manager: JetStreamManager, concurrency: number): Promise<void> {
-  const names = new Set<string>()
-  for await (const name of manager.streams.names()) names.add(name)
-  if (!names.has(intake.stream))
-    await manager.streams.add({
-      name: intake.stream,
-      subjects: [intake.subject],
-      retention: RetentionPolicy.Workqueue,
-      storage: StorageType.File,
-    })
-  if (!names.has(events.stream))
-    await manager.streams.add({
-      name: events.stream,
-      subjects: [events.subject],
-      retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      max_age: nanos(eventsKeptMs),
-    })
-  await manager.consumers.add(intake.stream, {
-    durable_name: intake.consumer,
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ackWaitMs),
-    max_deliver: -1,
-    max_ack_pending: concurrency * 10,
-  })
-}
-
-async function consume(
-  client: JetStreamClient,
-  handle: (message: TopicMessage) => Promise<void>,
-  { log, concurrency = defaultConcurrency }: NatsTopicOptions,
-): Promise<{ stop(): Promise<void> }> {
-  const consumer = await client.consumers.get(intake.stream, intake.consumer)
-  const messages = await consumer.consume({ max_messages: concurrency })
-  const underWay = new Set<Promise<void>>()
-  const loop = hand(messages, underWay, concurrency, handle, log)
-  return {
-    async stop() {
-      await messages.close()
-      await loop
-      await Promise.all(underWay)
-    },
+/** What the start does with JetStream. The connection is closed when it fails: it would keep the process alive. */
+async function prepared<T>(connection: NatsConnection, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await within(closeMs, 'closing the connection to NATS', connection.close()).catch(() => {})
+    throw new StartError(`JetStream of NATS at NATS_URL can't be used: ${(error as Error).message}.`, { cause: error })
   }
 }
 
-async function hand(
-  messages: ConsumerMessages,
-  underWay: Set<Promise<void>>,
-  concurrency: number,
-  handle: (message: TopicMessage) => Promise<void>,
-  log: Log,
-): Promise<void> {
-  for await (const message of messages) {
-    const done: Promise<void> = handle(topicMessage(message))
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'a message of the topic could not be handled and will be delivered again')
-        message.nak(retryDelayMs)
-      })
-      .finally(() => underWay.delete(done))
-    underWay.add(done)
-    if (underWay.size >= concurrency) await Promise.race(underWay)
-  }
-}
-
-function topicMessage(message: JsMsg): TopicMessage {
-  return {
-    text: decodeUtf8(Buffer.from(message.data)),
-    place: message.info.streamSequence,
-    key: `${message.info.stream}:${message.info.streamSequence}:${message.info.timestampNanos}`,
-    ack: () => message.ack(),
-    later: (delayMs) => message.nak(delayMs),
-    terminate: (reason) => message.term(reason),
+/** Logs what becomes of the connection. */
+async function watch(connection: NatsConnection, log: Log): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === 'disconnect') log.warn('the connection to NATS is lost; it will be made again')
+    if (type === 'reconnect') log.info('the connection to NATS is there again')
+    if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
   }
 }

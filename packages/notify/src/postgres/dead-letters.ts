@@ -4,7 +4,8 @@ import { bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { Message, NotifyRequest } from '../notification.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { among, columns, present, timestamp } from './words.ts'
+import { countFailure, failedMessage } from './topic-failures.ts'
+import { among, columns, present, storable, timestamp } from './words.ts'
 
 interface LetterRow {
   readonly id: string
@@ -16,11 +17,6 @@ interface LetterRow {
   readonly detail: string
   readonly died_at: number
   readonly text?: string | null
-}
-
-/** Text without what PostgreSQL can't store. */
-function storable(text: string): string {
-  return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }
 
 const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at'
@@ -49,7 +45,8 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       const bucket = knownBucketOfId(id, buckets)
       if (bucket === undefined) return undefined
       const { rows } = await database.query<LetterRow>(
-        `SELECT ${fields}, CASE WHEN cause = 'invalid_message' THEN message->>'text' END AS text FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
+        `SELECT ${fields}, CASE WHEN cause IN ('invalid_message', 'failed_message') THEN message->>'text' END AS text
+           FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
         [bucket, id],
       )
       return rows[0] && letterOf(rows[0])
@@ -80,6 +77,12 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
         [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
       )
     },
+    countFailure: (message, maxAttempts, now) =>
+      database.transaction((tx) => {
+        const { text, reason } = message
+        const counted = { ...message, text: storable(text), reason: storable(reason) }
+        return countFailure(tx, { buckets, maxAttempts, now }, counted)
+      }),
   }
 }
 
@@ -202,6 +205,9 @@ async function planAgain(tx: Transaction, bucket: number, letters: readonly Take
   )
 }
 
+/** Causes of letters that were messages of the topic. */
+const ofTopic: ReadonlySet<string> = new Set(['invalid_message', failedMessage])
+
 /** Has requests taken again. */
 async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
@@ -214,7 +220,7 @@ async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly 
       letters.map(user),
       timestamp(at),
       letters.map((l) => JSON.stringify(l.message?.request)),
-      letters.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
+      letters.map(({ cause }) => (ofTopic.has(cause) ? 'topic' : 'schedule')),
     ],
   )
 }

@@ -9,7 +9,6 @@ import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresMailbox } from './mailbox.ts'
 import { postgresNotifications } from './notifications.ts'
-import { postgresOutbox } from './outbox.ts'
 import { postgresParked } from './parked.ts'
 import { postgresPreferences } from './preferences.ts'
 import { postgresPrivacy } from './privacy.ts'
@@ -19,6 +18,7 @@ import { takeRates } from './rates.ts'
 import { postgresRecipients } from './recipients.ts'
 import { postgresSchedule } from './schedule.ts'
 import { postgresShortLinks } from './short-links.ts'
+import { postgresStateChanges } from './state-changes.ts'
 import { postgresSuppressions } from './suppressions.ts'
 import { postgresTemplates } from './templates.ts'
 import { postgresWaiting } from './waiting.ts'
@@ -32,7 +32,7 @@ export interface PostgresNotifyOptions {
    * PostgreSQL or the embedded engine, 256 for a distributed one; at most 32767.
    */
   readonly buckets?: number
-  /** Whether state changes are kept for the stream `notifications.events`. Default false. */
+  /** Whether state changes are kept for readers of the log and for the stream `notifications.events`. Default true. */
   readonly streaming?: boolean
 }
 
@@ -66,13 +66,13 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       standing: (bucket, notification) => readStanding(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),
+    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? true }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
-    outbox: postgresOutbox(database),
+    stateChanges: postgresStateChanges(database, buckets),
     privacy: postgresPrivacy(database, buckets),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),

@@ -20,6 +20,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['delivery_event', `bucket = $1 AND notification_id IN ${notificationsOf}`],
   ['delivery', ofUser],
   ['outbox', "bucket = $1 AND payload->>'user_id' = $2"],
+  ['state_change', "$1::integer IS NOT NULL AND payload->>'user_id' = $2"],
   ['notification', ofUser],
   ['log', ofUser],
   ['inbox', ofUser],

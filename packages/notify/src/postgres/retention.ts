@@ -25,6 +25,9 @@ export interface AgingTable extends TableBound {
 /** How long a provider is given to repeat a report, in days. */
 const providerEventDays = 7
 
+/** How long the failures of a message of the topic are remembered after the last, in days. */
+const topicFailureDays = 7
+
 /** A notification is needed as long as something of it waits to be planned again. */
 const awaited = 'EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
@@ -36,9 +39,9 @@ export const agingTables: readonly AgingTable[] = [
   aging('delivery_event', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
   aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
   aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited, user: 'user_id' }),
-  aging('outbox', 'id', 'notificationDays', { key: ['id'] }),
   aging('log', 'sent_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
   aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
+  aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {
     key: ['id'],
     alive: 'without an end one for each user, address, event type and reason, until it is lifted',
@@ -55,6 +58,14 @@ export const notifyTables: readonly TableBound[] = [
   ...agingTables,
   { table: 'cap', bound: 'one for each user who has a notification or a log entry' },
   { table: 'inbox_count', bound: 'one for each user who has an item in the inbox' },
+  { table: 'outbox', bound: 'state changes until they have their number in the log, about a second' },
+  {
+    table: 'state_change',
+    bound: '`recorded_at`, and with NATS until its stream has them',
+    setting: 'notify.retention.state_change_days',
+    kept: `${defaultOptions.retention.stateChangeDays} days`,
+  },
+  { table: 'state_change_position', bound: 'three rows' },
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
   { table: 'preference', bound: 'one for each user and event type of the catalog' },

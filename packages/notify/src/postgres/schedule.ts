@@ -1,8 +1,9 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Schedule, Scheduled } from '../store.ts'
-import { atMost, queryAfresh, timestamp } from './words.ts'
+import { failedMessage } from './topic-failures.ts'
+import { atMost, queryAfresh, storable, timestamp } from './words.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -69,29 +70,42 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rows.map(scheduledOf)
     },
     bury: (scheduled, cause, detail, now) =>
+      database.transaction((tx) => bury(tx, scheduled, { cause, detail, at: timestamp(now) })),
+    fail: (scheduled, maxAttempts, reason, now) =>
       database.transaction(async (tx) => {
-        const bucket = bucketOfId(scheduled.id)
-        const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
-          bucket,
-          scheduled.id,
-        ])
-        if (taken.rowCount === 0) return
-        await tx.query(
-          `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-          [
-            bucket,
-            scheduled.id,
-            scheduled.payload.user_id,
-            scheduled.payload.event,
-            cause,
-            detail,
-            timestamp(now),
-            JSON.stringify({ request: scheduled.payload }),
-          ],
+        const { rows } = await tx.query<{ failures: number }>(
+          'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
+          [bucketOfId(scheduled.id), scheduled.id],
         )
+        const failures = rows[0]?.failures
+        if (failures === undefined || failures < maxAttempts) return false
+        const cause = scheduled.source === 'topic' ? failedMessage : 'failed_schedule'
+        const detail = `${failures} attempts failed, the last: ${storable(reason)}`
+        await bury(tx, scheduled, { cause, detail, at: timestamp(now) })
+        return true
       }),
   }
+}
+
+interface Death {
+  readonly cause: string
+  readonly detail: string
+  readonly at: string
+}
+
+async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail, at }: Death): Promise<void> {
+  const bucket = bucketOfId(id)
+  const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
+  if (taken.rowCount === 0) return
+  const values = [bucket, id, payload.user_id, payload.event, cause, detail, at]
+  await tx.query(
+    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...values,
+      JSON.stringify({ request: payload, ...(cause === failedMessage ? { text: JSON.stringify(payload) } : {}) }),
+    ],
+  )
 }
 
 function scheduledOf({ fire_at: fireAt, ...row }: ScheduledRow): Scheduled {

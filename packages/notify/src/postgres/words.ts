@@ -16,6 +16,11 @@ export function present<Row extends object>(row: Row): { [Name in keyof Row]?: N
   }
 }
 
+/** Text without what PostgreSQL can't store. */
+export function storable(text: string): string {
+  return text.replaceAll('\u0000', '\ufffd').toWellFormed()
+}
+
 /** Documents as one JSON array, which `json_array_elements` deals out: none of their quotes is escaped again. */
 export function documents<Item>(items: readonly Item[], pick: (item: Item) => unknown): string {
   return `[${items.map((item) => JSON.stringify(pick(item))).join(',')}]`

@@ -1,4 +1,4 @@
-import { type Clock, type Log, Problem, startWorker, type Worker } from '@gatehouse/kit'
+import { type Clock, isFaultOfInput, type Log, Problem, startWorker, type Worker } from '@gatehouse/kit'
 import type { Settled } from '../admission.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
@@ -20,9 +20,17 @@ export interface ScheduleWorkerOptions {
 
 /** The worker that fires what is due: up to 1000 rows a pass that no other holds, each once, late ones too. */
 export function startScheduleWorker({ schedule, accept, buckets, options, clock, log }: ScheduleWorkerOptions): Worker {
+  const failed = async (scheduled: Scheduled, error: unknown): Promise<object> => {
+    if (!isFaultOfInput(error)) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    const isDead = await schedule.fail(scheduled, options.topicAttempts, reason, clock.now())
+    log.error({ err: error, id: scheduled.id, isDead }, 'a scheduled event failed by its own fault')
+    return {}
+  }
   const fire = async (scheduled: Scheduled): Promise<void> => {
     const settles = { kind: 'scheduled', id: scheduled.id } as const
-    const result = await accept({ request: scheduled.payload, source: scheduled.source, settles })
+    const event = { request: scheduled.payload, source: scheduled.source, settles }
+    const result = await accept(event).catch((error: unknown) => failed(scheduled, error))
     if ('refused' in result && result.refused instanceof Problem && result.refused.status === 422)
       await schedule.bury(scheduled, 'invalid_schedule', result.refused.message, clock.now())
   }

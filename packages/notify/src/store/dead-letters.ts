@@ -25,6 +25,21 @@ export interface InvalidMessage {
   readonly request?: NotifyRequest
 }
 
+/** A message of the topic that is valid, and whose handling fails for something in it. */
+export interface FailedMessage {
+  /** The same however often the message is delivered. */
+  readonly key: string
+  readonly text: string
+  readonly reason: string
+  readonly request: NotifyRequest
+}
+
+/** How often a message failed by its own fault, and whether it is a dead letter. */
+export interface CountedFailure {
+  readonly attempts: number
+  readonly isDead: boolean
+}
+
 export interface DeadLetterFilter {
   readonly cause?: string
   readonly channel?: Channel
@@ -43,4 +58,6 @@ export interface DeadLetters {
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
   keepInvalid(message: InvalidMessage, now: number): Promise<void>
+  /** Counts a failure of a message, and makes one dead letter of it at the `maxAttempts`th, however often it comes again. */
+  countFailure(message: FailedMessage, maxAttempts: number, now: number): Promise<CountedFailure>
 }

@@ -68,6 +68,7 @@ test('whatever is done to an inbox, in whatever order, its kept counts are what 
     inboxDays: 1,
     deadDeviceDays: 1,
     linkDays: 365,
+    stateChangeDays: 1,
   }
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {

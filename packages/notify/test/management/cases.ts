@@ -37,6 +37,8 @@ export const cases: Readonly<Record<string, Case>> = {
   'POST /v1/explain': read(() => '/v1/explain', event),
   'GET /v1/notifications/:id': read(({ notificationId }) => `/v1/notifications/${notificationId}`),
 
+  'GET /v1/events': read(() => '/v1/events?limit=1000'),
+
   'POST /v1/scheduled': read(
     () => '/v1/scheduled',
     (world) => ({ fire_at: '2090-01-01T00:00:00Z', payload: event(world) }),

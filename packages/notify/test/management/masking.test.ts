@@ -11,6 +11,7 @@ import { type Managed, managed, type Person, type World } from './world.ts'
 const blind = [
   'user:sue read:delivery read:settings',
   'read:notifications write:notifications write:preferences',
+  'read:events',
   'admin:notifications',
 ]
 const masked = Object.entries(cases).filter(([, { unmasked }]) => unmasked === undefined)

@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http'
+import { type Log, Problem } from '@gatehouse/kit'
+import type { ChangeReaderRules } from '../options.ts'
+import type { StateChanges } from '../store.ts'
+import { type Beginning, changeRecord, readPage } from './page.ts'
+import type { ChangeReaders } from './readers.ts'
+
+export interface ChangeStreamOptions {
+  readonly stateChanges: StateChanges
+  readonly readers: ChangeReaders
+  readonly rules: ChangeReaderRules
+  readonly response: ServerResponse
+  /** How long the reader's token still lives, in milliseconds. */
+  readonly lifeMs: number
+  readonly log: Log
+}
+
+const reconnectMs = 3_000
+
+/** Starts a response of server-sent events (WHATWG HTML §9.2). */
+export function beginStream(response: ServerResponse, headers: Readonly<Record<string, unknown>>, requestId: string) {
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) response.setHeader(name, value as string)
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store, no-transform',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
+  })
+  response.write(`retry: ${reconnectMs}\n\n`)
+}
+
+/**
+ * Sends state changes as they are logged, until `ending` is aborted, the reader leaves, or its time is over. It holds a
+ * page at most: the next is read when the reader has taken what is on its way, and one that takes nothing for two
+ * heartbeats is cut off.
+ */
+export async function sendChanges(
+  { stateChanges, readers, rules, response, lifeMs, log }: ChangeStreamOptions,
+  beginning: Beginning,
+  ending: AbortController,
+): Promise<void> {
+  const life = setTimeout(() => ending.abort(), Math.max(0, Math.min(lifeMs, rules.maxLifeMs)))
+  const end = () => ending.abort()
+  response.once('close', end)
+  readers.closing.addEventListener('abort', end)
+  try {
+    let { after } = beginning
+    while (!ending.signal.aborted) {
+      const page = await readPage(stateChanges, { ...beginning, after })
+      after = page.through
+      const text = page.changes.map(changeEvent).join('')
+      if (text !== '') await taken(response, text, rules.heartbeatMs)
+      if (after < page.last) continue
+      const isMore = await readers.more(after, AbortSignal.any([ending.signal, AbortSignal.timeout(rules.heartbeatMs)]))
+      if (!isMore && !ending.signal.aborted) await taken(response, `: ${after}\n\n`, rules.heartbeatMs)
+    }
+  } catch (error) {
+    if (error instanceof Problem && error.status === 410)
+      response.write(`event: gone\ndata: ${JSON.stringify(error.body())}\n\n`)
+    else if (!(error instanceof SlowReader)) log.warn({ err: error }, 'a stream of state changes was ended')
+  } finally {
+    clearTimeout(life)
+    readers.closing.removeEventListener('abort', end)
+    if (response.writableNeedDrain) response.destroy()
+    else response.end()
+  }
+}
+
+function changeEvent(change: Parameters<typeof changeRecord>[0]): string {
+  return `id: ${change.sequence}\ndata: ${JSON.stringify(changeRecord(change))}\n\n`
+}
+
+class SlowReader extends Error {}
+
+/** Writes, and waits until the reader has taken it. @throws SlowReader when it takes nothing for two heartbeats */
+async function taken(response: ServerResponse, text: string, heartbeatMs: number): Promise<void> {
+  if (response.write(text) || response.destroyed) return
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const timer = setTimeout(() => reject(new SlowReader('the reader takes nothing')), 2 * heartbeatMs)
+  const done = () => resolve()
+  response.once('drain', done).once('close', done)
+  try {
+    await promise
+  } finally {
+    clearTimeout(timer)
+    response.off('drain', done).off('close', done)
+  }
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createMetrics, silentLog } from '@gatehouse/kit'
+import { deliveryIdOf, newId } from '../../src/ids.ts'
+import { defaultOptions } from '../../src/options.ts'
+import { streamChanges } from '../../src/postgres/stream-changes.ts'
+import { startRetentionWorker } from '../../src/privacy/retention.ts'
+import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
+
+const scope = 'read:events'
+const day = 86_400_000
+
+interface Event {
+  readonly cursor: string
+  readonly user_id: string
+  readonly state: string
+}
+
+async function service(t: TestContext, options: SetupOptions = {}) {
+  const s = await setup(options)
+  t.after(s.close)
+  return s
+}
+
+/** Writes changes as deliveries do, and waits until they are in the log. */
+async function write(s: Setup, ...users: string[]): Promise<void> {
+  const { last } = await s.store.stateChanges.positions()
+  await s.database.transaction((tx) =>
+    streamChanges(
+      tx,
+      0,
+      users.map((userId) => ({
+        deliveryId: deliveryIdOf(newId(0), 'email'),
+        userId,
+        channel: 'email',
+        event: 'order.shipped',
+        state: 'sent',
+        at: s.clock.now(),
+      })),
+    ),
+  )
+  await eventually(
+    () => s.store.stateChanges.positions(),
+    (positions) => positions.last === last + users.length,
+  )
+}
+
+const read = (s: Setup, query: string, scopes = scope) => s.call('GET', `/v1/events${query}`, undefined, scopes)
+const usersOf = (events: readonly Event[]) => events.map(({ user_id }) => user_id)
+
+test('what became of a notification is read as events, with neither NATS nor anything else set up', async (t) => {
+  const s = await service(t)
+  await furnish(s)
+  const request = { event: 'order.shipped', user_id: 'alice', data: { order_id: 1 }, channels: ['sms'] }
+  const { body } = await s.call('POST', '/v1/notify', request)
+  const page = await eventually(
+    () => read(s, ''),
+    (answer) => answer.body.events.length === 1,
+  )
+  const [{ id, cursor, at, ...event }] = page.body.events
+  assert.deepEqual(event, {
+    delivery_id: body.deliveries[0].id,
+    notification_id: body.id,
+    user_id: 'alice',
+    channel: 'sms',
+    event: 'order.shipped',
+    state: 'sent',
+  })
+  assert.deepEqual([page.body.next, page.body.more], [cursor, false])
+  assert.deepEqual((await read(s, `?after=${cursor}`)).body, { events: [], next: cursor, more: false })
+})
+
+test('pages follow one another by their cursors, and each event comes once', async (t) => {
+  const s = await service(t)
+  const users = Array.from({ length: 7 }, (_, n) => `user-${n}`)
+  await write(s, ...users)
+  const seen: string[] = []
+  for (let after = '', more = true; more; ) {
+    const { body } = await read(s, `?limit=3${after}`)
+    seen.push(...usersOf(body.events))
+    after = `&after=${body.next}`
+    more = body.more
+  }
+  assert.deepEqual(seen, users)
+})
+
+for (const [who, scopes, status] of [
+  ['a client with the scope', 'read:events', 200],
+  ['a client of the management', 'admin:notifications read:delivery read:personal-data', 403],
+  ['a producer', 'write:notifications read:notifications', 403],
+  ['a user, whatever their token holds', 'user:alice read:events admin:notifications', 403],
+] as const)
+  test(`${who} reads events: ${status}`, async (t) => {
+    const s = await service(t)
+    const answer = await read(s, '', scopes)
+    assert.equal(answer.status, status)
+    if (status === 403) assert.match(String(answer.headers['www-authenticate']), /scope="read:events"/)
+  })
+
+for (const query of ['?after=x', '?after=-1', '?limit=0', '?limit=1001', '?wait=31', '?state=lost', '?colour=red'])
+  test(`the query ${query} is refused`, async (t) => {
+    assert.equal((await read(await service(t), query)).status, 400)
+  })
+
+test('a cursor older than what is kept is answered 410 with the one to go on from', async (t) => {
+  const s = await service(t, { work: true })
+  await write(s, 'old')
+  s.clock.advance(10 * day)
+  await write(s, 'new')
+  const { privacy, stateChanges } = s.store
+  const retention = { ...defaultOptions.retention, stateChangeDays: 7 }
+  const about = { privacy, stateChanges, publishes: false, buckets: [0], retention, clock: s.clock, log: silentLog }
+  const worker = startRetentionWorker(about)
+  t.after(() => worker.stop())
+  const gone = await eventually(
+    () => read(s, '?after=0'),
+    (answer) => answer.status === 410,
+  )
+  assert.match(gone.body.detail, /no longer kept/)
+  assert.equal(gone.body.oldest, '1')
+  assert.deepEqual(usersOf((await read(s, `?after=${gone.body.oldest}`)).body.events), ['new'])
+  assert.deepEqual(usersOf((await read(s, '')).body.events), ['new'])
+})
+
+test('a cursor ahead of the log, as after a restore, is answered 410', async (t) => {
+  const s = await service(t)
+  await write(s, 'a')
+  const answer = await read(s, '?after=2')
+  assert.equal(answer.status, 410)
+  assert.match(answer.body.detail, /ahead of the last event, 1/)
+})
+
+test('where events are switched off the answer says so', async (t) => {
+  const changeReaders = { ...defaultOptions.changeReaders, enabled: false }
+  const answer = await read(await service(t, { options: { changeReaders } }), '')
+  assert.equal(answer.status, 404)
+  assert.match(answer.body.detail, /notify\.events\.enabled/)
+})
+
+test('the erasure of a user reaches their events', async (t) => {
+  const s = await service(t)
+  await write(s, 'alice', 'bob', 'alice')
+  assert.equal((await s.call('GET', '/v1/users/alice/data')).body.data.state_change.length, 2)
+  await s.call('DELETE', '/v1/users/alice/data')
+  const { body } = await read(s, '')
+  assert.deepEqual([usersOf(body.events), body.next], [['bob'], '3'])
+})
+
+test('a reader that waits is answered as soon as there is an event, and only by one that it asked for', async (t) => {
+  const s = await service(t)
+  await write(s, 'before')
+  const waiting = read(s, '?after=1&wait=30')
+  const filtered = read(s, '?after=1&wait=1&state=opened')
+  await write(s, 'alice')
+  assert.deepEqual(usersOf((await waiting).body.events), ['alice'])
+  assert.deepEqual((await filtered).body, { events: [], next: '2', more: false })
+})
+
+test('a reader that waits in vain is answered with an empty page and its cursor', async (t) => {
+  const s = await service(t)
+  await write(s, 'before')
+  assert.deepEqual((await read(s, '?after=1&wait=1')).body, { events: [], next: '1', more: false })
+})
+
+test('readers that wait are bounded, of one client and of all, and none is forgotten', async (t) => {
+  const metrics = createMetrics()
+  const changeReaders = { ...defaultOptions.changeReaders, max: 2, maxPerClient: 1 }
+  const s = await service(t, {
+    metrics,
+    options: { changeReaders },
+    authenticate: ({ headers }) => ({
+      subject: String(headers['x-client'] ?? 'one'),
+      scopes: new Set([scope]),
+      roles: [],
+      kind: 'client',
+    }),
+  })
+  const ask = (client: string, wait: number) =>
+    s.http.inject({ method: 'GET', url: `/v1/events?wait=${wait}`, headers: { 'x-client': client } })
+  const count = (wanted: number) =>
+    eventually(
+      () => metrics.metrics(),
+      (text) => text.includes(`notify_change_readers ${wanted}\n`),
+    )
+  const first = ask('one', 30)
+  await count(1)
+  const again = await ask('one', 30)
+  assert.deepEqual([again.statusCode, again.headers['retry-after']], [429, '5'])
+  const second = ask('two', 30)
+  await count(2)
+  assert.equal((await ask('three', 30)).statusCode, 503)
+  assert.equal((await ask('three', 0)).statusCode, 200, 'who does not wait takes no place')
+  await write(s, 'alice')
+  assert.deepEqual([(await first).statusCode, (await second).statusCode], [200, 200])
+  await count(0)
+})
+
+/** A stream of events over a real connection. */
+async function stream(s: Setup, headers: Record<string, string> = {}) {
+  const address = await s.http.listen({ port: 0, host: '127.0.0.1' }).catch(() => s.http.listeningOrigin)
+  const cutting = new AbortController()
+  const answer = await fetch(`${address}/v1/events`, {
+    headers: { authorization: `Bearer ${scope}`, accept: 'text/event-stream', ...headers },
+    signal: cutting.signal,
+  })
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
+  let text = ''
+  return {
+    cut: () => cutting.abort(),
+    async until(wanted: string) {
+      while (!text.includes(wanted)) {
+        const { done, value = '' } = await reader.read()
+        if (done) assert.fail(`it ended with ${text}`)
+        text += value
+      }
+      return text
+    },
+    ids: () => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id),
+  }
+}
+
+test('a stream sends what there is and what comes, and resumes behind Last-Event-ID', async (t) => {
+  const s = await service(t)
+  await write(s, 'first')
+  const one = await stream(s)
+  await one.until('"first"')
+  await write(s, 'second')
+  const text = await one.until('"second"')
+  assert.deepEqual(one.ids(), ['1', '2'])
+  assert.match(text, /^id: 2\ndata: \{"cursor":"2",/m)
+  one.cut()
+  await write(s, 'third')
+  const two = await stream(s, { 'last-event-id': '2' })
+  await two.until('"third"')
+  assert.deepEqual(two.ids(), ['3'])
+  two.cut()
+})
+
+test('a reader of a stream that takes nothing is cut off, and holds up nobody', async (t) => {
+  const metrics = createMetrics()
+  const changeReaders = { ...defaultOptions.changeReaders, heartbeatMs: 100 }
+  const s = await service(t, { metrics, options: { changeReaders } })
+  const users = Array.from({ length: 1_000 }, (_, n) => `${n} ${'x'.repeat(200)}`)
+  for (let i = 0; i < 20; i++) await write(s, ...users)
+  const { port } = new URL(await s.http.listen({ port: 0, host: '127.0.0.1' }))
+  const socket = connect({ port: Number(port), host: '127.0.0.1' })
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(
+    `GET /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${scope}\r\naccept: text/event-stream\r\n\r\n`,
+  )
+  const readers = (wanted: number) =>
+    eventually(
+      () => metrics.metrics(),
+      (text) => text.includes(`notify_change_readers ${wanted}\n`),
+    )
+  await readers(1)
+  const live = await stream(s, { 'last-event-id': '20000' })
+  await write(s, 'alice')
+  await live.until('"alice"')
+  await readers(1)
+  live.cut()
+  await readers(0)
+})
+
+test('streams and readers that wait end when the service stops', async () => {
+  const s = await setup()
+  const waiting = read(s, '?wait=30')
+  const open = await stream(s)
+  await s.close()
+  assert.equal((await waiting).status, 200)
+  await assert.rejects(open.until('never'), /it ended/)
+})

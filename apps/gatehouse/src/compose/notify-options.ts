@@ -1,4 +1,4 @@
-import { defaultOptions, type NotifyOptions } from '@gatehouse/notify'
+import { defaultOptions, defaultPriorityWeights, type NotifyOptions, type PriorityWeights } from '@gatehouse/notify'
 import { given } from './given.ts'
 import type { Parts } from './parts.ts'
 
@@ -41,6 +41,11 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
     },
   })
+}
+
+/** What the file says of priorities, over the defaults. */
+export function priorityWeights(declared: Declared = {}): PriorityWeights {
+  return { ...defaultPriorityWeights, ...declared.priority_weights }
 }
 
 /** What the file says of the workers of the channels. */

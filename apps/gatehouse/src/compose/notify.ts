@@ -12,7 +12,7 @@ import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
-import { notifyOptions } from './notify-options.ts'
+import { notifyOptions, priorityWeights } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
@@ -33,7 +33,11 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
-  const store = postgresNotifyStore(database, { buckets, streaming: topic !== undefined })
+  const store = postgresNotifyStore(database, {
+    buckets,
+    streaming: topic !== undefined,
+    priorityWeights: priorityWeights(file.notify),
+  })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))

@@ -52,13 +52,14 @@ export function placeAt(dueAt: number): Place {
 
 /**
  * How often a claim reads again what lies before the marks, and how far back, in milliseconds. A row that became claimable
- * less than `everyMs` behind its group's mark is found after at most `everyMs`; the last one finds every row. Every
- * delivery is read about twice by each, so that it costs the same however long the old snapshot lasts.
+ * up to `everyMs` behind its group's mark is found after at most `everyMs`: one whose lease of a minute ended, within a
+ * minute. The last one finds every row. Every delivery is read twice or three times by each of the others, so that they
+ * cost the same however long the old snapshot lasts.
  */
 const looksBack = [
   { everyMs: 1_000, reachMs: 2_000 },
   { everyMs: 10_000, reachMs: 20_000 },
-  { everyMs: 60_000, reachMs: 120_000 },
+  { everyMs: 60_000, reachMs: 180_000 },
   { everyMs: 300_000, reachMs: Number.POSITIVE_INFINITY },
 ] as const
 

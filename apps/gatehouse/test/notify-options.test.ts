@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultOptions } from '@gatehouse/notify'
-import { notifyOptions } from '../src/compose/notify-options.ts'
+import { defaultOptions, defaultPriorityWeights } from '@gatehouse/notify'
+import { notifyOptions, priorityWeights } from '../src/compose/notify-options.ts'
 
 test('what the file says of caps, pauses, breakers and workers holds, and the defaults where it says nothing', () => {
   const options = notifyOptions({
@@ -65,4 +65,9 @@ test('what the file says of tracking holds on every channel or by channel, with 
     assert.deepEqual(notifyOptions({ tracking: declared }).tracking, tracking)
   const { retention, receiptDays, tracking } = notifyOptions({ retention: { link_days: 7 }, receipt_days: 3 })
   assert.deepEqual([retention?.linkDays, receiptDays, tracking], [7, 3, undefined])
+})
+
+test('a priority has the weight that the file gives it, and its default where it gives none', () => {
+  assert.deepEqual(priorityWeights({ priority_weights: { low: 3 } }), { ...defaultPriorityWeights, low: 3 })
+  assert.deepEqual(priorityWeights(), defaultPriorityWeights)
 })

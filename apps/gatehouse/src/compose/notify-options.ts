@@ -1,4 +1,10 @@
-import { defaultOptions, type NotifyOptions, type TrackingRule } from '@gatehouse/notify'
+import {
+  defaultOptions,
+  defaultPriorityWeights,
+  type NotifyOptions,
+  type PriorityWeights,
+  type TrackingRule,
+} from '@gatehouse/notify'
 import type { NatsTopicOptions, StreamSettings } from '@gatehouse/notify/nats'
 import { given } from './given.ts'
 import type { Parts } from './parts.ts'
@@ -67,6 +73,11 @@ function trackingRule(tracking: Declared['tracking']): TrackingRule | undefined 
 function stateChangeDays({ events, retention }: Declared): number {
   if (events?.enabled === false) return 0
   return retention?.state_change_days ?? defaultOptions.retention.stateChangeDays
+}
+
+/** What the file says of priorities, over the defaults. */
+export function priorityWeights(declared: Declared = {}): PriorityWeights {
+  return { ...defaultPriorityWeights, ...declared.priority_weights }
 }
 
 /** What the file says of the workers of the channels. */

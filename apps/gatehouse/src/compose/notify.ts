@@ -12,7 +12,7 @@ import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
 import { identityEventTypes } from './identity-mail.ts'
-import { notifyOptions, topicStreams } from './notify-options.ts'
+import { notifyOptions, priorityWeights, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
@@ -35,7 +35,11 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
   const options = notifyOptions(file.notify)
   const streaming = topic !== undefined || options.changeReaders?.enabled !== false
-  const store = postgresNotifyStore(database, { buckets, streaming })
+  const store = postgresNotifyStore(database, {
+    buckets,
+    streaming,
+    priorityWeights: priorityWeights(file.notify),
+  })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))

@@ -1,4 +1,4 @@
-import { defaultOptions, trackings } from '@gatehouse/notify'
+import { defaultOptions, defaultPriorityWeights, trackings } from '@gatehouse/notify'
 import { Type } from 'typebox'
 
 const strict = { additionalProperties: false } as const
@@ -214,6 +214,20 @@ export const NotifySection = Type.Object(
       morningSpreadMs / 1000,
     ),
     ...workers,
+    priority_weights: Type.Optional(
+      Type.Object(
+        {
+          critical: whole(1, 1_000, 'Of critical ones.', defaultPriorityWeights.critical),
+          normal: whole(1, 1_000, 'Of normal ones.', defaultPriorityWeights.normal),
+          low: whole(1, 1_000, 'Of low ones.', defaultPriorityWeights.low),
+        },
+        {
+          ...strict,
+          description:
+            'How often deliveries of each priority are sent, relative to the others, while more wait than can be.',
+        },
+      ),
+    ),
     zone: Type.Optional(
       Type.String({ description: 'Time zone of users whose own is not known.', examples: ['Europe/Berlin'] }),
     ),

@@ -6,14 +6,25 @@ import type { ProviderHealth } from '../store.ts'
 
 /** Who carries to a target: a provider, nobody before a time, or nobody at all. */
 export type Carrier =
-  | { readonly kind: 'provider'; readonly provider: Provider }
+  | { readonly kind: 'provider'; readonly provider: Provider; readonly isProbe: boolean }
   | { readonly kind: 'later'; readonly at: number; readonly reason: string }
   | { readonly kind: 'nobody' }
 
+/** Why nobody is called for a target. */
+export type Uncarried = Exclude<Carrier, { readonly kind: 'provider' }>
+
+/**
+ * What the providers of a channel can take: as much as there is (those that are healthy), one delivery (none is healthy,
+ * and one may be probed), or nothing. Without a healthy one, since when (Unix milliseconds).
+ */
+export type Capacity = { readonly kind: 'all' } | { readonly kind: 'probe' | 'none'; readonly since: number }
+
 /** The providers of a channel behind their breakers, the preferred first. */
 export interface Carriers {
-  /** Reads the breakers again when that was a while ago. Answers when anybody may carry at all; now, or later. */
-  refresh(): Promise<number>
+  /** Reads the breakers again when that was a while ago. Answers what may be claimed for the providers. */
+  refresh(): Promise<Capacity>
+  /** Whether a provider is to be left alone, but for a probe. */
+  isResting(provider: Provider): boolean
   /**
    * The preferred provider of those that carry to the target, or nobody; undefined while that one rests. Those in
    * `failed` come after the others.
@@ -44,6 +55,7 @@ export function createCarriers(
   let open: ReadonlyMap<string, number> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   const counts = new Map<string, { calls: number; failures: number; since: number }>()
+  let unhealthySince: number | undefined
   /** Providers that want nothing from us, until when: what each process is told, and keeps to, by itself. */
   const paused = new Map<string, number>()
 
@@ -67,12 +79,18 @@ export function createCarriers(
   return {
     async refresh() {
       if (performance.now() - readAt >= refreshEveryMs) await read()
-      return Math.min(...providers.map(restsUntil))
+      const now = clock.now()
+      const isHealthy = providers.some((provider) => !isResting(provider))
+      unhealthySince = isHealthy ? undefined : (unhealthySince ?? now)
+      if (unhealthySince === undefined) return { kind: 'all' }
+      const kind = providers.some((provider) => restsUntil(provider) <= now) ? 'probe' : 'none'
+      return { kind, since: unhealthySince }
     },
+    isResting,
     choose(target, failed) {
       const [preferred] = inOrder(target, failed)
       if (!preferred) return { kind: 'nobody' }
-      return isResting(preferred) ? undefined : { kind: 'provider', provider: preferred }
+      return isResting(preferred) ? undefined : { kind: 'provider', provider: preferred, isProbe: false }
     },
     hasAnother: (target, failed) =>
       inOrder(target, failed).some((provider) => !failed.includes(provider.name) && !isResting(provider)),
@@ -83,9 +101,12 @@ export function createCarriers(
       for (const provider of able) {
         if ((paused.get(provider.name) ?? 0) > now) continue
         const until = open.get(provider.name)
-        if (until === undefined) return { kind: 'provider', provider }
-        if (until <= now && (await health.probe(provider.name, now, provider.timeoutMs)))
-          return { kind: 'provider', provider }
+        if (until === undefined) return { kind: 'provider', provider, isProbe: false }
+        if (until > now) continue
+        const isOurs = await health.probe(provider.name, now, provider.timeoutMs)
+        // Until its answer is in, or its time is over, nobody need ask again.
+        await read()
+        if (isOurs) return { kind: 'provider', provider, isProbe: true }
       }
       const at = Math.min(...able.map(restsUntil))
       const names = able.map(({ name }) => name).join(', ')

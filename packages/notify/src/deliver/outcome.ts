@@ -150,6 +150,15 @@ export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
   }
 }
 
+/** A delivery that no provider could be called for, for so long as it may wait. */
+export function giveUp(claimed: ClaimedDelivery, now: number): TryRecord {
+  const detail = 'no provider took it in time: each has been failing, or asks for a pause'
+  const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
+  if (claimed.message.taken) return { ...record, what: 'finished', next: { kind: 'done' } }
+  const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
+  return { ...record, what: 'dead_letter', next }
+}
+
 const unhurriedMs = 60_000
 /** Until every process has seen the breaker open, and the next provider is chosen. */
 const misconfiguredPauseMs = 2_000

@@ -19,8 +19,11 @@ export interface RecorderOptions {
 /** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
 export interface Recorder {
   keep(record: TryRecord): void
-  /** Gives a delivery back untried, due no sooner than `dueAt` (Unix milliseconds). Default: as soon as it was. */
-  giveBack(claimed: ClaimedDelivery, dueAt?: number): void
+  /**
+   * Gives a delivery back untried, due no sooner than `dueAt` (default: as soon as it was); it has been waiting for a
+   * provider since `waitsSince`, where that is given. Both in Unix milliseconds.
+   */
+  giveBack(claimed: ClaimedDelivery, dueAt?: number, waitsSince?: number): void
   /** Resolves when storing does not lag behind. */
   room(): Promise<void>
   /** Resolves when all of it is stored. */
@@ -36,6 +39,7 @@ const persistPauseMs = 250
 interface Untried {
   readonly claimed: ClaimedDelivery
   readonly dueAt: number
+  readonly waitsSince: number | undefined
 }
 
 export function createRecorder(settings: RecorderOptions): Recorder {
@@ -52,7 +56,7 @@ export function createRecorder(settings: RecorderOptions): Recorder {
     )
   return {
     keep: (record) => aside(ended.do(record)),
-    giveBack: (claimed, dueAt = 0) => aside(untried.do({ claimed, dueAt })),
+    giveBack: (claimed, dueAt = 0, waitsSince) => aside(untried.do({ claimed, dueAt, waitsSince })),
     room: () => backlog.room(),
     empty: () => backlog.empty(),
   }
@@ -72,9 +76,10 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
 
 async function releaseAll({ deliveries, options }: RecorderOptions, untried: readonly Untried[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(untried, ({ claimed }) => claimed.bucket))
-    for (const [dueAt, same] of Map.groupBy(mine, (each) => each.dueAt)) {
+    for (const [, same] of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`)) {
       const claimed = same.map((each) => each.claimed)
-      await persist(() => deliveries.release(bucket, claimed, dueAt), options.leaseMs)
+      const { dueAt = 0, waitsSince } = same[0] ?? {}
+      await persist(() => deliveries.release(bucket, claimed, dueAt, waitsSince), options.leaseMs)
     }
   return untried.map(() => true)
 }

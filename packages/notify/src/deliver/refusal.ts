@@ -2,7 +2,7 @@ import type { Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store.ts'
 import { suppresses } from '../suppression.ts'
-import type { Carrier } from './carriers.ts'
+import type { Uncarried } from './carriers.ts'
 
 /** A mail without the links it must have does not go out, and no try of it is burnt. */
 export const withoutLinks: SendResult = {
@@ -20,11 +20,7 @@ export function suppressedSince(claimed: ClaimedDelivery, target: Target, now: n
 }
 
 /** Nobody carries to `service`, or nobody does now. */
-export function withoutCarrier(
-  carrier: Exclude<Carrier, { readonly kind: 'provider' }>,
-  service: string,
-  now: number,
-): SendResult {
+export function withoutCarrier(carrier: Uncarried, service: string, now: number): SendResult {
   if (carrier.kind === 'later')
     return { kind: 'rate_limited', retryAfterMs: Math.max(0, carrier.at - now), reason: carrier.reason }
   return { kind: 'permanent', code: 'no_provider', reason: `no provider carries to ${service}` }

@@ -17,6 +17,8 @@ export interface Try {
 export interface Call {
   readonly of: Try
   readonly target: Target
+  /** It tells whether a provider that was failing takes calls again. */
+  readonly isProbe: boolean
 }
 
 export function openTry(claimed: ClaimedDelivery): Try {

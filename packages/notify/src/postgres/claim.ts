@@ -1,50 +1,31 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
+import { nextTurns, type PriorityWeights, type Turn } from '../fair-shares.ts'
 import type { Message } from '../notification.ts'
-import type { ClaimedDelivery } from '../store.ts'
+import { priorities } from '../options.ts'
+import type { ClaimedDelivery, Deliveries } from '../store.ts'
+import {
+  type ClaimMarks,
+  type ClaimRange,
+  type ClaimSeen,
+  createClaimMarks,
+  type Mark,
+  type Place,
+} from './claim-marks.ts'
+import { afterClaimSql, beforeClaimSql, claimFromBeginningSql, claimFromMarksSql } from './claim-sql.ts'
 import { type SuppressionRow, suppressionsOf } from './profiles.ts'
-import { queryAfresh, timestamp } from './words.ts'
+import { columns, timestamp } from './words.ts'
 
-/**
- * The one claim. The loose scan finds which lanes and event types have work, and since when; each that has some due then
- * gives it in order, so that a flood of one type takes no more than its share while others wait, and critical ones come
- * first.
- */
-const claimSql = `
-WITH RECURSIVE present AS (
-  (SELECT lane, event, due_at FROM notify.work WHERE bucket = $1 AND channel = $2 ORDER BY lane, event, due_at LIMIT 1)
-  UNION ALL
-  SELECT next.lane, next.event, next.due_at FROM present p CROSS JOIN LATERAL (
-    SELECT w.lane, w.event, w.due_at FROM notify.work w
-     WHERE w.bucket = $1 AND w.channel = $2 AND (w.lane, w.event) > (p.lane, p.event)
-     ORDER BY w.lane, w.event, w.due_at LIMIT 1) AS next
-), shares AS MATERIALIZED (
-  SELECT lane, event, ceil($3::numeric / count(*) OVER (PARTITION BY lane))::integer AS share FROM present
-   WHERE due_at <= $5
-), picked AS MATERIALIZED (
-  SELECT due.delivery_id FROM shares s CROSS JOIN LATERAL (
-    SELECT w.delivery_id FROM notify.work w
-     WHERE w.bucket = $1 AND w.channel = $2 AND w.lane = s.lane AND w.event = s.event AND w.due_at <= $5
-       AND (w.lease_until IS NULL OR w.lease_until < now())
-     ORDER BY w.due_at LIMIT s.share FOR UPDATE SKIP LOCKED) AS due
-   ORDER BY s.lane LIMIT $3::integer
+/** A group of rows, with one that was claimed of it, or none. */
+type ClaimRow = { readonly lane: number; readonly event: string; readonly front: number | null } & (
+  | ClaimedRow
+  | { readonly delivery_id: null }
 )
-UPDATE notify.work w
-   SET attempt = w.attempt + 1,
-       crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
-       lease_until = now() + $4::integer * interval '1 millisecond'
- WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message,
-          (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
-                                             'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-             FROM notify.suppression s
-            WHERE s.bucket = $1 AND s.user_id = w.user_id AND s.channel = $2) AS suppressions`
 
 interface ClaimedRow {
   readonly delivery_id: string
   readonly user_id: string
-  readonly event: string
-  readonly lane: number
+  readonly due_at: number
   readonly attempt: number
   readonly failures: number
   readonly crashes: number
@@ -53,17 +34,112 @@ interface ClaimedRow {
   readonly suppressions: SuppressionRow[] | null
 }
 
-export async function claim(
-  database: Database,
-  bucket: number,
-  channel: Channel,
-  limit: number,
-  leaseMs: number,
-  now: number,
-): Promise<ClaimedDelivery[]> {
-  const values = [bucket, channel, limit, leaseMs, timestamp(now)]
-  const { rows } = await queryAfresh<ClaimedRow>(database, { name: 'notify_claim', text: claimSql, values })
-  return rows.map((row) => ({
+/** Claims the deliveries of a database; keeps where it left off and whose turn it is, channel by channel. */
+export interface Claimer {
+  readonly claim: Deliveries['claim']
+  /** Rows of an event type became claimable, or will at a time to come; the first of them at `place`. */
+  lower(bucket: number, channel: Channel, event: string, place: Place): void
+}
+
+interface Queue {
+  readonly marks: ClaimMarks
+  turns: readonly Turn[]
+}
+
+export function createClaimer(database: Database, weights: PriorityWeights): Claimer {
+  const queues = new Map<string, Queue>()
+  const queueOf = (bucket: number, channel: Channel): Queue => {
+    const key = `${bucket} ${channel}`
+    const turns = priorities.map((priority) => ({ weight: weights[priority], credit: 0, next: 0 }))
+    const queue = queues.get(key) ?? { marks: createClaimMarks(), turns }
+    queues.set(key, queue)
+    return queue
+  }
+  return {
+    async claim(bucket, channel, limit, leaseMs, now) {
+      const queue = queueOf(bucket, channel)
+      const begun = queue.marks.begin(now)
+      let seen: ClaimSeen | undefined
+      try {
+        const values = [bucket, channel, limit, leaseMs, timestamp(now), ...turnColumns(queue.turns)]
+        const { rows, entriesRead } = await run(database, begun.range, values)
+        const claimed = rows.filter(isClaimed)
+        seen = {
+          groups: [...new Map(rows.map((row) => [`${row.lane} ${row.event}`, row])).values()],
+          claimed: claimed.map(({ lane, event, due_at: dueAt, delivery_id: id }) => ({ lane, event, dueAt, id })),
+          entriesRead,
+        }
+        const due = seen.groups.filter(({ front }) => front !== null && front <= now)
+        const served = queue.turns.map((_, lane) => ({
+          count: claimed.filter((row) => row.lane === lane).length,
+          isDue: due.some((group) => group.lane === lane),
+        }))
+        queue.turns = nextTurns(queue.turns, served, limit)
+        return claimed.sort(inOrder).map((row) => deliveryOf(row, bucket, channel))
+      } finally {
+        begun.end(seen)
+      }
+    },
+    lower(bucket, channel, event, place) {
+      queues.get(`${bucket} ${channel}`)?.marks.lower(event, place)
+    },
+  }
+}
+
+function run(database: Database, range: ClaimRange, values: readonly unknown[]) {
+  return database.transaction(async (tx) => {
+    const [before, { rows }, after] = await Promise.all([
+      readEntries(tx, 'notify_before_claim', beforeClaimSql),
+      range === 'all'
+        ? tx.query<ClaimRow>({ name: 'notify_claim', text: claimFromBeginningSql, values })
+        : tx.query<ClaimRow>({
+            name: 'notify_claim_from_marks',
+            text: claimFromMarksSql,
+            values: [...values, ...markColumns(range)],
+          }),
+      range === 'all' ? readEntries(tx, 'notify_after_claim', afterClaimSql) : 0,
+    ])
+    return { rows, entriesRead: after - before }
+  })
+}
+
+async function readEntries(tx: Transaction, name: string, text: string): Promise<number> {
+  const { rows } = await tx.query<{ entries_read: number }>({ name, text })
+  return rows[0]?.entries_read ?? 0
+}
+
+function turnColumns(turns: readonly Turn[]): string[] {
+  const numbered = turns.map((turn, lane) => ({ lane, ...turn }))
+  return columns(
+    numbered,
+    ({ lane }) => lane,
+    ({ weight }) => weight,
+    ({ credit }) => credit,
+    ({ next }) => next,
+  )
+}
+
+function markColumns(marks: readonly Mark[]): string[] {
+  return columns(
+    marks,
+    ({ lane }) => lane,
+    ({ event }) => event,
+    ({ place }) => timestamp(place.dueAt),
+    ({ place }) => place.id,
+  )
+}
+
+function isClaimed(row: ClaimRow): row is ClaimRow & ClaimedRow {
+  return row.delivery_id !== null
+}
+
+/** What is urgent first, then what is due longest. */
+function inOrder(a: ClaimRow & ClaimedRow, b: ClaimRow & ClaimedRow): number {
+  return a.lane - b.lane || a.due_at - b.due_at || (a.delivery_id < b.delivery_id ? -1 : 1)
+}
+
+function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel): ClaimedDelivery {
+  return {
     bucket,
     channel,
     deliveryId: row.delivery_id,
@@ -76,5 +152,5 @@ export async function claim(
     sensitive: row.sensitive,
     message: row.message,
     suppressions: suppressionsOf(row.suppressions),
-  }))
+  }
 }

@@ -1,6 +1,10 @@
 import { type Database, migrate, StartError } from '@gatehouse/kit'
+import type { Decided } from '../admission.ts'
+import { defaultPriorityWeights, type PriorityWeights } from '../fair-shares.ts'
 import type { NotifyStore } from '../store.ts'
 import { admit, readStanding } from './admit.ts'
+import { type Claimer, createClaimer } from './claim.ts'
+import { placeAt } from './claim-marks.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { postgresDeclarations } from './declarations.ts'
 import { postgresDeliveries } from './deliveries.ts'
@@ -34,6 +38,8 @@ export interface PostgresNotifyOptions {
   readonly buckets?: number
   /** Whether state changes are kept for readers of the log and for the stream `notifications.events`. Default true. */
   readonly streaming?: boolean
+  /** How often each priority is served while there is more than can be sent. Default: {@link defaultPriorityWeights}. */
+  readonly priorityWeights?: PriorityWeights
 }
 
 /**
@@ -58,15 +64,20 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const buckets = options.buckets ?? 1
+  const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
-      admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
+      async admit(bucket, units, rules, now) {
+        const admitted = await admit(database, bucket, units, rules, now)
+        lowerMarks(claimer, bucket, admitted, now)
+        return admitted
+      },
       standing: (bucket, notification) => readStanding(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? true }),
+    deliveries: postgresDeliveries(database, { buckets, claimer, streaming: options.streaming ?? true }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
@@ -87,4 +98,17 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     declared: postgresDeclarations(database, buckets),
     ping: () => database.ping(),
   }
+}
+
+/** What this process has queued itself, its own claims need not come upon later. */
+function lowerMarks(
+  claimer: Claimer,
+  bucket: number,
+  admitted: ReadonlyArray<readonly Decided[] | undefined>,
+  now: number,
+): void {
+  for (const decided of admitted)
+    for (const { notification, deliveries } of decided ?? [])
+      for (const { channel, outcome } of deliveries)
+        if (outcome === 'queued') claimer.lower(bucket, channel, notification.event, placeAt(now))
 }

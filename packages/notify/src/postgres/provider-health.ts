@@ -15,7 +15,8 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
   return {
     async open() {
       const { rows } = await database.query<{ provider: string; open_until: number }>(
-        'SELECT provider, open_until FROM notify.provider_health WHERE open_until IS NOT NULL',
+        `SELECT provider, greatest(open_until, probe_until) AS open_until FROM notify.provider_health
+          WHERE open_until IS NOT NULL`,
       )
       return new Map(rows.map((row) => [row.provider, row.open_until]))
     },

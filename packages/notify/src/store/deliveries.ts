@@ -51,7 +51,10 @@ export interface TryRecord {
 
 /** Deliveries on their way. */
 export interface Deliveries {
-  /** Up to `limit` due deliveries of a channel, leased to the caller; critical first, then fair between event types. */
+  /**
+   * Up to `limit` due deliveries of a channel, leased to the caller: those of each priority as often as its weight says
+   * where there are more, fair between event types; in the answer what is critical comes first.
+   */
   claim(
     bucket: number,
     channel: Channel,
@@ -61,8 +64,11 @@ export interface Deliveries {
   ): Promise<readonly ClaimedDelivery[]>
   /** Stores what became of claimed deliveries; answers how many records came too late. */
   record(bucket: number, records: readonly TryRecord[]): Promise<number>
-  /** Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. */
-  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
+  /**
+   * Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. No failure is
+   * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already.
+   */
+  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<void>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */
   report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
 }

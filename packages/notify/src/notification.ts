@@ -67,6 +67,8 @@ export interface Message extends Content {
   readonly postponements?: number
   /** Providers that failed for it; the next attempt goes to another one while there is a healthy one. */
   readonly failedProviders?: readonly string[]
+  /** Until when (Unix milliseconds) providers asked not to be called again with it; no attempt calls one before. */
+  readonly providerPauses?: Readonly<Record<string, number>>
   /** Set to false where a call that timed out, and may have been carried out, is repeated at the same provider only. */
   readonly failoverOnTimeout?: false
 }

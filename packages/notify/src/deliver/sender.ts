@@ -1,6 +1,7 @@
 import type { MailLinks } from '../mail-links.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
+import { noProvider } from './outcome.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
 import { callProvider, outgoing } from './send.ts'
@@ -35,7 +36,8 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
     async send(provider, calls) {
       const messages = await complete(settings, calls)
       if (!messages) {
-        for (const call of calls) answer(provider, call, withoutLinks)
+        for (const { of, target } of calls)
+          for (const ended of of.answered(target, noProvider, withoutLinks)) finish(ended)
         return
       }
       const begun = performance.now()

@@ -38,7 +38,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const finish = ({ claimed, results, untried }: Try) => {
     trial.ended(claimed)
     const isTried = untried.length < claimed.message.targets.length
-    const context = { now: clock.now(), random: Math.random(), hasAnother: carriers.hasAnother }
+    const context = { now: clock.now(), random: Math.random(), availability: carriers.availability }
     if (isTried) recorder.keep(judge(claimed, results, policy, context))
     else recorder.giveBack(claimed)
   }
@@ -102,7 +102,6 @@ async function addressed(
   const byProvider = new Map<Provider, Call[]>()
   for (const each of claimed) {
     const open = openTry(each)
-    const { failedProviders: failed = [] } = each.message
     for (const target of each.message.targets) {
       const answer = (result: SendResult) => {
         for (const ended of open.answered(target, noProvider, result)) finish(ended)
@@ -112,7 +111,7 @@ async function addressed(
         answer(suppressed)
         continue
       }
-      const carrier = carriers.choose(target, failed) ?? (await carriers.probe(target, failed))
+      const carrier = carriers.choose(target, each.message) ?? (await carriers.probe(target, each.message))
       if (carrier.kind !== 'provider') {
         answer(withoutCarrier(carrier, target.service ?? each.channel, clock.now()))
         continue

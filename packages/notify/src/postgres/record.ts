@@ -161,7 +161,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
   )
 }
 
-/** What a replay begins with: the message, and nothing of what was tried. */
+/** What a replay begins with: the message, and nothing of what was tried but the pauses that providers asked for. */
 function withoutAttempts(message: Message): Message {
   const { waitsSince, postponements, failedProviders, ...fresh } = message
   return fresh

@@ -26,9 +26,11 @@ export interface ClaimedDelivery {
 interface Left {
   readonly targets: readonly Target[]
   readonly taken: boolean
-  readonly waitsSince?: number
+  /** Undefined once an attempt counted. */
+  readonly waitsSince?: number | undefined
   readonly postponements?: number
   readonly failedProviders?: readonly string[]
+  readonly providerPauses?: Readonly<Record<string, number>>
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */

@@ -26,6 +26,8 @@ export interface EventType {
   readonly templateId: string
   readonly aggregation?: Aggregation
   readonly rate?: EventRate
+  /** How long after its event a message may still be sent, in seconds; left out: however late it is. */
+  readonly ttlSeconds?: number
   /** Whether mails tell when they are opened and which links are followed; left out: as the service's setting says. */
   readonly tracking?: Tracking
   /** Whether a message whose call timed out, and may have been sent, goes to the next provider; left out: see {@link failsOverOnTimeout}. */

@@ -24,6 +24,7 @@ export type Outcome =
   | 'no_recipient'
   | 'undeliverable'
   | 'failed'
+  | 'expired'
 
 export interface DeliveryOutcome {
   /** Left out while aggregated: there is no delivery yet. */
@@ -88,6 +89,8 @@ export interface NotificationRecord {
   readonly event: string
   readonly priority: Priority
   readonly acceptedAt: number
+  /** From when on nothing of it is sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
   readonly dedupKey?: string
   readonly deliveries: readonly DeliveryRecord[]
   readonly timeline: readonly TimelineEntry[]

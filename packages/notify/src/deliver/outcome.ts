@@ -53,8 +53,9 @@ export function judge(
   claimed: ClaimedDelivery,
   answers: readonly TargetResult[],
   policy: RetryPolicy,
-  { now, random, availability }: RetryContext,
+  context: RetryContext,
 ): TryRecord {
+  const { now } = context
   const results = withoutQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
   const record = {
@@ -68,45 +69,52 @@ export function judge(
     ),
   }
   const taken = accepted !== undefined || claimed.message.taken === true
+  /** Where some target took it, what the others came to is no matter for a dead letter. */
+  const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
+    taken
+      ? { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
+      : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed) } }
   const left = results.filter(({ result }) => waits.has(result.kind))
-  if (left.length === 0) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    return { ...record, what: 'dead_letter', next: { kind: 'dead', ...permanent(results), fallback: isPush(claimed) } }
-  }
+  if (left.length === 0) return end(permanent(results))
   const burns = left.some(({ result }) => !spares.has(result.kind))
   const failures = claimed.failures + (burns ? 1 : 0)
-  if (burns && failures >= policy.attempts) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    const detail = `${failures} tries failed, the last: ${reasonOf(left.at(-1))}`
-    const next = { kind: 'dead', cause: 'attempts_exhausted', detail, fallback: isPush(claimed) } as const
-    return { ...record, what: 'dead_letter', next }
-  }
-  const postponements = burns ? 0 : (claimed.message.postponements ?? 0) + 1
-  const pauses = left.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
-  const failedProviders = providersFailed(claimed, pauses)
-  const asked = pauses.filter((each) => each.provider !== noProvider && each.pauseMs > 0)
-  const until = asked.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
-  const providerPauses = withPauses(claimed.message, until, now)
-  const free = left.map(({ target }) => nextCallAt(availability(target), { failedProviders, providerPauses }, now))
-  const leastMs = burns ? backoffMs(failures, policy.backoff, random) : leastPostponedMs(left, postponements)
-  const dueAt = Math.max(now + leastMs, Math.min(...free))
-  const waitsSince = burns ? undefined : (claimed.message.waitsSince ?? now)
-  if (dueAt > (waitsSince ?? now) + policy.patienceMs) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    const detail = `no provider took it in time, the last: ${reasonOf(left.at(-1))}`
-    const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
-    return { ...record, what: 'dead_letter', next }
-  }
+  const last = reasonOf(left.at(-1))
+  if (burns && failures >= policy.attempts)
+    return end({ cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` })
+  const { dueAt, history } = nextAttempt(claimed, left, burns ? failures : undefined, policy, context)
+  if (dueAt > (history.waitsSince ?? now) + policy.patienceMs)
+    return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
+  const what = accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed'
   const targets = left.map(({ target }) => target)
+  return { ...record, what, next: { kind: 'again', dueAt, failures, left: { targets, taken, ...history } } }
+}
+
+/**
+ * When what is left of a delivery is tried again, and what it remembers until then: as soon as one of its providers may be
+ * called, but no sooner than its backoff after a failure that counted (the `failures`-th), and no later than it expires.
+ */
+function nextAttempt(
+  { message, expiresAt = Number.POSITIVE_INFINITY }: ClaimedDelivery,
+  left: readonly TargetResult[],
+  failures: number | undefined,
+  { backoff }: RetryPolicy,
+  { now, random, availability }: RetryContext,
+) {
+  const burns = failures !== undefined
+  const postponements = burns ? 0 : (message.postponements ?? 0) + 1
+  const pauses = left.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
+  const called = pauses.filter(({ provider }) => provider !== noProvider)
+  const asked = called.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
+  const providers = {
+    failedProviders: providersFailed(message, called),
+    providerPauses: withPauses(message, asked, now),
+  }
+  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target), providers, now)))
+  const postponedFor = called.length > 0 ? minPostponedMs : postponedMs(postponements)
+  const leastMs = burns ? backoffMs(failures, backoff, random) : postponedFor
   return {
-    ...record,
-    what: accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed',
-    next: {
-      kind: 'again',
-      dueAt,
-      failures,
-      left: { targets, taken, postponements, failedProviders, providerPauses, waitsSince },
-    },
+    dueAt: Math.min(Math.max(now + leastMs, freeAt), expiresAt),
+    history: { postponements, ...providers, waitsSince: burns ? undefined : (message.waitsSince ?? now) },
   }
 }
 
@@ -131,15 +139,9 @@ function postponedMs(postponements: number): number {
   return Math.min(maxPostponedMs, minPostponedMs * 2 ** Math.min(16, Math.max(0, postponements - 1)))
 }
 
-/** How long a delivery that was postponed waits at the least; ever longer where there was nobody to be called. */
-function leastPostponedMs(left: readonly TargetResult[], postponements: number): number {
-  return left.some(({ provider }) => provider !== noProvider) ? minPostponedMs : postponedMs(postponements)
-}
-
 /** The providers that failed for what is left of a delivery, the last to fail last: its next attempt goes to another one. */
-function providersFailed({ message }: ClaimedDelivery, left: readonly Pause[]): string[] {
-  const failing = left.filter((each) => each.provider !== noProvider && failsOver(each, message))
-  const failed = new Set(failing.map(({ provider }) => provider))
+function providersFailed(message: Message, called: readonly Pause[]): string[] {
+  const failed = new Set(called.filter((each) => failsOver(each, message)).map(({ provider }) => provider))
   return [...(message.failedProviders ?? []).filter((name) => !failed.has(name)), ...failed]
 }
 

@@ -1,6 +1,8 @@
+import type { Clock } from '@gatehouse/kit'
 import type { MailLinks } from '../mail-links.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
+import { maySend } from './hold.ts'
 import { noProvider } from './outcome.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
@@ -8,6 +10,7 @@ import { callProvider, outgoing } from './send.ts'
 import type { Call, Try } from './try.ts'
 
 export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'options' | 'log' | 'metrics'> {
+  readonly clock: Clock
   /** Gives mails their links just before they go out. */
   readonly mailLinks?: MailLinks
 }
@@ -16,7 +19,7 @@ export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'option
 export interface Sender {
   /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
   beginBy(provider: Provider, leaseEndsAt: number): number
-  /** Makes calls of one provider together. */
+  /** Makes calls of one provider together; those that expired by now, or whose user's quiet hours began, are left. */
   send(provider: Provider, calls: readonly Call[]): Promise<void>
   /** For calls that are not made. */
   leave(provider: Provider, calls: readonly Call[]): void
@@ -27,7 +30,7 @@ const recordingShare = 0.25
 
 /** A sender that has what providers answer counted. */
 export function createSender(settings: SenderOptions, carriers: Carriers, finish: (ended: Try) => void): Sender {
-  const { options, metrics } = settings
+  const { options, metrics, clock } = settings
   const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
     for (const ended of of.answered(target, provider.name, result)) finish(ended)
   }
@@ -40,10 +43,18 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
           for (const ended of of.answered(target, noProvider, withoutLinks)) finish(ended)
         return
       }
+      const now = clock.now()
+      const may = calls.map(({ of }) => maySend(of.claimed, options, now))
+      const going = calls.filter((_, index) => may[index])
+      for (const [index, call] of calls.entries()) if (!may[index]) answer(provider, call, undefined)
+      if (going.length === 0) return
       const begun = performance.now()
-      const results = await callProvider(provider, messages)
+      const results = await callProvider(
+        provider,
+        messages.filter((_, index) => may[index]),
+      )
       metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
-      for (const [index, call] of calls.entries()) answer(provider, call, results[index])
+      for (const [index, call] of going.entries()) answer(provider, call, results[index])
       await count(settings, carriers, provider, results)
     },
     leave(provider, calls) {

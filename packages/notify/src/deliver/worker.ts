@@ -2,6 +2,7 @@ import { type Clock, startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../store.ts'
 import { type Carriers, createCarriers } from './carriers.ts'
+import { heldBack } from './hold.ts'
 import { judge, mostCrashes, noProvider, quarantine, type RetryPolicy, suspiciousCrashes } from './outcome.ts'
 import { createRecorder, type RecorderOptions } from './recorder.ts'
 import { suppressedSince, withoutCarrier } from './refusal.ts'
@@ -66,7 +67,12 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
-      const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(claimed, healthOf)
+      const sendable = claimed.filter((each) => {
+        const held = heldBack(each, options, clock.now(), Math.random())
+        if (held) recorder.keep(held)
+        return !held
+      })
+      const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(sendable, healthOf)
       for (const each of poisonous) recorder.keep(quarantine(each, clock.now()))
       const { tried, waiting } = trial.admit(suspected, leaseEndsAt)
       for (const each of waiting) recorder.giveBack(each, clock.now() + trialPauseMs)

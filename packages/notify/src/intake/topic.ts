@@ -33,7 +33,8 @@ export function topicIntake({
     const read = requestOf(message)
     if ('reason' in read) return refuse(message, read)
     const turn = { key: message.key, place: message.place }
-    const result = await accept.one({ request: read, source: 'topic', turn }).catch(() => undefined)
+    const occurredAt = Math.min(message.publishedAt ?? Number.POSITIVE_INFINITY, clock.now())
+    const result = await accept.one({ request: read, source: 'topic', turn, occurredAt }).catch(() => undefined)
     if (!result) message.later(troubleDelayMs)
     else if (!('refused' in result)) message.ack()
     else {

@@ -3,7 +3,16 @@ import type { Channel } from '../channel.ts'
 import type { Message } from '../notification.ts'
 import type { ClaimedDelivery } from '../store.ts'
 import { type SuppressionRow, suppressionsOf } from './profiles.ts'
-import { queryAfresh, timestamp } from './words.ts'
+import { present, queryAfresh, timestamp } from './words.ts'
+
+/** The quiet hours that hold for a delivery as its user has set them by now; critical ones have none. */
+const quietHoursSql = `CASE WHEN w.lane > 0 THEN (
+            SELECT json_build_object('start', p.quiet_start, 'end', p.quiet_end, 'zone',
+                                     (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = w.user_id))
+              FROM notify.preference p
+             WHERE p.bucket = $1 AND p.user_id = w.user_id AND p.event_type IN (w.event, '*')
+               AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
+             ORDER BY p.event_type = w.event DESC LIMIT 1) END`
 
 /**
  * The one claim. The loose scan finds which lanes and event types have work, and since when; each that has some due then
@@ -34,7 +43,8 @@ UPDATE notify.work w
        crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
        lease_until = now() + $4::integer * interval '1 millisecond'
  WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message,
+RETURNING w.delivery_id, w.user_id, w.event, w.lane, w.attempt, w.failures, w.crashes, w.sensitive, w.message, w.expires_at,
+          ${quietHoursSql} AS quiet_hours,
           (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
                                              'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
              FROM notify.suppression s
@@ -50,6 +60,8 @@ interface ClaimedRow {
   readonly crashes: number
   readonly sensitive: boolean
   readonly message: Message
+  readonly expires_at: number | null
+  readonly quiet_hours: { readonly start: string; readonly end: string; readonly zone: string | null } | null
   readonly suppressions: SuppressionRow[] | null
 }
 
@@ -75,6 +87,12 @@ export async function claim(
     crashes: row.crashes,
     sensitive: row.sensitive,
     message: row.message,
+    ...present({ expiresAt: row.expires_at }),
+    ...(row.quiet_hours ? { quietHours: quietHoursOf(row.quiet_hours) } : {}),
     suppressions: suppressionsOf(row.suppressions),
   }))
+}
+
+function quietHoursOf({ start, end, zone }: NonNullable<ClaimedRow['quiet_hours']>) {
+  return { start, end, ...present({ zone }) }
 }

@@ -2,9 +2,9 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import { bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { Message, NotifyRequest } from '../notification.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { among, columns, present, timestamp } from './words.ts'
+import { among, columns, optionalTimestamp, present, timestamp } from './words.ts'
 
 interface LetterRow {
   readonly id: string
@@ -15,6 +15,7 @@ interface LetterRow {
   readonly cause: string
   readonly detail: string
   readonly died_at: number
+  readonly expires_at: number | null
   readonly text?: string | null
 }
 
@@ -23,7 +24,7 @@ function storable(text: string): string {
   return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }
 
-const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at'
+const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
 const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($3::text IS NULL OR channel = $3)
   AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR user_id = $5) AND ($6::uuid[] IS NULL OR id = ANY($6))`
 
@@ -69,7 +70,12 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
         .slice(0, limit)
         .map(letterOf)
     },
-    replay: (filter, limit, at) => inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at)),
+    async replay(filter, limit, at): Promise<Replayed> {
+      const replayed = await inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at))
+      let expired = 0
+      for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
+      return { replayed, expired }
+    },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
     async keepInvalid({ text, reason, userId, event, request }, now) {
       const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
@@ -84,25 +90,42 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
 }
 
 function letterOf(row: LetterRow): DeadLetter {
-  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, text = null } = row
-  const rest = present({ notificationId: notification_id, userId: user_id, channel, event, text })
-  return { id, cause, detail, diedAt, ...rest }
+  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
+  const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
+  return { id, cause, detail, diedAt, ...present(about) }
 }
 
 interface TakenRow extends LetterRow {
   readonly message: (Message & { request?: NotifyRequest }) | null
 }
 
-async function take(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<TakenRow[]> {
+/** Takes letters away; with `at` only those that have not expired by then. */
+async function take(
+  tx: Transaction,
+  bucket: number,
+  filter: DeadLetterFilter,
+  limit: number,
+  at?: number,
+): Promise<TakenRow[]> {
   const { rows } = await tx.query<TakenRow>(
     `WITH taken AS MATERIALIZED (
-       SELECT id FROM notify.dead_letter WHERE ${matching} ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
+       SELECT id FROM notify.dead_letter
+        WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
+        ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
-     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.message`,
-    [...valuesOf(bucket, filter), limit],
+     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
+    [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
   )
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $7`,
+    [...valuesOf(bucket, filter), timestamp(at)],
+  )
+  return rows[0]?.count ?? 0
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
@@ -122,7 +145,8 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 /**
  * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
  * scheduled one is scheduled again, and so is a message of the topic that named what there was not. One that is no notify
- * request can't be replayed and stays, and so does one that was never written and whose notification is purged.
+ * request can't be replayed and stays, and so does one that was never written and whose notification is purged, and one
+ * that has expired.
  */
 async function replay(
   tx: Transaction,
@@ -131,7 +155,7 @@ async function replay(
   limit: number,
   at: number,
 ): Promise<number> {
-  const all = await take(tx, bucket, filter, limit)
+  const all = await take(tx, bucket, filter, limit, at)
   const stored = await storedOf(tx, bucket, all)
   const isLost = ({ cause, message, notification_id }: TakenRow) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
@@ -156,11 +180,12 @@ async function replay(
 /** Has messages sent as they were. */
 async function sendAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message, expires_at)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json
-       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[])
-            AS w (id, user_id, channel, event, message, notification_id)
+            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json,
+            w.expires_at
+       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[], $9::timestamptz[])
+            AS w (id, user_id, channel, event, message, notification_id, expires_at)
        LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
      ON CONFLICT (bucket, delivery_id) DO NOTHING`,
     [
@@ -177,6 +202,7 @@ async function sendAgain(tx: Transaction, bucket: number, letters: readonly Take
         letters,
         (l) => JSON.stringify(l.message),
         (l) => l.notification_id,
+        (l) => optionalTimestamp(l.expires_at),
       ),
     ],
   )
@@ -202,12 +228,13 @@ async function planAgain(tx: Transaction, bucket: number, letters: readonly Take
   )
 }
 
-/** Has requests taken again. */
+/** Has requests taken again; their age counts from when they died. */
 async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source)
-     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source
-       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[]) AS s (id, user_id, payload, source)`,
+    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
+     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source, s.occurred_at
+       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[], $7::timestamptz[])
+            AS s (id, user_id, payload, source, occurred_at)`,
     [
       bucket,
       letters.map(id),
@@ -215,6 +242,7 @@ async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly 
       timestamp(at),
       letters.map((l) => JSON.stringify(l.message?.request)),
       letters.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
+      letters.map(({ died_at: diedAt }) => timestamp(diedAt)),
     ],
   )
 }
@@ -272,8 +300,8 @@ async function storedOf(tx: Transaction, bucket: number, letters: readonly Taken
 async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
   for (const letter of letters)
     await tx.query(
-      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       [
         bucket,
         letter.id,
@@ -285,6 +313,7 @@ async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[
         letter.detail,
         timestamp(letter.died_at),
         letter.message && JSON.stringify(letter.message),
+        optionalTimestamp(letter.expires_at),
       ],
     )
 }

@@ -1,11 +1,12 @@
 import type { Database } from '@gatehouse/kit'
 import type { ClaimedDelivery, Deliveries } from '../store.ts'
 import { claim } from './claim.ts'
-import { type RecordOptions, record } from './record.ts'
+import { record } from './record.ts'
 import { applyReports } from './reports.ts'
+import type { StreamOptions } from './stream-changes.ts'
 import { among, columns, timestamp } from './words.ts'
 
-export function postgresDeliveries(database: Database, buckets: number, options: RecordOptions): Deliveries {
+export function postgresDeliveries(database: Database, buckets: number, options: StreamOptions): Deliveries {
   return {
     claim: (bucket, channel, limit, leaseMs, now) => claim(database, bucket, channel, limit, leaseMs, now),
     record: (bucket, records) => record(database, bucket, records, options),

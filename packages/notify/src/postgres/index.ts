@@ -56,15 +56,16 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const buckets = options.buckets ?? 1
+  const streaming = options.streaming ?? false
   return {
     intake: {
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
-      admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
+      admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now, { streaming }),
       standing: (bucket, notification) => readStanding(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),
+    deliveries: postgresDeliveries(database, buckets, { streaming }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),

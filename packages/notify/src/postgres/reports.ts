@@ -5,8 +5,7 @@ import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
 import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import type { RecordOptions } from './record.ts'
-import { streamChanges } from './stream-changes.ts'
+import { type StreamOptions, streamChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
 import { among, columns, planAfresh, timestamp } from './words.ts'
 
@@ -34,7 +33,7 @@ export async function applyReports(
   reports: readonly ProviderReport[],
   buckets: number,
   now: number,
-  options: RecordOptions,
+  options: StreamOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
@@ -51,7 +50,7 @@ async function applyInBucket(
   bucket: number,
   reports: readonly ProviderReport[],
   now: number,
-  options: RecordOptions,
+  options: StreamOptions,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, bucket, ids)

@@ -1,23 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Channel } from '../channel.ts'
 import { bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
-import type { Message, NotifyRequest } from '../notification.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
+import { type LetterRow, planAgain, scheduleAgain, sendAgain, type TakenRow } from './replayed-letters.ts'
 import { among, columns, optionalTimestamp, present, timestamp } from './words.ts'
-
-interface LetterRow {
-  readonly id: string
-  readonly notification_id: string | null
-  readonly user_id: string | null
-  readonly channel: Channel | null
-  readonly event: string | null
-  readonly cause: string
-  readonly detail: string
-  readonly died_at: number
-  readonly expires_at: number | null
-  readonly text?: string | null
-}
 
 /** Text without what PostgreSQL can't store. */
 function storable(text: string): string {
@@ -93,10 +79,6 @@ function letterOf(row: LetterRow): DeadLetter {
   const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
   const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
   return { id, cause, detail, diedAt, ...present(about) }
-}
-
-interface TakenRow extends LetterRow {
-  readonly message: (Message & { request?: NotifyRequest }) | null
 }
 
 /** Takes letters away; with `at` only those that have not expired by then. */
@@ -177,76 +159,6 @@ async function replay(
   return taken.length
 }
 
-/** Has messages sent as they were. */
-async function sendAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message, expires_at)
-     SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json,
-            w.expires_at
-       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[], $9::timestamptz[])
-            AS w (id, user_id, channel, event, message, notification_id, expires_at)
-       LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
-     ON CONFLICT (bucket, delivery_id) DO NOTHING`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        id,
-        user,
-        (l) => l.channel,
-        (l) => l.event,
-      ),
-      timestamp(at),
-      ...columns(
-        letters,
-        (l) => JSON.stringify(l.message),
-        (l) => l.notification_id,
-        (l) => optionalTimestamp(l.expires_at),
-      ),
-    ],
-  )
-}
-
-/** Has notifications planned again whose text was never written. */
-async function planAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
-       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS d (id, notification_id, user_id, channel)`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        () => newId(bucket),
-        (l) => l.notification_id,
-        user,
-        (l) => l.channel,
-      ),
-      timestamp(at),
-    ],
-  )
-}
-
-/** Has requests taken again; their age counts from when they died. */
-async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
-     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source, s.occurred_at
-       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[], $7::timestamptz[])
-            AS s (id, user_id, payload, source, occurred_at)`,
-    [
-      bucket,
-      letters.map(id),
-      letters.map(user),
-      timestamp(at),
-      letters.map((l) => JSON.stringify(l.message?.request)),
-      letters.map(({ cause }) => (cause === 'invalid_message' ? 'topic' : 'schedule')),
-      letters.map(({ died_at: diedAt }) => timestamp(diedAt)),
-    ],
-  )
-}
-
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
 export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
@@ -265,9 +177,6 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
   return rows.length
 }
 
-const id = (letter: TakenRow) => letter.id
-const user = (letter: TakenRow) => letter.user_id
-
 async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
@@ -279,7 +188,7 @@ async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[
         letters,
         (l) => l.notification_id,
         () => newId(bucket),
-        id,
+        (l) => l.id,
         (l) => l.channel,
       ),
       timestamp(at),

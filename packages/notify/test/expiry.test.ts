@@ -242,3 +242,12 @@ test('the ttl of an event type is read as it was put, and refused where it is no
   await s.call('PUT', path, { channels: ['email'] })
   assert.equal((await s.call('GET', path)).body.ttl_seconds, undefined)
 })
+
+test('the ttl of an event type that the configuration declares holds for its messages', async (t) => {
+  const eventTypes = [{ event: 'sms.code', channels: ['in-app' as const], ttl_seconds }]
+  const s = await setup({ declared: { eventTypes } })
+  t.after(s.close)
+  assert.equal((await s.call('GET', '/v1/event-types/sms.code')).body.ttl_seconds, ttl_seconds)
+  const { body } = await s.call('POST', '/v1/explain', { event: 'sms.code', user_id: 'alice', data: {} })
+  assert.equal(body.expires_at, new Date(s.clock.now() + ttlMs).toISOString())
+})

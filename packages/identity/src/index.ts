@@ -20,6 +20,7 @@ export { isManagementRole } from './management-roles.ts'
 export {
   type GoneRecipient,
   identityEvents,
+  mailLifetimesOf,
   type Notify,
   type NotifyRequest,
   type OnRecipient,

@@ -1,4 +1,5 @@
 import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
+import type { Lifetimes } from './lifetimes.ts'
 import type { Parts } from './parts.ts'
 import type { OutboxMessage } from './store.ts'
 import type { User } from './user.ts'
@@ -42,6 +43,21 @@ export const identityEvents = {
   registration: 'confirm_registration',
   accountExists: 'account_exists',
 } as const
+
+/** Which lifetime the link of each event type's mails has; that of `account_exists` is of no use for longer either. */
+const mailLifetimes = {
+  verify: 'verifyLink',
+  reset: 'resetLink',
+  signIn: 'signInLink',
+  registration: 'verifyLink',
+  accountExists: 'verifyLink',
+} as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
+
+/** For each event type of identity's mails, how long its link works, in seconds: later a mail is of no use. */
+export function mailLifetimesOf(lifetimes: Lifetimes): ReadonlyMap<string, number> {
+  const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
+  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[mailLifetimes[kind]]]))
+}
 
 export interface Mail {
   readonly recipient: Recipient

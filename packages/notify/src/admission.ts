@@ -12,6 +12,8 @@ export type DeliveryPlan =
   | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: string }
   | { readonly kind: 'exclude'; readonly reason: string }
   | { readonly kind: 'fail'; readonly cause: string; readonly detail: string }
+  /** It came, woke or was flushed too late; `expiresAt` in Unix milliseconds. */
+  | { readonly kind: 'expire'; readonly expiresAt: number }
 
 export interface PlannedDelivery {
   readonly channel: Channel
@@ -27,6 +29,8 @@ export interface PlannedNotification {
   readonly data: Data
   readonly priority: Priority
   readonly acceptedAt: number
+  /** From when on nothing of it is sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
   readonly sensitive: boolean
   readonly dedupKey?: string
   readonly requested?: readonly Channel[]
@@ -49,6 +53,8 @@ export interface SettledWindow {
   readonly id: string
   /** Only these of its items; all of them where it is left out. */
   readonly items?: readonly string[]
+  /** Whether the items that are left may still be combined; without it they are told one by one. */
+  readonly keepsTogether?: boolean
   /** Told in the timeline of each of its items: into which notification they were combined. */
   readonly told?: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }
   /** Its items are sensitive, and have nothing to be sent themselves: their data goes. */
@@ -160,10 +166,17 @@ export function logId(userId: string, delivery: { readonly channel: Channel; rea
 
 function outcomeOf({ plan }: PlannedDelivery): DecidedDelivery['outcome'] {
   if (plan.kind === 'drop') return plan.outcome
-  return ({ send: 'queued', defer: 'deferred', aggregate: 'aggregated', fail: 'failed', exclude: 'excluded' } as const)[
-    plan.kind
-  ]
+  return outcomesOfPlans[plan.kind]
 }
+
+const outcomesOfPlans = {
+  send: 'queued',
+  defer: 'deferred',
+  aggregate: 'aggregated',
+  fail: 'failed',
+  exclude: 'excluded',
+  expire: 'expired',
+} as const
 
 const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
 
@@ -235,6 +248,7 @@ export function reasonOf({ plan, capped }: DecidedDelivery, sensitive: boolean):
     return { ...reached, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) }
   }
   if (plan.kind === 'exclude' || plan.kind === 'drop') return { reason: plan.reason }
+  if (plan.kind === 'expire') return { expires_at: new Date(plan.expiresAt).toISOString() }
   return plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : {}
 }
 

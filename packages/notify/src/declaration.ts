@@ -60,6 +60,15 @@ export const EventTypeSettings = Type.Object(
         { additionalProperties: false, description: 'Holds off floods of this event type' },
       ),
     ),
+    ttl_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description:
+          'How long after its event a message may still be sent, in seconds; later it expires. For codes and links that end. Default: however late',
+        examples: [300],
+      }),
+    ),
     title: Type.Optional(
       Type.String({
         minLength: 1,
@@ -121,6 +130,7 @@ export function eventTypeOf(event: string, settings: Static<typeof EventTypeSett
       ? { aggregation: { threshold: aggregation.threshold ?? threshold, actor: aggregation.actor } }
       : {}),
     ...(rate ? { rate: { limit: rate.limit, perSeconds: rate.per_seconds } } : {}),
+    ...(settings.ttl_seconds === undefined ? {} : { ttlSeconds: settings.ttl_seconds }),
     ...(settings.title === undefined ? {} : { title: settings.title }),
     ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
     ...(settings.failover_on_timeout === undefined ? {} : { failoverOnTimeout: settings.failover_on_timeout }),
@@ -131,7 +141,7 @@ export function eventTypeOf(event: string, settings: Static<typeof EventTypeSett
 /** Writes an event type as its endpoint answers it. */
 export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
   const { event, priority, channels: chosen, templateId, aggregation, rate, title, tracking, sensitive } = eventType
-  const { failoverOnTimeout } = eventType
+  const { failoverOnTimeout, ttlSeconds } = eventType
   return {
     event,
     priority,
@@ -139,6 +149,7 @@ export function eventTypeRecord(eventType: EventType): EventTypeDeclaration {
     template_id: templateId,
     ...(aggregation ? { aggregation: { ...aggregation } } : {}),
     ...(rate ? { rate_limit: { limit: rate.limit, per_seconds: rate.perSeconds } } : {}),
+    ...(ttlSeconds === undefined ? {} : { ttl_seconds: ttlSeconds }),
     ...(title === undefined ? {} : { title }),
     ...(tracking === undefined ? {} : { tracking }),
     ...(failoverOnTimeout === undefined ? {} : { failover_on_timeout: failoverOnTimeout }),

@@ -28,6 +28,8 @@ export interface EventType {
   readonly rate?: EventRate
   /** Whether messages tell when they are opened and which links are followed; left out: as the service's setting says. */
   readonly tracking?: TrackingRule
+  /** How long after its event a message may still be sent, in seconds; left out: however late it is. */
+  readonly ttlSeconds?: number
   /** Whether a message whose call timed out, and may have been sent, goes to the next provider; left out: see {@link failsOverOnTimeout}. */
   readonly failoverOnTimeout?: boolean
   /** Body and data are erased after sending and never in a timeline. */

@@ -5,6 +5,8 @@ import type { Decided } from './admission.ts'
 export interface NotifyMetrics {
   readonly outcomes: Counter<'channel' | 'outcome'>
   readonly attempts: Counter<'channel' | 'result'>
+  readonly expired: Counter<'channel'>
+  readonly quietHours: Counter<'channel'>
   readonly misconfigured: Counter<'provider'>
   readonly missingVariables: Counter<'channel'>
   readonly parked: Counter<'event'>
@@ -33,6 +35,18 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
       name: 'notify_attempts_total',
       help: 'Tries to deliver, by what they came to',
       labelNames: ['channel', 'result'],
+      registers,
+    }),
+    expired: new Counter({
+      name: 'notify_expired_total',
+      help: 'Deliveries that were not sent because their message had expired',
+      labelNames: ['channel'],
+      registers,
+    }),
+    quietHours: new Counter({
+      name: 'notify_quiet_hours_total',
+      help: 'Deliveries that were due in the quiet hours of their user, and wait for the end of them',
+      labelNames: ['channel'],
       registers,
     }),
     misconfigured: new Counter({
@@ -118,8 +132,10 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
 export function countDecided(metrics: NotifyMetrics, decided: readonly Decided[]): void {
   const all = decided.flatMap(({ deliveries }) => deliveries)
   for (const [channel, mine] of Map.groupBy(all, (delivery) => delivery.channel))
-    for (const [outcome, { length }] of Map.groupBy(mine, (delivery) => delivery.outcome))
+    for (const [outcome, { length }] of Map.groupBy(mine, (delivery) => delivery.outcome)) {
       metrics.outcomes.inc({ channel, outcome }, length)
+      if (outcome === 'expired') metrics.expired.inc({ channel }, length)
+    }
   for (const { what, channel, detail } of decided.flatMap(({ notification }) => notification.decisions))
     if (what === 'missing_variables' && channel && Array.isArray(detail?.variables))
       metrics.missingVariables.inc({ channel }, detail.variables.length)

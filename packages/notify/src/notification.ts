@@ -24,6 +24,7 @@ export type Outcome =
   | 'no_recipient'
   | 'undeliverable'
   | 'failed'
+  | 'expired'
 
 export interface DeliveryOutcome {
   /** Left out while aggregated: there is no delivery yet. */
@@ -67,6 +68,8 @@ export interface Message extends Content {
   readonly postponements?: number
   /** Providers that failed for it; the next attempt goes to another one while there is a healthy one. */
   readonly failedProviders?: readonly string[]
+  /** Until when (Unix milliseconds) providers asked not to be called again with it; no attempt calls one before. */
+  readonly providerPauses?: Readonly<Record<string, number>>
   /** Set to false where a call that timed out, and may have been carried out, is repeated at the same provider only. */
   readonly failoverOnTimeout?: false
 }
@@ -86,6 +89,8 @@ export interface NotificationRecord {
   readonly event: string
   readonly priority: Priority
   readonly acceptedAt: number
+  /** From when on nothing of it is sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
   readonly dedupKey?: string
   readonly deliveries: readonly DeliveryRecord[]
   readonly timeline: readonly TimelineEntry[]

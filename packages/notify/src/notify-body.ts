@@ -30,7 +30,17 @@ export const NotifyBody = Type.Object(
   { title: 'NotifyRequest', additionalProperties: false },
 )
 
-const outcomes = ['queued', 'duplicate', 'capped', 'deferred', 'aggregated', 'no_recipient', 'undeliverable', 'failed']
+const outcomes = [
+  'queued',
+  'duplicate',
+  'capped',
+  'deferred',
+  'aggregated',
+  'no_recipient',
+  'undeliverable',
+  'failed',
+  'expired',
+]
 
 /** The answer to an accepted event. */
 export const AcceptanceBody = Type.Object(

@@ -31,9 +31,9 @@ export const operation = operationsOf({
   'deadLetters.discard': ['Discard a dead letter', 'It is not delivered again.'],
   'deadLetters.replayMany': [
     'Replay dead letters',
-    'Delivers those that the filters match again, at once or at a time.',
+    'Delivers those that the filters match again, at once or at a time, but for those that will have expired.',
   ],
-  'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once.'],
+  'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
   'eventTypes.list': ['List event types', 'Those of the file and those stored here.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],

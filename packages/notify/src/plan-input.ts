@@ -12,6 +12,8 @@ export interface PlanInput {
   readonly profile: Profile
   readonly catalog: Catalog
   readonly now: number
+  /** When the event was first received, where that was earlier: on the topic, scheduled or parked. Unix milliseconds. */
+  readonly occurredAt?: number
   /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`. */
   readonly source: string
 }

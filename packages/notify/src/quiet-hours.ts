@@ -35,11 +35,19 @@ function earlierEnd(end: Temporal.ZonedDateTime): number {
   return end.epochMilliseconds - (end.offsetNanoseconds - before) / 1_000_000
 }
 
+/** Zones that were found to be ones: looking one up costs more than all the rest. */
+const knownZones = new Set<string>()
+/** More than there are, unless somebody spells them in every way. */
+const maxKnownZones = 2_000
+
 /** Whether `zone` is an IANA time zone that this machine knows. */
 export function isZone(zone: string): boolean {
+  if (knownZones.has(zone)) return true
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone })
-    return !/^[+-]/.test(zone)
+    if (/^[+-]/.test(zone)) return false
+    if (knownZones.size < maxKnownZones) knownZones.add(zone)
+    return true
   } catch {
     return false
   }

@@ -9,6 +9,8 @@ export interface TopicMessage {
   readonly key: string
   /** Its place in the stream: who was published later has a greater one. */
   readonly place: number
+  /** When it was published, Unix milliseconds; left out where that is not known. */
+  readonly publishedAt?: number
   /** It is committed. */
   ack(): void
   /** Not now; deliver it again after a while. */

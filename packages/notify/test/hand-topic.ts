@@ -16,12 +16,17 @@ export function handTopic() {
     close: async () => {},
   }
   /** Delivers a request, or a text as it stands; undefined stands for one that is not UTF-8. */
-  const deliver = async (place: number, request: object | string | undefined): Promise<string> => {
+  const deliver = async (
+    place: number,
+    request: object | string | undefined,
+    publishedAt?: number,
+  ): Promise<string> => {
     const answered = Promise.withResolvers<string>()
     await handle?.({
       text: typeof request === 'object' ? JSON.stringify(request) : request,
       key: `NOTIFICATIONS:${place}`,
       place,
+      ...(publishedAt === undefined ? {} : { publishedAt }),
       ack: () => answered.resolve('ack'),
       later: () => answered.resolve('later'),
       terminate: () => answered.resolve('terminate'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../src/index.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
@@ -135,4 +136,46 @@ test('a replayed dead letter begins with the preferred provider again', async (t
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })
   const { provider: by } = await until(s, body.id, 'sent')
   assert.equal(by, 'first')
+})
+
+test('a provider is left alone for the whole pause it asked for, by a process that was started since too', async (t) => {
+  const calls: string[] = []
+  const clock = manualClock()
+  const limited = (name: string, retryAfterMs: number) =>
+    provider(name, () => {
+      calls.push(name)
+      return { kind: 'rate_limited', retryAfterMs, reason: '429' }
+    }).made
+  const providers = { email: [limited('first', 120_000), limited('second', 6_000)] }
+  const before = await setup({ providers, clock })
+  await furnish(before)
+  const { body } = await before.call('POST', '/v1/notify', mail)
+  await eventually(
+    async () => clock.advance(250),
+    () => calls.length === 2,
+  )
+  const timeline = async (s: Setup) => (await s.call('GET', `/v1/notifications/${body.id}`)).body.timeline
+  const postponements = async (s: Setup) =>
+    (await timeline(s)).filter(({ what }: { what: string }) => what === 'postponed').length
+  await eventually(
+    () => postponements(before),
+    (count) => count === 2,
+  )
+  await before.notify.stop()
+  const after = await setup({ providers, clock, database: before.database })
+  t.after(after.close)
+  for (let seconds = 0; seconds < 110; seconds++) {
+    const due = calls.length
+    clock.advance(1_000)
+    const { rowCount } = await after.database.query('SELECT FROM notify.work WHERE due_at <= $1', [
+      new Date(clock.now()).toISOString(),
+    ])
+    if (rowCount > 0)
+      await eventually(
+        () => postponements(after),
+        (count) => calls.length > due && count === calls.length,
+      )
+  }
+  assert.equal(calls.filter((name) => name === 'first').length, 1)
+  assert.ok(calls.length > 3, 'the second one was called meanwhile')
 })

@@ -216,7 +216,7 @@ describe('two processes on one PostgreSQL', () => {
         stores.map((store) => store.deadLetters.replay({ cause: 'permanent' }, 100, clock.now())),
       )
       assert.equal(
-        replayed.reduce((sum, n) => sum + n, 0),
+        replayed.reduce((sum, each) => sum + each.replayed, 0),
         5,
       )
       assert.equal((await database.query('SELECT FROM notify.work')).rowCount, 5)

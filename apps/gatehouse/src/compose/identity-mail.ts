@@ -1,4 +1,4 @@
-import { type IdentityOptions, identityEvents } from '@gatehouse/identity'
+import { defaultLifetimes, type IdentityOptions, mailLifetimesOf } from '@gatehouse/identity'
 import type { EventTypeDeclaration, Notify } from '@gatehouse/notify'
 import { Pool } from 'undici'
 import { isOff } from '../config.ts'
@@ -6,13 +6,16 @@ import type { Parts } from './parts.ts'
 
 type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify'>
 
-/** The event types of identity's own mails: nobody may cap them, and nothing of their links is kept. */
-export const identityEventTypes: EventTypeDeclaration[] = Object.values(identityEvents).map((event) => ({
-  event,
-  priority: 'critical',
-  channels: ['email'],
-  sensitive: true,
-}))
+/** The event types of identity's own mails: nobody may cap them, nothing of their links is kept, and none outlives its link. */
+export const identityEventTypes: EventTypeDeclaration[] = [...mailLifetimesOf(defaultLifetimes)].map(
+  ([event, lifetimeSeconds]) => ({
+    event,
+    priority: 'critical',
+    channels: ['email'],
+    sensitive: true,
+    ttl_seconds: lifetimeSeconds,
+  }),
+)
 
 /**
  * How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one.

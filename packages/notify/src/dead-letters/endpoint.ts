@@ -22,8 +22,16 @@ const LetterRecord = Type.Object({
   cause: Type.String(),
   detail: Type.String(),
   died_at: Type.String({ format: 'date-time' }),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', description: "From when on it can't be replayed" })),
   text: Type.Optional(Type.String({ description: 'What an invalid message of the topic said' })),
   timeline: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+})
+
+const ReplayedRecord = Type.Object({
+  replayed: Type.Integer({ description: 'How many went back to be delivered.' }),
+  expired: Type.Optional(
+    Type.Integer({ description: 'How many that were meant stay, since their message will have expired.' }),
+  ),
 })
 
 const filters = {
@@ -143,16 +151,17 @@ export function deadLetterEndpoints(
           { ...Selection.properties, at: Type.Optional(Type.String({ format: 'date-time' })) },
           { additionalProperties: false },
         ),
-        response: { 200: Count('replayed') },
+        response: { 200: ReplayedRecord },
       },
     },
     async (request) => {
       const { body } = request
       const at = body.at === undefined ? clock.now() : instantOf(body.at, '/at')
       await audit(request, { action: 'dead-letters.replay', target: selected, after: body })
-      const replayed = await store.replay(filterOf(body as Static<typeof Selection>), body.limit ?? 1_000, at)
+      const selection = filterOf(body as Static<typeof Selection>)
+      const { replayed, expired } = await store.replay(selection, body.limit ?? 1_000, at)
       onReplayed()
-      return { replayed } as never
+      return { replayed, ...(expired > 0 ? { expired } : {}) }
     },
   )
   http.post(
@@ -164,7 +173,8 @@ export function deadLetterEndpoints(
     async (request) => {
       const { id } = request.params
       await auditOne(request, 'dead-letters.replay', id)
-      const replayed = await store.replay({ ids: [id] }, 1, clock.now())
+      const { replayed, expired } = await store.replay({ ids: [id] }, 1, clock.now())
+      if (expired > 0) throw tooLate(id)
       if (replayed === 0) throw missing(id)
       onReplayed()
       return { replayed } as never
@@ -210,6 +220,10 @@ function missing(id: string): Problem {
   return new Problem(404, `There is no dead letter ${id} that this can be done with.`)
 }
 
+function tooLate(id: string): Problem {
+  return new Problem(409, `The message of the dead letter ${id} has expired: it can be discarded, but not replayed.`)
+}
+
 function filterOf({ cause, channel, event, user_id, ids }: Static<typeof Selection>): DeadLetterFilter {
   return {
     ...(cause === undefined ? {} : { cause }),
@@ -220,11 +234,12 @@ function filterOf({ cause, channel, event, user_id, ids }: Static<typeof Selecti
   }
 }
 
-function written({ notificationId, userId, diedAt, ...letter }: DeadLetter) {
+function written({ notificationId, userId, diedAt, expiresAt, ...letter }: DeadLetter) {
   return {
     ...letter,
     ...(notificationId === undefined ? {} : { notification_id: notificationId }),
     ...(userId === undefined ? {} : { user_id: userId }),
     died_at: new Date(diedAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
   }
 }

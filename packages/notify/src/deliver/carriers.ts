@@ -3,6 +3,7 @@ import type { Target } from '../notification.ts'
 import type { BreakerRules } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ProviderHealth } from '../store.ts'
+import { type Availability, inCallOrder, type ProviderHistory, pausedUntil } from './provider-pauses.ts'
 
 /** Who carries to a target: a provider, nobody before a time, or nobody at all. */
 export type Carrier =
@@ -25,15 +26,12 @@ export interface Carriers {
   refresh(): Promise<Capacity>
   /** Whether a provider is to be left alone, but for a probe. */
   isResting(provider: Provider): boolean
-  /**
-   * The preferred provider of those that carry to the target, or nobody; undefined while that one rests. Those in
-   * `failed` come after the others.
-   */
-  choose(target: Target, failed: readonly string[]): Carrier | undefined
-  /** The first that carries to the target and whose breaker lets a call through, as a probe where need be. */
-  probe(target: Target, failed: readonly string[]): Promise<Carrier>
-  /** Whether a provider that is not in `failed` carries to the target and is healthy. */
-  hasAnother(target: Target, failed: readonly string[]): boolean
+  /** The preferred provider of those that may be called for the target, or nobody; undefined while that one rests. */
+  choose(target: Target, history: ProviderHistory): Carrier | undefined
+  /** The first that may be called for the target and whose breaker lets a call through, as a probe where need be. */
+  probe(target: Target, history: ProviderHistory): Promise<Carrier>
+  /** The providers that carry to the target, the preferred first. */
+  availability(target: Target): readonly Availability[]
   /** Counts the answers of a call. True when they opened the provider's breaker. */
   seen(provider: Provider, results: readonly SendResult[]): Promise<boolean>
 }
@@ -71,11 +69,7 @@ export function createCarriers(
     if (pauses.length > 0) paused.set(name, clock.now() + Math.min(longestPauseMs, Math.max(...pauses)))
   }
   const isResting = ({ name }: Provider) => open.has(name) || (paused.get(name) ?? 0) > clock.now()
-  /** Those that carry to the target: the preferred first, those that failed for this delivery last, the latest at the end. */
-  const inOrder = (target: Target, failed: readonly string[]) => {
-    const able = providers.filter((provider) => provider.carries?.(target) ?? true)
-    return failed.length === 0 ? able : able.toSorted((a, b) => failed.indexOf(a.name) - failed.indexOf(b.name))
-  }
+  const ableFor = (target: Target) => providers.filter((provider) => provider.carries?.(target) ?? true)
   return {
     async refresh() {
       if (performance.now() - readAt >= refreshEveryMs) await read()
@@ -87,19 +81,21 @@ export function createCarriers(
       return { kind, since: unhealthySince }
     },
     isResting,
-    choose(target, failed) {
-      const [preferred] = inOrder(target, failed)
-      if (!preferred) return { kind: 'nobody' }
-      return isResting(preferred) ? undefined : { kind: 'provider', provider: preferred, isProbe: false }
+    choose(target, history) {
+      const able = inCallOrder(ableFor(target), history)
+      if (able.length === 0) return { kind: 'nobody' }
+      const now = clock.now()
+      const preferred = able.find((provider) => pausedUntil(history, provider.name) <= now)
+      if (!preferred || isResting(preferred)) return undefined
+      return { kind: 'provider', provider: preferred, isProbe: false }
     },
-    hasAnother: (target, failed) =>
-      inOrder(target, failed).some((provider) => !failed.includes(provider.name) && !isResting(provider)),
-    async probe(target, failed) {
-      const able = inOrder(target, failed)
+    availability: (target) => ableFor(target).map((each) => ({ name: each.name, restsUntil: restsUntil(each) })),
+    async probe(target, history) {
+      const able = inCallOrder(ableFor(target), history)
       if (able.length === 0) return { kind: 'nobody' }
       const now = clock.now()
       for (const provider of able) {
-        if ((paused.get(provider.name) ?? 0) > now) continue
+        if (Math.max(paused.get(provider.name) ?? 0, pausedUntil(history, provider.name)) > now) continue
         const until = open.get(provider.name)
         if (until === undefined) return { kind: 'provider', provider, isProbe: false }
         if (until > now) continue
@@ -108,7 +104,7 @@ export function createCarriers(
         await read()
         if (isOurs) return { kind: 'provider', provider, isProbe: true }
       }
-      const at = Math.min(...able.map(restsUntil))
+      const at = Math.min(...able.map((each) => Math.max(restsUntil(each), pausedUntil(history, each.name))))
       const names = able.map(({ name }) => name).join(', ')
       const reason = `${names}: its breaker is open, or it asked for a pause`
       return { kind: 'later', at: Math.max(at, now + refreshEveryMs), reason }

@@ -3,6 +3,7 @@ import type { Message, Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { type SuppressionDays, suppressing } from '../suppression.ts'
+import { type Availability, nextCallAt, patientPauseMs, withPauses } from './provider-pauses.ts'
 import { withoutQuotes } from './quotes.ts'
 
 /** What came back for one target of a delivery. */
@@ -30,8 +31,8 @@ export interface RetryContext {
   readonly now: number
   /** In [0, 1). */
   readonly random: number
-  /** Whether a healthy provider carries to the target that is not among the named. */
-  hasAnother(target: Target, failed: readonly string[]): boolean
+  /** The providers that carry to the target, in the channel's order. */
+  availability(target: Target): readonly Availability[]
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
@@ -45,15 +46,16 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
 /**
  * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
  * or a refused credential burns no try; a permanent answer spares the others. What failed goes to the next healthy
- * provider at its next try. A delivery that would wait for its providers longer than it may is given up; a push that is
+ * provider at its next try, and no provider is called before the end of the pause it asked for. A delivery that would wait for its providers longer than it may is given up; a push that is
  * given up falls back to email.
  */
 export function judge(
   claimed: ClaimedDelivery,
   answers: readonly TargetResult[],
   policy: RetryPolicy,
-  { now, random, hasAnother }: RetryContext,
+  context: RetryContext,
 ): TryRecord {
+  const { now } = context
   const results = withoutQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
   const record = {
@@ -67,73 +69,85 @@ export function judge(
     ),
   }
   const taken = accepted !== undefined || claimed.message.taken === true
+  /** Where some target took it, what the others came to is no matter for a dead letter. */
+  const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
+    taken
+      ? { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
+      : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed) } }
   const left = results.filter(({ result }) => waits.has(result.kind))
-  if (left.length === 0) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    return { ...record, what: 'dead_letter', next: { kind: 'dead', ...permanent(results), fallback: isPush(claimed) } }
-  }
+  if (left.length === 0) return end(permanent(results))
   const burns = left.some(({ result }) => !spares.has(result.kind))
   const failures = claimed.failures + (burns ? 1 : 0)
-  if (burns && failures >= policy.attempts) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    const detail = `${failures} tries failed, the last: ${reasonOf(left.at(-1))}`
-    const next = { kind: 'dead', cause: 'attempts_exhausted', detail, fallback: isPush(claimed) } as const
-    return { ...record, what: 'dead_letter', next }
+  const last = reasonOf(left.at(-1))
+  if (burns && failures >= policy.attempts)
+    return end({ cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` })
+  const { dueAt, history } = nextAttempt(claimed, left, burns ? failures : undefined, policy, context)
+  if (dueAt > (history.waitsSince ?? now) + policy.patienceMs)
+    return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
+  const what = accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed'
+  const targets = left.map(({ target }) => target)
+  return { ...record, what, next: { kind: 'again', dueAt, failures, left: { targets, taken, ...history } } }
+}
+
+/**
+ * When what is left of a delivery is tried again, and what it remembers until then: as soon as one of its providers may be
+ * called, but no sooner than its backoff after a failure that counted (the `failures`-th), and no later than it expires.
+ */
+function nextAttempt(
+  { message, expiresAt = Number.POSITIVE_INFINITY }: ClaimedDelivery,
+  left: readonly TargetResult[],
+  failures: number | undefined,
+  { backoff }: RetryPolicy,
+  { now, random, availability }: RetryContext,
+) {
+  const burns = failures !== undefined
+  const postponements = burns ? 0 : (message.postponements ?? 0) + 1
+  const pauses = left.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
+  const called = pauses.filter(({ provider }) => provider !== noProvider)
+  const asked = called.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
+  const providers = {
+    failedProviders: providersFailed(message, called),
+    providerPauses: withPauses(message, asked, now),
   }
-  const failedProviders = providersFailed(claimed, left)
-  // Whoever is asked again is given the pause that was asked for, whatever the others would do.
-  const goesOn = left.every(({ target, provider }) => {
-    return failedProviders.includes(provider) && hasAnother(target, failedProviders)
-  })
-  const postponements = burns ? 0 : (claimed.message.postponements ?? 0) + 1
-  const asked = goesOn ? 0 : Math.max(...left.map(retryAfter))
-  const pauseMs = Math.max(burns ? backoffMs(failures, policy.backoff, random) : postponedMs(postponements), asked)
-  const waitsSince = claimed.message.waitsSince ?? now
-  if (!burns && now + pauseMs > waitsSince + policy.patienceMs) {
-    if (taken) return { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-    const detail = `no provider took it in time, the last: ${reasonOf(left.at(-1))}`
-    const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
-    return { ...record, what: 'dead_letter', next }
-  }
+  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target), providers, now)))
+  const postponedFor = called.length > 0 ? minPostponedMs : postponedMs(postponements)
+  const leastMs = burns ? backoffMs(failures, backoff, random) : postponedFor
   return {
-    ...record,
-    what: accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed',
-    next: {
-      kind: 'again',
-      dueAt: now + pauseMs,
-      failures,
-      left: {
-        targets: left.map(({ target }) => target),
-        taken,
-        postponements,
-        failedProviders,
-        ...(burns ? {} : { waitsSince }),
-      },
-    },
+    dueAt: Math.min(Math.max(now + leastMs, freeAt), expiresAt),
+    history: { postponements, ...providers, waitsSince: burns ? undefined : (message.waitsSince ?? now) },
   }
 }
 
 const minPostponedMs = 1_000
 const maxPostponedMs = 60_000
 
-/** The least pause after so many postponements in a row, whatever the provider says: nothing is asked in a loop. */
-function postponedMs(postponements: number): number {
-  return Math.min(maxPostponedMs, minPostponedMs * 2 ** Math.min(16, postponements - 1))
+/** A target that is left, and for how long its provider is not to be called with it. */
+interface Pause extends TargetResult {
+  readonly pauseMs: number
 }
 
-/** A provider that wants a pause of up to this is waited for; beyond it the next one is asked. */
-const patientRetryAfterMs = 5_000
+/**
+ * The pause that an answer asks for. Where it counts no attempt it is a second at the least, and longer with each
+ * postponement in a row, whatever the provider says: nothing is called in a loop.
+ */
+function pauseMs({ result }: TargetResult, postponements: number): number {
+  if (!spares.has(result.kind)) return retryAfterMs(result)
+  return Math.max(retryAfterMs(result), postponedMs(postponements))
+}
+
+function postponedMs(postponements: number): number {
+  return Math.min(maxPostponedMs, minPostponedMs * 2 ** Math.min(16, Math.max(0, postponements - 1)))
+}
 
 /** The providers that failed for what is left of a delivery, the last to fail last: its next attempt goes to another one. */
-function providersFailed({ message }: ClaimedDelivery, left: readonly TargetResult[]): string[] {
-  const failing = left.filter(({ provider, result }) => provider !== noProvider && failsOver(result, message))
-  const failed = new Set(failing.map(({ provider }) => provider))
+function providersFailed(message: Message, called: readonly Pause[]): string[] {
+  const failed = new Set(called.filter((each) => failsOver(each, message)).map(({ provider }) => provider))
   return [...(message.failedProviders ?? []).filter((name) => !failed.has(name)), ...failed]
 }
 
-function failsOver(result: SendResult, message: Message): boolean {
+function failsOver({ result, pauseMs }: Pause, message: Message): boolean {
   if (result.kind === 'ambiguous') return message.failoverOnTimeout !== false
-  if (result.kind === 'rate_limited') return (result.retryAfterMs ?? unhurriedMs) > patientRetryAfterMs
+  if (result.kind === 'rate_limited') return pauseMs > patientPauseMs
   return result.kind === 'transient' || result.kind === 'misconfigured'
 }
 
@@ -163,7 +177,7 @@ const unhurriedMs = 60_000
 /** Until every process has seen the breaker open, and the next provider is chosen. */
 const misconfiguredPauseMs = 2_000
 
-function retryAfter({ result }: TargetResult): number {
+function retryAfterMs(result: SendResult): number {
   if (result.kind === 'rate_limited') return result.retryAfterMs ?? unhurriedMs
   if (result.kind === 'misconfigured') return misconfiguredPauseMs
   return result.kind === 'transient' ? (result.retryAfterMs ?? 0) : 0

@@ -69,9 +69,15 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
   }
   if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.waiting()
   settings.hints.changed()
-  for (const [result, mine] of Map.groupBy(records, ({ what }) => what))
-    settings.metrics.attempts.inc({ channel: settings.channel, result }, mine.length)
+  for (const [what, mine] of Map.groupBy(records, (each) => each.what)) countRecorded(settings, what, mine.length)
   return records.map(() => true)
+}
+
+/** One that was held back was no attempt. */
+function countRecorded({ metrics, channel }: RecorderOptions, what: string, count: number): void {
+  if (what === 'expired') metrics.expired.inc({ channel }, count)
+  else if (what === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
+  else metrics.attempts.inc({ channel, result: what }, count)
 }
 
 async function releaseAll({ deliveries, options }: RecorderOptions, untried: readonly Untried[]): Promise<true[]> {

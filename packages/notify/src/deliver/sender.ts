@@ -1,12 +1,16 @@
+import type { Clock } from '@gatehouse/kit'
 import type { CompleteMessages } from '../complete-messages.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
+import { maySend } from './hold.ts'
+import { noProvider } from './outcome.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
 import { callProvider, outgoing } from './send.ts'
 import type { Call, Try } from './try.ts'
 
 export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'options' | 'log' | 'metrics'> {
+  readonly clock: Clock
   /** Gives messages what they carry beside their text, just before they go out. */
   readonly completeMessages?: CompleteMessages
 }
@@ -15,7 +19,7 @@ export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'option
 export interface Sender {
   /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
   beginBy(provider: Provider, leaseEndsAt: number): number
-  /** Makes calls of one provider together. */
+  /** Makes calls of one provider together; those that expired by now, or whose user's quiet hours began, are left. */
   send(provider: Provider, calls: readonly Call[]): Promise<void>
   /** For calls that are not made. */
   leave(provider: Provider, calls: readonly Call[]): void
@@ -26,7 +30,7 @@ const recordingShare = 0.25
 
 /** A sender that has what providers answer counted. */
 export function createSender(settings: SenderOptions, carriers: Carriers, finish: (ended: Try) => void): Sender {
-  const { options, metrics } = settings
+  const { options, metrics, clock } = settings
   const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
     for (const ended of of.answered(target, provider.name, result)) finish(ended)
   }
@@ -35,13 +39,22 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
     async send(provider, calls) {
       const messages = await complete(settings, calls)
       if (!messages) {
-        for (const call of calls) answer(provider, call, withoutLinks)
+        for (const { of, target } of calls)
+          for (const ended of of.answered(target, noProvider, withoutLinks)) finish(ended)
         return
       }
+      const now = clock.now()
+      const may = calls.map(({ of }) => maySend(of.claimed, options, now))
+      const going = calls.filter((_, index) => may[index])
+      for (const [index, call] of calls.entries()) if (!may[index]) answer(provider, call, undefined)
+      if (going.length === 0) return
       const begun = performance.now()
-      const results = await callProvider(provider, messages)
+      const results = await callProvider(
+        provider,
+        messages.filter((_, index) => may[index]),
+      )
       metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
-      for (const [index, call] of calls.entries()) answer(provider, call, results[index])
+      for (const [index, call] of going.entries()) answer(provider, call, results[index])
       await count(settings, carriers, provider, results)
     },
     leave(provider, calls) {

@@ -1,7 +1,7 @@
 import type { Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store.ts'
-import type { TargetResult } from './outcome.ts'
+import { noProvider, type TargetResult } from './outcome.ts'
 
 /** One try of a delivery, whose targets may be answered by different providers at different times. */
 export interface Try {
@@ -32,7 +32,7 @@ export function openTry(claimed: ClaimedDelivery): Try {
       if (!result) untried.push(target)
       results.push({
         target,
-        provider,
+        provider: result ? provider : noProvider,
         result: result ?? { kind: 'rate_limited', retryAfterMs: 0, reason: 'no time was left' },
       })
       return results.length === claimed.message.targets.length ? [opened] : []

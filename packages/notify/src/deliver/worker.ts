@@ -3,6 +3,7 @@ import type { Target } from '../notification.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../store.ts'
 import { type Carriers, createCarriers, type Uncarried } from './carriers.ts'
+import { heldBack } from './hold.ts'
 import { giveUp, judge, mostCrashes, noProvider, quarantine, type RetryPolicy, suspiciousCrashes } from './outcome.ts'
 import { createRecorder, type RecorderOptions } from './recorder.ts'
 import { suppressedSince, withoutCarrier } from './refusal.ts'
@@ -42,7 +43,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const finish = ({ claimed, results, untried }: Try) => {
     trial.ended(claimed)
     const isTried = untried.length < claimed.message.targets.length
-    const context = { now: clock.now(), random: Math.random(), hasAnother: carriers.hasAnother }
+    const context = { now: clock.now(), random: Math.random(), availability: carriers.availability }
     if (isTried) recorder.keep(judge(claimed, results, policy, context))
     else recorder.giveBack(claimed)
   }
@@ -83,7 +84,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     for (const bucket of settings.buckets) {
       await recorder.room()
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, oldest)
-      for (const each of claimed) recorder.keep(giveUp(each, now))
+      for (const each of claimed) recorder.keep(heldBack(each, options, now, Math.random()) ?? giveUp(each, now))
       if (claimed.length > 0) found = true
     }
     if (!found) lookedForOverdueAt = now
@@ -104,7 +105,12 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, limit, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
-      const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(claimed, healthOf)
+      const sendable = claimed.filter((each) => {
+        const held = heldBack(each, options, clock.now(), Math.random())
+        if (held) recorder.keep(held)
+        return !held
+      })
+      const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(sendable, healthOf)
       for (const each of poisonous) recorder.keep(quarantine(each, clock.now()))
       const { tried, waiting } = trial.admit(suspected, leaseEndsAt)
       for (const each of waiting) recorder.giveBack(each, clock.now() + trialPauseMs)
@@ -150,7 +156,7 @@ async function addressed(
   const byProvider = new Map<Provider, Call[]>()
   for (const each of claimed) {
     const open = openTry(each)
-    const { failedProviders: failed = [], targets } = each.message
+    const { targets } = each.message
     const uncalled: Array<{ readonly target: Target; readonly carrier: Uncarried }> = []
     const answer = (target: Target, result: SendResult) => {
       for (const ended of open.answered(target, noProvider, result)) finish(ended)
@@ -161,7 +167,7 @@ async function addressed(
         answer(target, suppressed)
         continue
       }
-      const carrier = carriers.choose(target, failed) ?? (await carriers.probe(target, failed))
+      const carrier = carriers.choose(target, each.message) ?? (await carriers.probe(target, each.message))
       if (carrier.kind !== 'provider') {
         uncalled.push({ target, carrier })
         continue

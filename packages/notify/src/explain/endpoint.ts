@@ -1,6 +1,6 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type DecidedDelivery, decide, reasonOf } from '../admission.ts'
+import { type DecidedDelivery, decide, type PlannedNotification, reasonOf } from '../admission.ts'
 import type { Guards } from '../caller.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog.ts'
 import type { Channel } from '../channel.ts'
@@ -35,6 +35,9 @@ const Explanation = Type.Object(
         body: Type.Optional(Type.String()),
         locale: Type.Optional(Type.String()),
       }),
+    ),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'From when on nothing of it would be sent any more' }),
     ),
     decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
     cap: Type.Object({}, { additionalProperties: true }),
@@ -85,9 +88,8 @@ async function explain(
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
   const shown = (channel: Explained) => (unmasked ? channel : masked(channel, eventType.templateId, catalog))
   return {
-    channels: decided
-      .flatMap(({ deliveries }) => deliveries)
-      .map((delivery) => shown(written(delivery, planned.item?.flushAt))),
+    channels: decided.flatMap(({ deliveries }) => deliveries).map((delivery) => shown(written(delivery, planned))),
+    ...(planned.expiresAt === undefined ? {} : { expires_at: new Date(planned.expiresAt).toISOString() }),
     decisions: (unmasked ? planned.decisions : maskTimeline(planned.decisions)).map((entry) => ({
       ...entry,
       at: new Date(entry.at).toISOString(),
@@ -114,13 +116,16 @@ function masked(explained: Explained, templateId: string, catalog: Catalog): Exp
   return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
 }
 
-function written(delivery: DecidedDelivery, flushAt: number | undefined): Explained {
+function written(delivery: DecidedDelivery, planned: PlannedNotification): Explained {
   const { channel, outcome, plan } = delivery
   const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
-  return { channel, outcome, ...whyOf(delivery, flushAt), subject, body, locale }
+  return { channel, outcome, ...whyOf(delivery, planned), subject, body, locale }
 }
 
-function whyOf(delivery: DecidedDelivery, flushAt: number | undefined): { reason?: string; until?: string } {
+function whyOf(
+  delivery: DecidedDelivery,
+  { item, expiresAt }: PlannedNotification,
+): { reason?: string; until?: string } {
   const { outcome, plan, capped, id } = delivery
   if (outcome === 'duplicate')
     return { reason: id === undefined ? 'its dedup_key is taken' : `its dedup_key is ${notificationIdOf(id)}'s` }
@@ -129,9 +134,12 @@ function whyOf(delivery: DecidedDelivery, flushAt: number | undefined): { reason
     const reason = `the cap ${capped.cap} of ${capped.most} is reached`
     return { reason, ...(typeof until === 'string' ? { until } : {}) }
   }
-  if (plan.kind === 'defer') return { reason: 'quiet hours', until: new Date(plan.wakeAt).toISOString() }
-  if (plan.kind === 'aggregate' && flushAt !== undefined)
-    return { reason: 'it is gathered with others of its kind', until: new Date(flushAt).toISOString() }
+  if (plan.kind === 'defer') {
+    const reason = plan.wakeAt === expiresAt ? 'quiet hours, in which it expires' : 'quiet hours'
+    return { reason, until: new Date(plan.wakeAt).toISOString() }
+  }
+  if (plan.kind === 'aggregate' && item)
+    return { reason: 'it is gathered with others of its kind', until: new Date(item.flushAt).toISOString() }
   if (plan.kind === 'fail') return { reason: plan.detail }
   return plan.kind === 'drop' ? { reason: plan.reason } : {}
 }

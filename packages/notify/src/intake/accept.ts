@@ -14,6 +14,8 @@ import type { Intake, Parkable, Profile, RateAsked, RateGranted } from '../store
 interface IncomingEvent {
   readonly request: NotifyRequest
   readonly source: string
+  /** When it was first received, where that was earlier than now; Unix milliseconds. */
+  readonly occurredAt?: number
   /** The scheduled row that it fires; taken away in the same transaction. */
   readonly settles?: Settled
   /** Set where nobody waits for the answer: over its type's rate it is parked, not refused. */
@@ -93,7 +95,8 @@ async function acceptBatch(
     if (stopped[index] || !eventType) return []
     const profile = profiles.users.get(event.request.user_id) ?? emptyProfile
     const id = newId(bucket)
-    const planned = plan({ id, request: event.request, eventType, profile, catalog, now, source: event.source })
+    const { request, source, occurredAt = now } = event
+    const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   const rules = { caps: options.caps, windowMs: options.capWindowMs }
@@ -125,7 +128,9 @@ async function stops(
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
   const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateAsked[] => {
     const rate = catalog.eventTypes.get(event)?.rate
-    const parkable = mine.flatMap(({ request, turn }) => (turn ? [{ ...turn, request }] : []))
+    const parkable = mine.flatMap(({ request, turn, occurredAt = now }) =>
+      turn ? [{ ...turn, request, occurredAt }] : [],
+    )
     return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
   const granted = asked.length > 0 ? await intake.takeRates(bucket, asked, now) : new Map<string, RateGranted>()

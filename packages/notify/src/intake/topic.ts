@@ -36,8 +36,9 @@ export function topicIntake(options: TopicIntakeOptions): (message: TopicMessage
       const read = requestOf(message)
       if ('reason' in read) return await refuse(message, read, options)
       const turn = { key: message.key, place: message.place }
+      const occurredAt = Math.min(message.publishedAt ?? Number.POSITIVE_INFINITY, options.clock.now())
       const result = await accept
-        .one({ request: read, source: 'topic', turn })
+        .one({ request: read, source: 'topic', turn, occurredAt })
         .catch((error: unknown) => failed(message, read, error, options))
       if (!result) return
       if (!('refused' in result)) return message.ack()

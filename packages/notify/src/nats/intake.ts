@@ -100,6 +100,7 @@ function topicMessage(message: JsMsg): TopicMessage {
   return {
     text: decodeUtf8(Buffer.from(message.data)),
     place: message.info.streamSequence,
+    publishedAt: Math.floor(message.info.timestampNanos / 1_000_000),
     key: `${message.info.stream}:${message.info.streamSequence}:${message.info.timestampNanos}`,
     ack: () => message.ack(),
     later: (delayMs) => message.nak(delayMs),

@@ -19,21 +19,33 @@ export interface ChannelPlanInput {
   readonly profile: Profile
   readonly catalog: Catalog
   readonly now: number
+  /** From when on nothing of it is sent any more. */
+  readonly expiresAt?: number | undefined
+}
+
+/** When a message of an event that was received at `occurredAt` expires, Unix milliseconds; undefined: never. */
+export function expiryOf({ ttlSeconds }: EventType, occurredAt: number): number | undefined {
+  return ttlSeconds === undefined ? undefined : occurredAt + ttlSeconds * 1_000
 }
 
 /**
- * Plans every channel of a notification that is not to be gathered: all wait for the end of the user's quiet hours, or
- * each is addressed and rendered now. `decisions` is told what there was to decide.
+ * Plans every channel of a notification that is not to be gathered: it has expired, or all wait for the end of the user's
+ * quiet hours (or until it expires in them), or each is addressed and rendered now. `decisions` is told what there was to
+ * decide.
  */
 export function channelPlanner(
-  { userId, data, eventType, profile, catalog, now }: ChannelPlanInput,
+  { userId, data, eventType, profile, catalog, now, expiresAt }: ChannelPlanInput,
   options: NotifyOptions,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
   const off = (channel: Channel) => options.channelsOff.includes(channel)
+  if (expiresAt !== undefined && now >= expiresAt)
+    return (channel) => (off(channel) ? channelIsOff : { kind: 'expire', expiresAt })
   const quietEnd = deferredUntil(eventType, profile, options.zone, now)
   if (quietEnd !== undefined) {
-    const wakeAt = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
+    const spread = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
+    const resumesAt = deferredUntil(eventType, profile, options.zone, spread) === undefined ? spread : quietEnd
+    const wakeAt = Math.min(resumesAt, expiresAt ?? Number.POSITIVE_INFINITY)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
     return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', wakeAt })
   }

@@ -19,8 +19,8 @@ export interface FlushInput {
 
 /**
  * Makes of a pending set what is sent: one combined notification when its items exceed the threshold, else each item's
- * own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. What settles
- * the window, or the items, is admitted with it, so each is flushed once.
+ * own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. Items that have expired
+ * leave first, and count for nothing. What settles the window, or the items, is admitted with it, so each is flushed once.
  */
 export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
   const { window, catalog } = input
@@ -31,6 +31,12 @@ export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit 
     const told = { what: 'excluded', detail: { reason: 'the event type was removed' } }
     return { settles: { ...whole, told, erases: true }, notifications: [] }
   }
+  const expired = items.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= input.now)
+  if (expired.length > 0)
+    return {
+      settles: { ...whole, items: expired.map(({ notificationId }) => notificationId), keepsTogether: true },
+      notifications: expired.map((item) => individual(item, input, eventType, options)),
+    }
   const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
   if (!summary || summary.count <= threshold)
     return {
@@ -66,7 +72,8 @@ function individual(
   const left = item.channels.filter((channel) => !wanted.includes(channel))
   const { actor, at, data } = item
   const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
-  const planned = plannedFor(item.notificationId, wanted, variables(alone, [item]), input, eventType, options)
+  const about = { id: item.notificationId, wanted, data: variables(alone, [item]), expiresAt: item.expiresAt }
+  const planned = plannedFor(about, input, eventType, options)
   const excluded = left.map((channel) => ({ channel, plan: { kind: 'exclude', reason: 'preference' } as const }))
   return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
 }
@@ -80,7 +87,9 @@ function combined(
   const wanted = inOrder(summary.chosen.flatMap((item) => wantedOf(item, input, eventType)))
   const requested = inOrder(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
   const data = variables(summary, input.window.items)
-  const planned = plannedFor(newId(input.bucket), wanted, data, input, eventType, options)
+  const expiries = input.window.items.flatMap(({ expiresAt }) => expiresAt ?? [])
+  const expiresAt = expiries.length > 0 ? Math.min(...expiries) : undefined
+  const planned = plannedFor({ id: newId(input.bucket), wanted, data, expiresAt }, input, eventType, options)
   const { event } = input.window
   const detail = { source: 'aggregation', event, priority: eventType.priority, count: summary.count }
   return {
@@ -101,18 +110,24 @@ function wantedOf(item: ChosenBy, { profile }: FlushInput, eventType: EventType)
   return free ? item.channels : item.channels.filter((channel) => chosen.channels.includes(channel))
 }
 
+interface Flushed {
+  readonly id: string
+  readonly wanted: readonly Channel[]
+  readonly data: Data
+  readonly expiresAt: number | undefined
+}
+
 function plannedFor(
-  id: string,
-  wanted: readonly Channel[],
-  data: Data,
+  { id, wanted, data, expiresAt }: Flushed,
   { window, profile, catalog, now }: FlushInput,
   eventType: EventType,
   options: NotifyOptions,
 ): PlannedNotification {
   const { userId, event } = window
   const decisions: TimelineEntry[] = []
-  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, decisions)
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
   const deliveries = wanted.map((channel) => ({ channel, plan: plan(channel) }))
   const { priority, sensitive } = eventType
-  return { id, userId, event, data, priority, acceptedAt: now, sensitive, decisions, deliveries, stored: 'no' }
+  const about = { id, userId, event, data, priority, acceptedAt: now, sensitive }
+  return { ...about, ...(expiresAt === undefined ? {} : { expiresAt }), decisions, deliveries, stored: 'no' }
 }

@@ -5,12 +5,13 @@ import type { TimelineEntry } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { PlanInput } from '../plan-input.ts'
 import { actorOf } from './actor.ts'
-import { channelIsOff, channelPlanner } from './channel-plan.ts'
+import { channelIsOff, channelPlanner, expiryOf } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
 
 /** The steps before admission: preferences, quiet hours, aggregation, and the text of what is to be sent now. */
 export function planNotification(input: PlanInput, options: NotifyOptions): PlannedNotification {
   const { id, request, eventType, profile, now } = input
+  const expiresAt = expiryOf(eventType, input.occurredAt ?? now)
   const chosen = chooseChannels(request.channels, eventType, profile)
   const off = chosen.channels.filter((channel) => options.channelsOff.includes(channel))
   const taken =
@@ -22,7 +23,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
   ]
   const plan = eventType.aggregation
     ? (channel: Channel) => (off.includes(channel) ? channelIsOff : ({ kind: 'aggregate' } as const))
-    : channelPlanner({ ...input, userId: request.user_id, data: request.data }, options, decisions)
+    : channelPlanner({ ...input, userId: request.user_id, data: request.data, expiresAt }, options, decisions)
   const deliveries = taken.map((channel): PlannedDelivery => {
     const key = request.dedup_key
     const logKey = key === undefined ? undefined : composeDedupKey(request.event, key, request.user_id, channel)
@@ -35,6 +36,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
     data: request.data,
     priority: eventType.priority,
     acceptedAt: now,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
     sensitive: eventType.sensitive,
     ...(request.dedup_key === undefined ? {} : { dedupKey: request.dedup_key }),
     ...(request.channels ? { requested: request.channels } : {}),

@@ -38,6 +38,7 @@ export function replan(
         data: {},
         priority: eventType?.priority ?? 'normal',
         acceptedAt: notification.acceptedAt,
+        ...(notification.expiresAt === undefined ? {} : { expiresAt: notification.expiresAt }),
         sensitive: notification.sensitive,
         decisions,
         deliveries,
@@ -56,11 +57,11 @@ function planFor(
   now: number,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
-  const { data, userId } = notification
+  const { data, userId, expiresAt } = notification
   const eventType = catalog.eventTypes.get(notification.event)
   if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
   if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
-  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now }, options, decisions)
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
   const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)
   return (channel) => (excludes(channel) ? { kind: 'exclude', reason: 'preference' } : plan(channel))
 }

@@ -13,6 +13,7 @@ import {
 import type { Channel } from '../channel.ts'
 import { deliveryIdOf } from '../ids.ts'
 import { settle } from './settle.ts'
+import type { StreamOptions } from './stream-changes.ts'
 import { among, columns, planAfresh } from './words.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
@@ -28,6 +29,7 @@ export async function admit(
   units: readonly AdmissionUnit[],
   rules: CapRules,
   now: number,
+  options: StreamOptions,
 ): Promise<Array<readonly Decided[] | undefined>> {
   return database.transaction(async (tx) => {
     const [, counters, held, logged] = await Promise.all([
@@ -43,7 +45,7 @@ export async function admit(
     const before = new Map(counters)
     const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
     const decided = decide(notifications, { counters, logged }, rules, now)
-    await Promise.all([writeAdmitted(tx, bucket, decided, now), writeCounters(tx, bucket, counters, before)])
+    await Promise.all([writeAdmitted(tx, bucket, decided, now, options), writeCounters(tx, bucket, counters, before)])
     let next = 0
     return units.map((unit, index) => {
       if (!held[index]) return undefined

@@ -58,6 +58,15 @@ const claimable = (group: string, limit: string) => `
       AND (w.lease_until IS NULL OR w.lease_until < now())
     ORDER BY w.due_at, w.delivery_id LIMIT ${limit}`
 
+/** The quiet hours that hold for a delivery as its user has set them by now; critical ones have none. */
+const quietHours = `CASE WHEN w.lane > 0 THEN (
+              SELECT json_build_object('start', p.quiet_start, 'end', p.quiet_end, 'zone',
+                                       (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = w.user_id))
+                FROM notify.preference p
+               WHERE p.bucket = $1 AND p.user_id = w.user_id AND p.event_type IN (w.event, '*')
+                 AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
+               ORDER BY p.event_type = w.event DESC LIMIT 1) END`
+
 /**
  * The one claim. Each group (a priority's rows of one event type) that has some due gives it in order, up to an even share
  * of its priority's types. Where several priorities have some due, their rows are counted first and taken turn by turn,
@@ -94,14 +103,15 @@ WITH RECURSIVE ${rules}, ${present}, due AS MATERIALIZED (
          crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
          lease_until = now() + $4::integer * interval '1 millisecond'
    WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-  RETURNING w.lane, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes, w.sensitive, w.message,
+  RETURNING w.lane, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes, w.sensitive, w.message, w.expires_at,
+            ${quietHours} AS quiet_hours,
             (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
                                                'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
                FROM notify.suppression s
               WHERE s.bucket = $1 AND s.user_id = w.user_id AND s.channel = $2) AS suppressions
 )
 SELECT p.lane, p.event, p.due_at AS front, c.delivery_id, c.user_id, c.due_at, c.attempt, c.failures, c.crashes, c.sensitive, c.message,
-       c.suppressions
+       c.expires_at, c.quiet_hours, c.suppressions
   FROM present p LEFT JOIN claimed c ON c.lane = p.lane AND c.event = p.event`
 
 export const claimFromBeginningSql = claimSql(presentOfAll)

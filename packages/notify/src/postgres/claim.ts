@@ -14,7 +14,7 @@ import {
 } from './claim-marks.ts'
 import { afterClaimSql, beforeClaimSql, claimFromBeginningSql, claimFromMarksSql } from './claim-sql.ts'
 import { type SuppressionRow, suppressionsOf } from './profiles.ts'
-import { columns, timestamp } from './words.ts'
+import { columns, present, timestamp } from './words.ts'
 
 /** A group of rows, with one that was claimed of it, or none. */
 type ClaimRow = { readonly lane: number; readonly event: string; readonly front: number | null } & (
@@ -31,6 +31,8 @@ interface ClaimedRow {
   readonly crashes: number
   readonly sensitive: boolean
   readonly message: Message
+  readonly expires_at: number | null
+  readonly quiet_hours: { readonly start: string; readonly end: string; readonly zone: string | null } | null
   readonly suppressions: SuppressionRow[] | null
 }
 
@@ -151,6 +153,12 @@ function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel
     crashes: row.crashes,
     sensitive: row.sensitive,
     message: row.message,
+    ...present({ expiresAt: row.expires_at }),
+    ...(row.quiet_hours ? { quietHours: quietHoursOf(row.quiet_hours) } : {}),
     suppressions: suppressionsOf(row.suppressions),
   }
+}
+
+function quietHoursOf({ start, end, zone }: NonNullable<ClaimedRow['quiet_hours']>) {
+  return { start, end, ...present({ zone }) }
 }

@@ -1,25 +1,12 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Channel } from '../channel.ts'
 import { bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
-import type { Message, NotifyRequest } from '../notification.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters } from '../store.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../store.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { countFailure, failedMessage } from './topic-failures.ts'
-import { among, columns, present, storable, timestamp } from './words.ts'
+import { type LetterRow, planAgain, scheduleAgain, sendAgain, type TakenRow } from './replayed-letters.ts'
+import { countFailure } from './topic-failures.ts'
+import { among, columns, optionalTimestamp, present, storable, timestamp } from './words.ts'
 
-interface LetterRow {
-  readonly id: string
-  readonly notification_id: string | null
-  readonly user_id: string | null
-  readonly channel: Channel | null
-  readonly event: string | null
-  readonly cause: string
-  readonly detail: string
-  readonly died_at: number
-  readonly text?: string | null
-}
-
-const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at'
+const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
 const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($3::text IS NULL OR channel = $3)
   AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR user_id = $5) AND ($6::uuid[] IS NULL OR id = ANY($6))`
 
@@ -66,7 +53,12 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
         .slice(0, limit)
         .map(letterOf)
     },
-    replay: (filter, limit, at) => inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at)),
+    async replay(filter, limit, at): Promise<Replayed> {
+      const replayed = await inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at))
+      let expired = 0
+      for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
+      return { replayed, expired }
+    },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
     async keepInvalid({ text, reason, userId, event, request }, now) {
       const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
@@ -87,25 +79,38 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
 }
 
 function letterOf(row: LetterRow): DeadLetter {
-  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, text = null } = row
-  const rest = present({ notificationId: notification_id, userId: user_id, channel, event, text })
-  return { id, cause, detail, diedAt, ...rest }
+  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
+  const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
+  return { id, cause, detail, diedAt, ...present(about) }
 }
 
-interface TakenRow extends LetterRow {
-  readonly message: (Message & { request?: NotifyRequest }) | null
-}
-
-async function take(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<TakenRow[]> {
+/** Takes letters away; with `at` only those that have not expired by then. */
+async function take(
+  tx: Transaction,
+  bucket: number,
+  filter: DeadLetterFilter,
+  limit: number,
+  at?: number,
+): Promise<TakenRow[]> {
   const { rows } = await tx.query<TakenRow>(
     `WITH taken AS MATERIALIZED (
-       SELECT id FROM notify.dead_letter WHERE ${matching} ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
+       SELECT id FROM notify.dead_letter
+        WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
+        ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
-     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.message`,
-    [...valuesOf(bucket, filter), limit],
+     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
+    [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
   )
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $7`,
+    [...valuesOf(bucket, filter), timestamp(at)],
+  )
+  return rows[0]?.count ?? 0
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
@@ -125,7 +130,8 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 /**
  * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
  * scheduled one is scheduled again, and so is a message of the topic that named what there was not. One that is no notify
- * request can't be replayed and stays, and so does one that was never written and whose notification is purged.
+ * request can't be replayed and stays, and so does one that was never written and whose notification is purged, and one
+ * that has expired.
  */
 async function replay(
   tx: Transaction,
@@ -134,7 +140,7 @@ async function replay(
   limit: number,
   at: number,
 ): Promise<number> {
-  const all = await take(tx, bucket, filter, limit)
+  const all = await take(tx, bucket, filter, limit, at)
   const stored = await storedOf(tx, bucket, all)
   const isLost = ({ cause, message, notification_id }: TakenRow) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
@@ -156,75 +162,6 @@ async function replay(
   return taken.length
 }
 
-/** Has messages sent as they were. */
-async function sendAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
-     SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json
-       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[])
-            AS w (id, user_id, channel, event, message, notification_id)
-       LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
-     ON CONFLICT (bucket, delivery_id) DO NOTHING`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        id,
-        user,
-        (l) => l.channel,
-        (l) => l.event,
-      ),
-      timestamp(at),
-      ...columns(
-        letters,
-        (l) => JSON.stringify(l.message),
-        (l) => l.notification_id,
-      ),
-    ],
-  )
-}
-
-/** Has notifications planned again whose text was never written. */
-async function planAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
-       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS d (id, notification_id, user_id, channel)`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        () => newId(bucket),
-        (l) => l.notification_id,
-        user,
-        (l) => l.channel,
-      ),
-      timestamp(at),
-    ],
-  )
-}
-
-/** Causes of letters that were messages of the topic. */
-const ofTopic: ReadonlySet<string> = new Set(['invalid_message', failedMessage])
-
-/** Has requests taken again. */
-async function scheduleAgain(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source)
-     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source
-       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[]) AS s (id, user_id, payload, source)`,
-    [
-      bucket,
-      letters.map(id),
-      letters.map(user),
-      timestamp(at),
-      letters.map((l) => JSON.stringify(l.message?.request)),
-      letters.map(({ cause }) => (ofTopic.has(cause) ? 'topic' : 'schedule')),
-    ],
-  )
-}
-
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
 export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
@@ -244,9 +181,6 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
   return rows.length
 }
 
-const id = (letter: TakenRow) => letter.id
-const user = (letter: TakenRow) => letter.user_id
-
 async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
@@ -258,7 +192,7 @@ async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[
         letters,
         (l) => l.notification_id,
         () => newId(bucket),
-        id,
+        (l) => l.id,
         (l) => l.channel,
       ),
       timestamp(at),
@@ -279,8 +213,8 @@ async function storedOf(tx: Transaction, bucket: number, letters: readonly Taken
 async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
   for (const letter of letters)
     await tx.query(
-      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       [
         bucket,
         letter.id,
@@ -292,6 +226,7 @@ async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[
         letter.detail,
         timestamp(letter.died_at),
         letter.message && JSON.stringify(letter.message),
+        optionalTimestamp(letter.expires_at),
       ],
     )
 }

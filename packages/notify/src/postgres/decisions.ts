@@ -44,6 +44,7 @@ export const outcomes: ReadonlySet<string> = new Set<Outcome>([
   'no_recipient',
   'undeliverable',
   'failed',
+  'expired',
 ])
 
 /** The decisions of a row as its timeline tells them. */

@@ -3,11 +3,12 @@ import type { Channel } from '../channel.ts'
 import type { ClaimedDelivery, Deliveries } from '../store.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
-import { type RecordOptions, record } from './record.ts'
+import { record } from './record.ts'
 import { applyReports } from './reports.ts'
+import type { StreamOptions } from './stream-changes.ts'
 import { among, columns, timestamp } from './words.ts'
 
-export interface DeliveriesOptions extends RecordOptions {
+export interface DeliveriesOptions extends StreamOptions {
   readonly buckets: number
   readonly claimer: Claimer
 }

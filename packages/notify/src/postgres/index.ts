@@ -64,20 +64,21 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const buckets = options.buckets ?? 1
+  const streaming = options.streaming ?? true
   const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
       async admit(bucket, units, rules, now) {
-        const admitted = await admit(database, bucket, units, rules, now)
+        const admitted = await admit(database, bucket, units, rules, now, { streaming })
         lowerMarks(claimer, bucket, admitted, now)
         return admitted
       },
       standing: (bucket, notification) => readStanding(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, { buckets, claimer, streaming: options.streaming ?? true }),
+    deliveries: postgresDeliveries(database, { buckets, claimer, streaming }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),

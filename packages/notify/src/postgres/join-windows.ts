@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { Decided, PlannedNotification } from '../admission.ts'
 import { newId } from '../ids.ts'
-import { columns, timestamp } from './words.ts'
+import { columns, optionalTimestamp, timestamp } from './words.ts'
 
 interface Item {
   readonly notification: PlannedNotification
@@ -51,10 +51,11 @@ export async function joinWindows(
   const windows = new Map(rows.map((row) => [setOf(row.user_id, row.event), row.id]))
   await tx.query({
     name: 'notify_write_items',
-    text: `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
-           SELECT $1, i.window_id, i.notification_id, i.actor, $7, i.data::jsonb, string_to_array(i.channels, ','), i.by_request
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $8::boolean[])
-                  AS i (window_id, notification_id, actor, data, channels, by_request)`,
+    text: `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request, expires_at)
+           SELECT $1, i.window_id, i.notification_id, i.actor, $7, i.data::jsonb, string_to_array(i.channels, ','), i.by_request,
+                  i.expires_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $8::boolean[], $9::timestamptz[])
+                  AS i (window_id, notification_id, actor, data, channels, by_request, expires_at)`,
     values: [
       bucket,
       ...columns(
@@ -67,6 +68,7 @@ export async function joinWindows(
       ),
       timestamp(now),
       items.map(({ notification }) => notification.requested !== undefined),
+      ...columns(items, ({ notification }) => optionalTimestamp(notification.expiresAt)),
     ],
   })
 }

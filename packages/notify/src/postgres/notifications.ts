@@ -16,6 +16,7 @@ interface NotificationRow {
   readonly dedup_key: string | null
   readonly decisions: StoredEntry[]
   readonly accepted_at: number
+  readonly expires_at: number | null
 }
 
 interface DeliveryRow {
@@ -44,7 +45,7 @@ export function postgresNotifications(database: Database, buckets: number): Noti
 
 async function find(database: Database, bucket: number, id: string): Promise<NotificationRecord | undefined> {
   const { rows } = await database.query<NotificationRow>(
-    `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at FROM notify.notification
+    `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
       WHERE bucket = $1 AND id = $2`,
     [bucket, id],
   )
@@ -65,6 +66,7 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     event: row.event,
     priority: row.priority,
     acceptedAt: row.accepted_at,
+    ...present({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
   const timeline = [...tellDecisions(own, row.decisions), ...events.rows.map(entryOf)]

@@ -3,7 +3,7 @@ import { newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Parked, ParkedHead } from '../store.ts'
 import { lockRates, take, writeRates } from './rates.ts'
-import { among, atMost, columns, planAfresh, timestamp } from './words.ts'
+import { among, atMost, columns, optionalTimestamp, planAfresh, timestamp } from './words.ts'
 
 /** The first of each event type, one step of the index a type. */
 const headsSql = `
@@ -19,6 +19,7 @@ interface ParkedRow {
   readonly user_id: string
   readonly place: number
   readonly payload: NotifyRequest
+  readonly occurred_at: number | null
 }
 
 export function postgresParked(database: Database): Parked {
@@ -46,16 +47,18 @@ export function postgresParked(database: Database): Parked {
         const free = keys.slice(0, taken?.granted)
         if (free.length === 0) return 0
         const { rows } = await tx.query<ParkedRow>(
-          `DELETE FROM notify.parked WHERE bucket = $1 AND ${among('key', '$2', 'text')} RETURNING user_id, place, payload`,
+          `DELETE FROM notify.parked WHERE bucket = $1 AND ${among('key', '$2', 'text')} RETURNING user_id, place, payload, occurred_at`,
           [bucket, free],
         )
         const inOrder = rows.sort((a, b) => a.place - b.place)
         await Promise.all([
           taken && writeRates(tx, [taken]),
           tx.query(
-            `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source)
-             SELECT $1, s.id, s.user_id, $5::timestamptz - ($6 - s.place) * interval '1 microsecond', s.payload::jsonb, 'topic'
-               FROM unnest($2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY AS s (id, user_id, payload, place)`,
+            `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
+             SELECT $1, s.id, s.user_id, $5::timestamptz - ($6 - s.place) * interval '1 microsecond', s.payload::jsonb, 'topic',
+                    s.occurred_at
+               FROM unnest($2::uuid[], $3::text[], $4::text[], $7::timestamptz[]) WITH ORDINALITY
+                    AS s (id, user_id, payload, occurred_at, place)`,
             [
               bucket,
               ...columns(
@@ -66,6 +69,7 @@ export function postgresParked(database: Database): Parked {
               ),
               timestamp(now),
               inOrder.length,
+              ...columns(inOrder, (p) => optionalTimestamp(p.occurred_at)),
             ],
           ),
         ])

@@ -102,9 +102,10 @@ async function park(tx: Transaction, bucket: number, left: readonly Parkable[]):
   const sorted = [...left].sort((a, b) => a.place - b.place)
   await tx.query({
     name: 'notify_park',
-    text: `INSERT INTO notify.parked (bucket, key, user_id, event, place, payload)
-           SELECT $1, p.key, p.user_id, p.event, p.place, p.payload::jsonb
-             FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[]) AS p (key, user_id, event, place, payload)
+    text: `INSERT INTO notify.parked (bucket, key, user_id, event, place, payload, occurred_at)
+           SELECT $1, p.key, p.user_id, p.event, p.place, p.payload::jsonb, p.occurred_at
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[])
+                  AS p (key, user_id, event, place, payload, occurred_at)
            ON CONFLICT (bucket, key) DO NOTHING`,
     values: [
       bucket,
@@ -115,6 +116,7 @@ async function park(tx: Transaction, bucket: number, left: readonly Parkable[]):
         (p) => p.request.event,
         (p) => p.place,
         (p) => JSON.stringify(p.request),
+        (p) => timestamp(p.occurredAt),
       ),
     ],
   })

@@ -4,14 +4,9 @@ import type { Message } from '../notification.ts'
 import type { TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { streamChanges } from './stream-changes.ts'
+import { type StateChange, type StreamOptions, streamChanges } from './stream-changes.ts'
 import { suppressAddresses } from './suppressions.ts'
-import { among, columns, documents, planAfresh, timestamp } from './words.ts'
-
-export interface RecordOptions {
-  /** Whether state changes go to the outbox of the event stream. */
-  readonly streaming: boolean
-}
+import { among, columns, documents, optionalTimestamp, planAfresh, timestamp } from './words.ts'
 
 /**
  * Stores what a batch of tries came to, in one transaction. The attempt number is the fence: a try whose delivery was
@@ -21,7 +16,7 @@ export async function record(
   database: Database,
   bucket: number,
   records: readonly TryRecord[],
-  options: RecordOptions,
+  options: StreamOptions,
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   return database.transaction(async (tx) => {
@@ -31,13 +26,13 @@ export async function record(
       sorted,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
-    const sent = await acknowledge(tx, bucket, held)
+    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, held), endExpired(tx, bucket, held)])
     await Promise.all([
       tell(tx, bucket, held, sent),
       buryDeliveries(tx, bucket, held),
       buryTokens(tx, bucket, held),
       suppressAddresses(tx, bucket, held),
-      options.streaming ? stream(tx, bucket, held, sent) : undefined,
+      options.streaming ? stream(tx, bucket, held, sent, expired) : undefined,
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
     const late = await acknowledgeOvertaken(tx, bucket, missed)
@@ -68,11 +63,12 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_put_back',
     text: `UPDATE notify.work w
-              SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = 0,
+              SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
                   message = r.message
              FROM ROWS FROM (
-                    unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[]), json_array_elements($6::json))
-                  AS r (delivery_id, attempt, due_at, failures, message)
+                    unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $7::integer[]),
+                    json_array_elements($6::json))
+                  AS r (delivery_id, attempt, due_at, failures, crashes, message)
             WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
               AND w.attempt = r.attempt
         RETURNING w.delivery_id`,
@@ -86,6 +82,7 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
         (r) => r.next.failures,
       ),
       documents(waiting, (r) => ({ ...r.claimed.message, ...r.next.left })),
+      ...columns(waiting, (r) => r.next.crashes ?? 0),
     ],
   })
   return new Set(rows.map((row) => row.delivery_id))
@@ -123,15 +120,31 @@ async function tell(
   })
 }
 
+/** Ends those that expired before anybody took them; answers which. */
+async function endExpired(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
+  const expired = held.filter(({ next }) => next.kind === 'expired').map(deliveryId)
+  if (expired.length === 0) return new Set()
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_end_expired',
+    text: `UPDATE notify.delivery SET ended = 'expired' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'
+           RETURNING id`,
+    values: [bucket, expired],
+  })
+  return new Set(rows.map(({ id }) => id))
+}
+
 async function buryDeliveries(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
   const dead = held.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
     name: 'notify_bury',
-    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
-           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::text[])
-                  AS d (id, notification_id, user_id, channel, event, cause, detail, died_at, message)
+    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
+                                       expires_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb,
+                  d.expires_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::text[],
+                         $11::timestamptz[])
+                  AS d (id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
            ON CONFLICT (bucket, id) DO NOTHING`,
     values: [
       bucket,
@@ -146,6 +159,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
         (r) => r.next.detail,
         (r) => timestamp(r.at),
         (r) => JSON.stringify(withoutAttempts(r.claimed.message)),
+        (r) => optionalTimestamp(r.claimed.expiresAt),
       ),
     ],
   })
@@ -161,7 +175,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
   )
 }
 
-/** What a replay begins with: the message, and nothing of what was tried. */
+/** What a replay begins with: the message, and nothing of what was tried but the pauses that providers asked for. */
 function withoutAttempts(message: Message): Message {
   const { waitsSince, postponements, failedProviders, ...fresh } = message
   return fresh
@@ -235,8 +249,11 @@ async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRec
   })
 }
 
+/** Of these nothing is sent any more, and nothing can be replayed. */
+const ends: ReadonlySet<TryRecord['next']['kind']> = new Set(['done', 'expired'])
+
 function finishedSensitive(held: readonly TryRecord[]): string[] {
-  return held.filter(({ claimed, next }) => claimed.sensitive && next.kind === 'done').map(deliveryId)
+  return held.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
 }
 
 async function stream(
@@ -244,11 +261,11 @@ async function stream(
   bucket: number,
   held: readonly TryRecord[],
   sent: ReadonlySet<string>,
+  expired: ReadonlySet<string>,
 ): Promise<void> {
-  const changed = held.filter(({ claimed }) => sent.has(claimed.deliveryId))
-  await streamChanges(
-    tx,
-    bucket,
-    changed.map(({ claimed, at }) => ({ ...claimed, state: 'sent', at })),
-  )
+  const changes = held.flatMap(({ claimed, at }): StateChange[] => {
+    if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
+    return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
+  })
+  await streamChanges(tx, bucket, changes)
 }

@@ -6,8 +6,7 @@ import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { unrecorded } from './receipts.ts'
-import type { RecordOptions } from './record.ts'
-import { streamChanges } from './stream-changes.ts'
+import { type StreamOptions, streamChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
 import { among, columns, planAfresh, timestamp } from './words.ts'
 
@@ -35,7 +34,7 @@ export async function applyReports(
   reports: readonly ProviderReport[],
   buckets: number,
   now: number,
-  options: RecordOptions,
+  options: StreamOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
@@ -52,7 +51,7 @@ async function applyInBucket(
   bucket: number,
   reports: readonly ProviderReport[],
   now: number,
-  options: RecordOptions,
+  options: StreamOptions,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, bucket, ids)

@@ -3,13 +3,14 @@ import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../ids.ts'
 import type { NotifyRequest } from '../notification.ts'
 import type { Schedule, Scheduled } from '../store.ts'
 import { failedMessage } from './topic-failures.ts'
-import { atMost, queryAfresh, storable, timestamp } from './words.ts'
+import { atMost, present, queryAfresh, storable, timestamp } from './words.ts'
 
 interface ScheduledRow {
   readonly id: string
   readonly fire_at: number
   readonly payload: NotifyRequest
   readonly source: string
+  readonly occurred_at: number | null
 }
 
 const claimSql = `
@@ -20,9 +21,9 @@ WITH due AS MATERIALIZED (
 ), claimed AS (
   UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING s.id, s.fire_at, s.payload, s.source
+  RETURNING s.id, s.fire_at, s.payload, s.source, s.occurred_at
 )
-SELECT id, fire_at, payload, source FROM claimed ORDER BY fire_at`
+SELECT id, fire_at, payload, source, occurred_at FROM claimed ORDER BY fire_at`
 
 export function postgresSchedule(database: Database, buckets: number): Schedule {
   return {
@@ -39,14 +40,14 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       const bucket = knownBucketOfId(id, buckets)
       if (bucket === undefined) return undefined
       const { rows } = await database.query<ScheduledRow>(
-        'SELECT id, fire_at, payload, source FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        'SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
         [bucket, id],
       )
       return rows[0] && scheduledOf(rows[0])
     },
     async list(userId) {
       const { rows } = await database.query<ScheduledRow>(
-        `SELECT id, fire_at, payload, source FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
+        `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
           ORDER BY fire_at, id LIMIT 1000`,
         [bucketOfUser(userId, buckets), userId],
       )
@@ -108,6 +109,6 @@ async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail
   )
 }
 
-function scheduledOf({ fire_at: fireAt, ...row }: ScheduledRow): Scheduled {
-  return { ...row, fireAt }
+function scheduledOf({ fire_at: fireAt, occurred_at: occurredAt, ...row }: ScheduledRow): Scheduled {
+  return { ...row, fireAt, ...present({ occurredAt }) }
 }

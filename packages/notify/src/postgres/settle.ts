@@ -31,7 +31,7 @@ export async function settle(
     takeItems(
       tx,
       bucket,
-      windows.flatMap(({ id, items }) => (items ? [{ id, items }] : [])),
+      windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : [])),
     ),
   ])
   const taken = new Set(answers.flat())

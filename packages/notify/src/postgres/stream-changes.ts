@@ -3,13 +3,20 @@ import type { Channel } from '../channel.ts'
 import type { DeliveryState } from '../delivery-state.ts'
 import { newId, notificationIdOf } from '../ids.ts'
 
+export interface StreamOptions {
+  /** Whether state changes go to the outbox of the event stream. */
+  readonly streaming: boolean
+}
+
 /** A delivery whose state changed, and when. */
-interface StateChange {
+export interface StateChange {
   readonly deliveryId: string
   readonly userId: string
   readonly channel: Channel
   readonly event?: string
   readonly state: DeliveryState
+  /** Why nothing more is sent, where the state does not say so. */
+  readonly ended?: 'expired'
   readonly at: number
 }
 
@@ -25,7 +32,7 @@ export async function streamChanges(tx: Transaction, bucket: number, changes: re
 }
 
 /** A state change as consumers of the event stream see it. */
-function written({ deliveryId, userId, channel, event, state, at }: StateChange): Record<string, unknown> {
+function written({ deliveryId, userId, channel, event, state, ended, at }: StateChange): Record<string, unknown> {
   return {
     delivery_id: deliveryId,
     notification_id: notificationIdOf(deliveryId),
@@ -33,6 +40,7 @@ function written({ deliveryId, userId, channel, event, state, at }: StateChange)
     channel,
     ...(event === undefined ? {} : { event }),
     state,
+    ...(ended === undefined ? {} : { ended }),
     at: new Date(at).toISOString(),
   }
 }

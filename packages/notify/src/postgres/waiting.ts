@@ -16,7 +16,7 @@ WITH due AS MATERIALIZED (
   RETURNING d.id, d.notification_id, d.user_id, d.channels, d.reason
 )
 SELECT c.id, c.notification_id, c.user_id, c.channels, c.reason,
-       n.event, n.data, n.dedup_key, n.requested, n.sensitive, n.accepted_at
+       n.event, n.data, n.dedup_key, n.requested, n.sensitive, n.accepted_at, n.expires_at
   FROM claimed c CROSS JOIN LATERAL (
     SELECT * FROM notify.notification WHERE bucket = $1 AND id = c.notification_id LIMIT 1) AS n
  ORDER BY c.id`
@@ -33,6 +33,7 @@ interface DeferralRow {
   readonly requested: Channel[] | null
   readonly sensitive: boolean
   readonly accepted_at: number
+  readonly expires_at: number | null
 }
 
 export function postgresWaiting(database: Database): Waiting {
@@ -50,7 +51,7 @@ export function postgresWaiting(database: Database): Waiting {
 }
 
 function deferralOf(row: DeferralRow): WokenDeferral {
-  const { dedup_key: dedupKey, requested, data } = row
+  const { dedup_key: dedupKey, requested, data, expires_at: expiresAt } = row
   return {
     id: row.id,
     reason: row.reason,
@@ -61,7 +62,7 @@ function deferralOf(row: DeferralRow): WokenDeferral {
       event: row.event,
       acceptedAt: row.accepted_at,
       sensitive: row.sensitive,
-      ...present({ dedupKey, requested, data }),
+      ...present({ dedupKey, requested, data, expiresAt }),
     },
   }
 }

@@ -3,7 +3,7 @@ import type { SettledWindow } from '../admission.ts'
 import type { Channel } from '../channel.ts'
 import type { Data } from '../notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../store.ts'
-import { among, atMost, planAfresh, timestamp } from './words.ts'
+import { among, atMost, planAfresh, present, timestamp } from './words.ts'
 
 /** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
 const itemsAtOnce = { number: 100, bytes: 65_536 } as const
@@ -22,7 +22,7 @@ UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::i
 RETURNING w.id, w.user_id, w.event, w.apart`
 
 const itemsSql = `
-SELECT w.id AS window_id, i.notification_id, i.actor, i.at, i.data, i.channels, i.by_request
+SELECT w.id AS window_id, i.notification_id, i.actor, i.at, i.data, i.channels, i.by_request, i.expires_at
   FROM unnest($2::uuid[]) AS w (id) CROSS JOIN LATERAL (
     SELECT f.*, row_number() OVER first AS place,
            sum(octet_length(f.data::text) + octet_length(f.actor)) OVER first AS bytes
@@ -64,6 +64,7 @@ interface ItemRow {
   readonly data: Data
   readonly channels: Channel[]
   readonly by_request: boolean
+  readonly expires_at: number | null
 }
 
 interface SummaryRow {
@@ -120,10 +121,11 @@ async function itemsOf(
 function itemOf({
   notification_id: notificationId,
   by_request: byRequest,
+  expires_at: expiresAt,
   window_id: _,
   ...item
 }: ItemRow): PendingItem {
-  return { ...item, notificationId, byRequest }
+  return { ...item, notificationId, byRequest, ...present({ expiresAt }) }
 }
 
 async function summariesOf(
@@ -202,7 +204,7 @@ export async function takeWindows(
 export async function takeItems(
   tx: Transaction,
   bucket: number,
-  parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[] }>,
+  parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[]; readonly keepsTogether?: boolean }>,
 ): Promise<string[]> {
   if (parts.length === 0) return []
   const ids = parts.map(({ id }) => id)
@@ -228,6 +230,7 @@ export async function takeItems(
     return there.has(id) && taken === items.length
   })
   const values = [bucket, held.map(({ id }) => id)]
+  const together = held.filter(({ keepsTogether }) => keepsTogether).map(({ id }) => id)
   await tx.query({
     name: 'notify_end_windows',
     text: `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')}
@@ -236,8 +239,9 @@ export async function takeItems(
   })
   await tx.query({
     name: 'notify_set_windows_apart',
-    text: `UPDATE notify.pending_window SET apart = true, lease_until = NULL WHERE bucket = $1 AND ${among('id', '$2')}`,
-    values,
+    text: `UPDATE notify.pending_window SET apart = apart OR id <> ALL ($3::uuid[]), lease_until = NULL
+            WHERE bucket = $1 AND ${among('id', '$2')}`,
+    values: [...values, together],
   })
   return held.map(({ id }) => id)
 }

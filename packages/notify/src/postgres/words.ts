@@ -9,6 +9,11 @@ export function timestamp(unixMilliseconds: number): string {
   return written.text
 }
 
+/** The same, or null where there is none. */
+export function optionalTimestamp(unixMilliseconds: number | null | undefined): string | null {
+  return unixMilliseconds === null || unixMilliseconds === undefined ? null : timestamp(unixMilliseconds)
+}
+
 /** A row's columns without those that are null, so that absent stays absent. */
 export function present<Row extends object>(row: Row): { [Name in keyof Row]?: NonNullable<Row[Name]> } {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {

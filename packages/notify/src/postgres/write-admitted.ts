@@ -5,8 +5,9 @@ import { storedDecisions } from './decisions.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { joinWindows } from './join-windows.ts'
 import { writeShortLinks } from './short-links.ts'
+import type { StreamOptions } from './stream-changes.ts'
 import { tellReplays } from './tell-replays.ts'
-import { columns, documents, timestamp } from './words.ts'
+import { columns, documents, optionalTimestamp, timestamp } from './words.ts'
 import { writeWoken } from './write-woken.ts'
 
 /** One channel of an admitted notification, beside the notification. */
@@ -22,6 +23,7 @@ export async function writeAdmitted(
   bucket: number,
   decided: readonly Decided[],
   now: number,
+  options: StreamOptions,
 ): Promise<void> {
   const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
     own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
@@ -35,7 +37,7 @@ export async function writeAdmitted(
     writeDeferrals(tx, bucket, decided),
     joinWindows(tx, bucket, decided, now),
     writeDeadLetters(tx, bucket, deliveries, now),
-    writeWoken(tx, bucket, decided, now),
+    writeWoken(tx, bucket, decided, now, options),
     tellReplays(tx, bucket, decided, now),
   ])
   const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
@@ -54,13 +56,14 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
   const of = (pick: (notification: PlannedNotification) => unknown) => fresh.map((each) => pick(each.notification))
   await tx.query({
     name: 'notify_write_notifications',
-    text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at)
+    text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at, expires_at)
            SELECT $1, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
-                  CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at
+                  CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at, n.expires_at
              FROM ROWS FROM (
-                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $11::timestamptz[]),
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $11::timestamptz[],
+                           $12::timestamptz[]),
                     json_array_elements($9::json), json_array_elements($10::json))
-                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, data, decisions)`,
+                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, expires_at, data, decisions)`,
     values: [
       bucket,
       of(({ id }) => id),
@@ -73,6 +76,7 @@ async function writeNotifications(tx: Transaction, bucket: number, decided: read
       documents(fresh, (each) => (isSpent(each) ? null : each.notification.data)),
       documents(fresh, storedDecisions),
       of(({ acceptedAt }) => timestamp(acceptedAt)),
+      of(({ expiresAt }) => optionalTimestamp(expiresAt)),
     ],
   })
 }
@@ -157,12 +161,12 @@ async function writeWork(
   if (queued.length === 0) return
   await tx.query({
     name: 'notify_write_work',
-    text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
-           SELECT $1, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8, w.sensitive, w.message
+    text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, expires_at, message)
+           SELECT $1, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8, w.sensitive, w.expires_at, w.message
              FROM ROWS FROM (
-                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[]),
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
                     json_array_elements($9::json))
-                  AS w (delivery_id, user_id, channel, event, lane, sensitive, message)`,
+                  AS w (delivery_id, user_id, channel, event, lane, sensitive, expires_at, message)`,
     values: [
       bucket,
       ...columns(
@@ -176,6 +180,7 @@ async function writeWork(
       ),
       timestamp(now),
       documents(queued, ({ plan }) => (plan.kind === 'send' ? plan.message : {})),
+      ...columns(queued, (d) => optionalTimestamp(d.of.expiresAt)),
     ],
   })
 }
@@ -222,10 +227,10 @@ async function writeDeadLetters(
   if (failed.length === 0) return
   await tx.query({
     name: 'notify_write_dead_letters',
-    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at)
-           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-                  AS d (id, notification_id, user_id, channel, event, cause, detail)
+    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9, d.expires_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $10::timestamptz[])
+                  AS d (id, notification_id, user_id, channel, event, cause, detail, expires_at)
            ON CONFLICT (bucket, id) DO NOTHING`,
     values: [
       bucket,
@@ -240,6 +245,7 @@ async function writeDeadLetters(
         (d) => d.why.detail,
       ),
       timestamp(now),
+      ...columns(failed, (d) => optionalTimestamp(d.of.expiresAt)),
     ],
   })
 }

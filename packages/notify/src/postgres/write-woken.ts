@@ -1,6 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { type Decided, reasonOf } from '../admission.ts'
 import { deliveryIdOf, newId } from '../ids.ts'
+import { type StateChange, type StreamOptions, streamChanges } from './stream-changes.ts'
 import { among, columns, timestamp } from './words.ts'
 
 /**
@@ -12,6 +13,7 @@ export async function writeWoken(
   bucket: number,
   decided: readonly Decided[],
   now: number,
+  options: StreamOptions,
 ): Promise<void> {
   const woken = decided.filter(({ notification }) => notification.stored !== 'no')
   const entries = woken.flatMap(entriesOf)
@@ -36,7 +38,23 @@ export async function writeWoken(
       timestamp(now),
     ],
   })
-  await endDeliveries(tx, bucket, woken)
+  const ended = await endDeliveries(tx, bucket, woken)
+  if (options.streaming)
+    await streamChanges(
+      tx,
+      bucket,
+      woken.flatMap((each) => expiriesOf(each, ended, now)),
+    )
+}
+
+/** What the stream is told of those that had expired when they woke. */
+function expiriesOf({ notification, deliveries }: Decided, ended: ReadonlySet<string>, at: number): StateChange[] {
+  const { id: notificationId, userId, event } = notification
+  return deliveries.flatMap(({ channel, outcome }): StateChange[] => {
+    const deliveryId = deliveryIdOf(notificationId, channel)
+    if (outcome !== 'expired' || !ended.has(deliveryId)) return []
+    return [{ deliveryId, userId, channel, event, state: 'queued', ended: outcome, at }]
+  })
 }
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
@@ -50,7 +68,8 @@ function entriesOf({ notification: { id: notificationId, decisions, sensitive },
 
 const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
 
-async function endDeliveries(tx: Transaction, bucket: number, woken: readonly Decided[]): Promise<void> {
+/** Answers those that ended. */
+async function endDeliveries(tx: Transaction, bucket: number, woken: readonly Decided[]): Promise<Set<string>> {
   const ended = woken.flatMap(({ notification: { id }, deliveries }) =>
     deliveries
       .filter(({ outcome }) => !goesOn.has(outcome))
@@ -59,12 +78,14 @@ async function endDeliveries(tx: Transaction, bucket: number, woken: readonly De
         ended: outcome === 'failed' ? 'dead_letter' : outcome,
       })),
   )
-  if (ended.length === 0) return
-  await tx.query({
+  if (ended.length === 0) return new Set()
+  const { rows } = await tx.query<{ id: string }>({
     name: 'notify_end_deliveries',
     text: `UPDATE notify.delivery d SET ended = e.ended
              FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
-            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
+            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL
+        RETURNING d.id`,
     values: [bucket, ended.map(({ id }) => id), ended.map((each) => each.ended)],
   })
+  return new Set(rows.map(({ id }) => id))
 }

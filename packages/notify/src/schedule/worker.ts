@@ -11,6 +11,7 @@ export interface ScheduleWorkerOptions {
     readonly request: NotifyRequest
     readonly source: string
     readonly settles: Settled
+    readonly occurredAt: number
   }) => Promise<{ readonly refused: Problem } | object>
   readonly buckets: readonly number[]
   readonly options: NotifyOptions
@@ -29,7 +30,8 @@ export function startScheduleWorker({ schedule, accept, buckets, options, clock,
   }
   const fire = async (scheduled: Scheduled): Promise<void> => {
     const settles = { kind: 'scheduled', id: scheduled.id } as const
-    const event = { request: scheduled.payload, source: scheduled.source, settles }
+    const { payload: request, source, occurredAt = scheduled.fireAt } = scheduled
+    const event = { request, source, settles, occurredAt }
     const result = await accept(event).catch((error: unknown) => failed(scheduled, error))
     if ('refused' in result && result.refused instanceof Problem && result.refused.status === 422)
       await schedule.bury(scheduled, 'invalid_schedule', result.refused.message, clock.now())

@@ -10,6 +10,8 @@ export interface DeadLetter {
   readonly cause: string
   readonly detail: string
   readonly diedAt: number
+  /** From when on it can't be replayed, Unix milliseconds. */
+  readonly expiresAt?: number
   /** What an invalid message of the topic said. */
   readonly text?: string
 }
@@ -48,13 +50,19 @@ export interface DeadLetterFilter {
   readonly ids?: readonly string[]
 }
 
+/** What came of a replay: how many letters went back, and how many of those that were meant have expired by then. */
+export interface Replayed {
+  readonly replayed: number
+  readonly expired: number
+}
+
 /** Deliveries that were given up, and events that could not be taken. */
 export interface DeadLetters {
   find(id: string): Promise<DeadLetter | undefined>
   /** Newest first, those that died before the letter `before`. */
   list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
-  /** Gives up to `limit` letters back to be delivered at `at`; answers how many. Each goes back once. */
-  replay(filter: DeadLetterFilter, limit: number, at: number): Promise<number>
+  /** Gives up to `limit` letters back to be delivered at `at`. Each goes back once; what has expired by then stays. */
+  replay(filter: DeadLetterFilter, limit: number, at: number): Promise<Replayed>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
   keepInvalid(message: InvalidMessage, now: number): Promise<void>

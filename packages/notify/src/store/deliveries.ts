@@ -1,6 +1,7 @@
 import type { Channel } from '../channel.ts'
 import type { DeliveryReport } from '../delivery-state.ts'
 import type { Message, Target } from '../notification.ts'
+import type { QuietHours } from '../quiet-hours.ts'
 import type { Suppressing, Suppression } from '../suppression.ts'
 
 export interface ClaimedDelivery {
@@ -18,6 +19,10 @@ export interface ClaimedDelivery {
   readonly crashes: number
   readonly sensitive: boolean
   readonly message: Message
+  /** From when on it is not sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
+  /** The user's quiet hours and zone as they stood when it was claimed; those of critical ones are not looked up. */
+  readonly quietHours?: QuietHours & { readonly zone?: string }
   /** What the user is not sent on the channel, as it stood when it was claimed: later than when it was planned. */
   readonly suppressions: readonly Suppression[]
 }
@@ -26,9 +31,12 @@ export interface ClaimedDelivery {
 interface Left {
   readonly targets: readonly Target[]
   readonly taken: boolean
-  readonly waitsSince?: number
+  /** Undefined once an attempt counted. */
+  readonly waitsSince?: number | undefined
   readonly postponements?: number
   readonly failedProviders?: readonly string[]
+  /** Until when providers asked not to be called with it. */
+  readonly providerPauses?: Readonly<Record<string, number>>
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
@@ -39,7 +47,16 @@ export interface TryRecord {
   readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string }
   readonly next:
     | { readonly kind: 'done' }
-    | { readonly kind: 'again'; readonly dueAt: number; readonly failures: number; readonly left: Left }
+    | {
+        readonly kind: 'again'
+        readonly dueAt: number
+        readonly failures: number
+        /** Of its claims, where this one was none that tells anything; else 0. */
+        readonly crashes?: number
+        readonly left: Left
+      }
+    /** It is too old to be sent. */
+    | { readonly kind: 'expired' }
     | { readonly kind: 'dead'; readonly cause: string; readonly detail: string; readonly fallback: boolean }
   /** What the timeline tells of it. */
   readonly what: string

@@ -16,6 +16,8 @@ export interface Parkable {
   /** Its place in the stream. */
   readonly place: number
   readonly request: NotifyRequest
+  /** When it was first received, Unix milliseconds. */
+  readonly occurredAt: number
 }
 
 export interface RateAsked {

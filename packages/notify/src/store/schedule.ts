@@ -4,6 +4,8 @@ export interface Scheduled {
   readonly id: string
   readonly fireAt: number
   readonly payload: NotifyRequest
+  /** When it was first received, where its age counts from then and not from when it is due; Unix milliseconds. */
+  readonly occurredAt?: number
   /** Where it came from: `schedule`, or `topic` when it was parked. */
   readonly source: string
 }

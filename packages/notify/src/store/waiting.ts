@@ -15,6 +15,8 @@ export interface StoredNotification {
   readonly userId: string
   readonly event: string
   readonly acceptedAt: number
+  /** From when on nothing of it is sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
   readonly sensitive: boolean
   readonly requested?: readonly Channel[]
   readonly dedupKey?: string
@@ -59,6 +61,8 @@ export interface PendingItem extends ChosenBy {
   readonly actor: string
   readonly at: number
   readonly data: Data
+  /** From when on nothing of it is sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
 }
 
 /** What waits for its time. What is claimed is leased; admission takes it away. */

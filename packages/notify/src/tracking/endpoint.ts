@@ -17,6 +17,9 @@ const NotificationBody = Type.Object(
     priority: Type.String(),
     dedup_key: Type.Optional(Type.String()),
     accepted_at: Type.String({ format: 'date-time' }),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'From when on nothing of it is sent any more' }),
+    ),
     deliveries: Type.Array(
       Type.Object({
         id: Type.Optional(Type.String()),
@@ -69,11 +72,19 @@ function masked(record: NotificationRecord): NotificationRecord {
   return { ...record, ...(dedupKey === undefined ? {} : { dedupKey: hidden }), timeline: maskTimeline(timeline) }
 }
 
-function written({ userId, acceptedAt, dedupKey, timeline, ...rest }: NotificationRecord): Record<string, unknown> {
+function written({
+  userId,
+  acceptedAt,
+  expiresAt,
+  dedupKey,
+  timeline,
+  ...rest
+}: NotificationRecord): Record<string, unknown> {
   return {
     ...rest,
     user_id: userId,
     accepted_at: new Date(acceptedAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
     ...(dedupKey === undefined ? {} : { dedup_key: dedupKey }),
     timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })),
   }

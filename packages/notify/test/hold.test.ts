@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { heldBack } from '../src/deliver/hold.ts'
+import type { QuietHours } from '../src/quiet-hours.ts'
+import { quietUntil } from '../src/quiet-hours.ts'
+import { anyPlay, burning, fresh, holdRules, limited, type Play, play, policy, reason } from './play.ts'
+
+const hour = 3_600_000
+const evening = Date.parse('2026-06-01T21:55:00Z')
+const night: QuietHours = { start: '22:00', end: '08:00' }
+const rules = { ...holdRules, morningSpreadMs: 0 }
+
+const time = fc
+  .integer({ min: 0, max: 1439 })
+  .map((n) => `${String(Math.floor(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}`)
+const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe')
+const day = { min: new Date('2026-01-01'), max: new Date('2027-01-01'), noInvalidDate: true }
+
+/** A delivery that begins at any time of the year, to a user with any quiet hours, that may expire. */
+const anySending: fc.Arbitrary<Play> = fc
+  .record({
+    play: anyPlay,
+    quietHours: fc.record({ start: time, end: time, zone }),
+    begun: fc.date(day).map((date) => date.getTime()),
+    ttlMs: fc.option(fc.integer({ min: 1, max: 48 * hour }), { nil: undefined }),
+    critical: fc.boolean(),
+    slotMs: fc.nat(60_000),
+    callMs: fc.nat(30_000),
+  })
+  .map(({ play: given, quietHours, begun, ttlMs, critical, slotMs, callMs }) => ({
+    ...given,
+    begun,
+    slotMs,
+    callMs,
+    delivery: { quietHours, critical, ...(ttlMs === undefined ? {} : { expiresAt: begun + ttlMs }) },
+  }))
+
+/** Between the quiet hours of one day and of the next there is less time than a morning is spread over. */
+const oneMinuteOfDay: Play = {
+  providers: ['a'],
+  answers: [{ kind: 'accepted' }],
+  random: 0.9,
+  restarts: false,
+  begun: evening,
+  delivery: { quietHours: { start: '08:01', end: '08:00' } },
+}
+
+test('no attempt is made in quiet hours or after its expiry, whatever providers answer, and every delivery ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(anySending, async (given) => {
+      const { calls, end } = await play(given)
+      const { quietHours, critical, expiresAt = Number.POSITIVE_INFINITY } = given.delivery ?? {}
+      assert.notEqual(end, 'endless')
+      for (const { at } of calls) {
+        assert.ok(at < expiresAt, `it was sent ${at - expiresAt} ms after it had expired`)
+        if (critical || !quietHours) continue
+        assert.equal(quietUntil(quietHours, quietHours.zone ?? 'UTC', at), undefined, 'it was sent in quiet hours')
+      }
+    }),
+    { numRuns: 200, examples: [[oneMinuteOfDay]] },
+  )
+})
+
+test('waiting for the end of quiet hours spends neither attempts nor patience', async () => {
+  const answers = [
+    limited(60_000),
+    { kind: 'transient', reason, retryAfterMs: 300_000 } as const,
+    ...Array.from({ length: 30 }, () => limited(60_000)),
+    { kind: 'accepted' } as const,
+  ]
+  const { calls, end, held } = await play({
+    providers: ['a'],
+    answers,
+    random: 0,
+    restarts: false,
+    begun: evening,
+    delivery: { quietHours: night },
+  })
+  assert.deepEqual([end, held, calls.length], ['done', 1, answers.length])
+  assert.equal(calls.filter(({ result }) => burning.has(result.kind)).length, 1)
+  assert.ok((calls[2]?.at ?? 0) - (calls[1]?.at ?? 0) >= 10 * hour)
+  assert.ok(policy.patienceMs < 10 * hour)
+})
+
+test('a delivery that waits for its providers goes on waiting from where it was when quiet hours began', () => {
+  const waitsSince = evening - 60_000
+  const now = evening + 10 * 60_000
+  const claimed = { ...fresh, quietHours: night, crashes: 2, failures: 1, message: { ...fresh.message, waitsSince } }
+  const next = heldBack(claimed, rules, now, 0)?.next
+  assert.ok(next?.kind === 'again')
+  const { dueAt, failures, crashes } = next
+  assert.equal(new Date(dueAt).toISOString(), '2026-06-02T08:00:00.000Z')
+  assert.deepEqual([failures, crashes, next.left.waitsSince], [1, 2, dueAt - 11 * 60_000])
+})
+
+test('a delivery that expires in quiet hours is looked at again when it does, and ends there', async () => {
+  const { calls, end, endedAt } = await play({
+    providers: ['a'],
+    answers: [{ kind: 'accepted' }],
+    random: 0.9,
+    restarts: false,
+    begun: evening + hour,
+    delivery: { quietHours: night, expiresAt: evening + 2 * hour },
+  })
+  assert.deepEqual([calls, end, endedAt], [[], 'expired', evening + 2 * hour])
+})
+
+test('a user whose zone is not known has their quiet hours in the configured one', () => {
+  const claimed = { ...fresh, quietHours: night }
+  const at = Date.parse('2026-06-01T14:00:00Z')
+  assert.equal(heldBack(claimed, rules, at, 0), undefined)
+  const next = heldBack(claimed, { ...rules, zone: 'Asia/Tokyo' }, at, 0)?.next
+  assert.ok(next?.kind === 'again')
+  assert.equal(new Date(next.dueAt).toISOString(), '2026-06-01T23:00:00.000Z')
+})
+
+test('a push that some device took ends as finished when it expires, and one that none took as expired', () => {
+  const claimed = { ...fresh, expiresAt: evening }
+  assert.equal(heldBack(claimed, rules, evening - 1, 0), undefined)
+  assert.equal(heldBack(claimed, rules, evening, 0)?.what, 'expired')
+  const taken = heldBack({ ...claimed, message: { ...fresh.message, taken: true } }, rules, evening, 0)
+  assert.deepEqual([taken?.what, taken?.next.kind], ['finished', 'expired'])
+})

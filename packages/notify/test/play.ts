@@ -1,0 +1,148 @@
+import { type ManualClock, manualClock } from '@gatehouse/kit'
+import fc from 'fast-check'
+import { type Carriers, createCarriers } from '../src/deliver/carriers.ts'
+import { type HoldRules, heldBack, maySend } from '../src/deliver/hold.ts'
+import { judge, noProvider, type RetryPolicy, type TargetResult } from '../src/deliver/outcome.ts'
+import { withoutCarrier } from '../src/deliver/refusal.ts'
+import type { Target } from '../src/notification.ts'
+import { defaultOptions } from '../src/options.ts'
+import type { Provider, SendResult } from '../src/providers/provider.ts'
+import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../src/store.ts'
+
+export const target: Target = { id: 'phone', address: 'token-1' }
+export const playBegins = 1_000_000
+export const holdRules: HoldRules = { zone: 'UTC', morningSpreadMs: 120_000 }
+
+export const policy: RetryPolicy = {
+  attempts: 5,
+  backoff: { baseMs: 1_000, factor: 2, longestMs: 60_000 },
+  suppressionDays: { bounced: 90, complained: 0 },
+  patienceMs: 3_600_000,
+}
+
+export const fresh: ClaimedDelivery = {
+  bucket: 0,
+  deliveryId: '01a2029b-a2d9-717a-901e-7ca1d9f10000',
+  userId: 'alice',
+  channel: 'push',
+  event: 'order.shipped',
+  critical: false,
+  attempt: 1,
+  failures: 0,
+  crashes: 0,
+  sensitive: false,
+  message: { targets: [target], body: 'Hello', locale: 'en' } as ClaimedDelivery['message'],
+  suppressions: [],
+}
+
+export interface Call {
+  readonly at: number
+  readonly provider: string
+  readonly result: SendResult
+}
+
+/** No breaker is ever open. */
+const allHealthy: ProviderHealth = {
+  open: async () => new Map(),
+  report: async () => false,
+  probe: async () => false,
+}
+
+/** The channel as a process that was just started knows it: nothing of what providers answered before. */
+function startProcess(names: readonly string[], clock: ManualClock): Carriers {
+  const providers = names.map((name): Provider => ({ name, channel: 'push', timeoutMs: 1_000, send: async () => [] }))
+  return createCarriers(providers, allHealthy, defaultOptions.breaker, clock)
+}
+
+export interface Play {
+  readonly providers: readonly string[]
+  readonly answers: readonly SendResult[]
+  readonly random: number
+  /** Whether another process takes the delivery at each of its attempts. */
+  readonly restarts: boolean
+  readonly delivery?: Partial<ClaimedDelivery>
+  /** When it begins, Unix milliseconds. */
+  readonly begun?: number
+  /** How long it waits for a slot after it was claimed, and how long each call takes. */
+  readonly slotMs?: number
+  readonly callMs?: number
+}
+
+export interface Played {
+  readonly calls: readonly Call[]
+  /** What it came to: `done`, `dead` or `expired`; `endless` when it did not end. */
+  readonly end: 'done' | 'dead' | 'expired' | 'endless'
+  readonly endedAt: number
+  readonly held: number
+}
+
+const mostClaims = 10_000
+
+/** Plays a delivery through its attempts, each when it is due, as a worker does. */
+export async function play(given: Play): Promise<Played> {
+  const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = given
+  const calls: Call[] = []
+  const clock = manualClock(begun)
+  let carriers = startProcess(providers, clock)
+  let claimed = { ...fresh, ...delivery }
+  let held = 0
+  const attempt = async (): Promise<TryRecord | undefined> => {
+    const carrier = carriers.choose(target, claimed.message) ?? (await carriers.probe(target, claimed.message))
+    const results: TargetResult[] = []
+    if (carrier.kind === 'provider') {
+      const { provider } = carrier
+      clock.advance(slotMs)
+      if (!maySend(claimed, holdRules, clock.now())) return undefined
+      const result = answers[calls.length % answers.length] as SendResult
+      calls.push({ at: clock.now(), provider: provider.name, result })
+      clock.advance(callMs)
+      await carriers.seen(provider, [result])
+      results.push({ target, provider: provider.name, result })
+    } else results.push({ target, provider: noProvider, result: withoutCarrier(carrier, 'push', clock.now()) })
+    return judge(claimed, results, policy, { now: clock.now(), random, availability: carriers.availability })
+  }
+  for (let n = 0; n < mostClaims; n++) {
+    if (restarts) carriers = startProcess(providers, clock)
+    const hold = heldBack(claimed, holdRules, clock.now(), random)
+    if (hold) held++
+    const next = (hold ?? (await attempt()))?.next
+    if (!next) continue
+    if (next.kind !== 'again') return { calls, end: next.kind, endedAt: clock.now(), held }
+    const message = JSON.parse(JSON.stringify({ ...claimed.message, ...next.left }))
+    claimed = { ...claimed, failures: next.failures, message }
+    clock.set(Math.max(clock.now(), next.dueAt))
+  }
+  return { calls, end: 'endless', endedAt: clock.now(), held }
+}
+
+export const reason = 'because'
+const pause = fc.option(fc.nat(120_000), { nil: undefined })
+const anyResult: fc.Arbitrary<SendResult> = fc.oneof(
+  fc.tuple(pause, fc.boolean()).map(
+    ([retryAfterMs, pauses]): SendResult => ({
+      kind: 'rate_limited',
+      reason,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(pauses ? { pauses } : {}),
+    }),
+  ),
+  fc.nat(120_000).map((retryAfterMs): SendResult => ({ kind: 'transient', reason, retryAfterMs })),
+  fc.constantFrom<SendResult>(
+    { kind: 'transient', reason },
+    { kind: 'ambiguous', reason },
+    { kind: 'misconfigured', reason },
+    { kind: 'accepted' },
+    { kind: 'permanent', code: '550', reason },
+  ),
+)
+/** Any answers of up to three providers; the first run of them repeats until the delivery ends. */
+export const anyPlay = fc.record({
+  providers: fc.constantFrom(['a'], ['a', 'b'], ['a', 'b', 'c']),
+  answers: fc.array(anyResult, { minLength: 1, maxLength: 12 }),
+  random: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  restarts: fc.boolean(),
+})
+/** Answers that count an attempt. */
+export const burning = new Set<SendResult['kind']>(['transient', 'ambiguous'])
+
+export const limited = (retryAfterMs: number): SendResult => ({ kind: 'rate_limited', reason, retryAfterMs })

@@ -96,7 +96,7 @@ describe('on PostgreSQL', () => {
     const store = await fresh(database)
     const old = Date.now()
     const users = Array.from({ length: 20 }, (_, n) => `user-${n}`)
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 20; round++) {
       await store.intake.admit(
         0,
         users.map((user) => unit(user, `old-${round}`, old)),

@@ -1,6 +1,7 @@
 /** What each scope of this API allows, as the API document says it. */
 export const scopes = {
   'write:notifications': 'Send and schedule notifications.',
+  'write:reserved-mails': 'Send the mails of another service, to addresses that it names.',
   'read:notifications': 'Read what became of notifications, and the in-app feed.',
   'write:preferences': 'Change preferences, devices and the state of feed items.',
   'admin:notifications': 'Manage templates, event types, recipients, suppressions and dead letters.',

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { identityEvents } from '@gatehouse/identity'
 import { Faults } from './config/faults.ts'
 import { freePort } from './config/free-port.ts'
 import { isLoopback } from './config/loopback.ts'
 import { checkMeaning } from './config/meaning.ts'
 import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
-import { readYamlFile } from './config/yaml-file.ts'
+import { type ReadFile, readYamlFile } from './config/yaml-file.ts'
 
 export { isLoopback } from './config/loopback.ts'
 export type { DeclaredProvider } from './config/providers-schema.ts'
@@ -37,6 +38,7 @@ export async function readConfig(environment: Environment = process.env): Promis
   const folder = dirname(resolve(path ?? defaultPath))
   if (read) checkMeaning(declared, folder, read.fault)
   const settings = readSettings(await withDefaults(environment, declared), faults)
+  if (read) refuseReserved(declared, read.fault)
   const { trustedProxies = declared.trusted_proxies } = settings
   const file = { ...declared, ...(trustedProxies ? { trusted_proxies: [...trustedProxies] } : {}) }
   refuseSilence(settings, file, faults)
@@ -57,6 +59,14 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }
+}
+
+/** Identity's mails let people into accounts: what is sent, to whom and how is its own, and only their texts are chosen. */
+function refuseReserved({ event_types: declared = [] }: File, fault: ReadFile['fault']): void {
+  const reserved: readonly string[] = Object.values(identityEvents)
+  for (const [index, { event }] of declared.entries())
+    if (reserved.includes(event))
+      fault(['event_types', index, 'event'], `is identity's own: ${event}; its texts are changed in \`templates\``)
 }
 
 /** Where there is no mailbox to look into, nobody should learn from an empty one that mail goes nowhere. */

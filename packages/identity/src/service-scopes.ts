@@ -3,13 +3,18 @@ export const serviceScopes = [
   'read:users',
   'read:revocations',
   'read:api-keys',
-  'write:notifications',
   'write:recipients',
+  'write:reserved-mails',
   'write:audit',
 ] as const
 
 /** What the services need of one another, and nobody else: no person holds one, and only who holds it gives it away. */
-const betweenServices: ReadonlySet<string> = new Set(['read:revocations', 'read:api-keys', 'write:audit'])
+const betweenServices: ReadonlySet<string> = new Set([
+  'read:revocations',
+  'read:api-keys',
+  'write:reserved-mails',
+  'write:audit',
+])
 
 /** Whether only the services themselves hold the scope, never a person. */
 export function isBetweenServices(scope: string): boolean {

@@ -48,6 +48,7 @@ export interface Guards {
 export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): Guards {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
+  const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.reserved])
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)
     if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a guard`)
@@ -55,7 +56,7 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
   }
   const check = async (request: FastifyRequest, access: Access) => {
     const caller = await authenticate(request, undefined)
-    const enough = allowed[access].filter((scope) => scope !== scopes.feed || caller.kind === 'client')
+    const enough = allowed[access].filter((scope) => !forClients.has(scope) || caller.kind === 'client')
     if (!holdsOne(caller, enough)) throw insufficient(allowed[access])
     callers.set(request, caller)
     return caller

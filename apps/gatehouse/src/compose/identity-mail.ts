@@ -1,18 +1,16 @@
 import { type IdentityOptions, identityEvents } from '@gatehouse/identity'
-import type { EventTypeDeclaration, Notify } from '@gatehouse/notify'
+import type { Notify, ReservedDeclarations, TemplateDeclaration } from '@gatehouse/notify'
 import { Pool } from 'undici'
 import { isOff } from '../config.ts'
 import type { Parts } from './parts.ts'
 
 type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify'>
 
-/** The event types of identity's own mails: nobody may cap them, and nothing of their links is kept. */
-export const identityEventTypes: EventTypeDeclaration[] = Object.values(identityEvents).map((event) => ({
-  event,
-  priority: 'critical',
-  channels: ['email'],
-  sensitive: true,
-}))
+/** The event types of identity's own mails, which nobody else sends; only the configuration changes their texts. */
+export function reservedForIdentity(templates: readonly TemplateDeclaration[]): ReservedDeclarations {
+  const eventTypes = Object.values(identityEvents).map((event) => ({ event, channels: ['email' as const] }))
+  return { owner: 'identity', eventTypes, templates }
+}
 
 /**
  * How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one.
@@ -34,8 +32,8 @@ function outwardOf(parts: Parts, notify: Notify | undefined): Outward | undefine
 function within(here: Notify): Outward {
   return {
     async notify(request) {
-      const [result] = await here.accept([request])
-      if (!result || !('accepted' in result))
+      const result = await here.mail(request)
+      if (!('accepted' in result))
         throw new Error(`the notification service refused ${request.event}`, { cause: result })
     },
     async onRecipient(recipient) {
@@ -75,7 +73,7 @@ function overHttp({ token, held }: Parts, notifyUrl: string): Outward {
     }
   }
   return {
-    notify: (request) => call('POST', '/v1/notify', request),
+    notify: (request) => call('POST', '/v1/reserved-mails', request),
     async onRecipient({ user_id: userId, ...recipient }) {
       const path = `/v1/recipients/${encodeURIComponent(userId)}`
       await ('removed' in recipient ? call('DELETE', path) : call('PUT', path, recipient))

@@ -11,7 +11,7 @@ import { declaresTour } from '../tour.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
-import { identityEventTypes } from './identity-mail.ts'
+import { reservedForIdentity } from './identity-mail.ts'
 import { notifyOptions } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
@@ -42,11 +42,8 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
-    declared: {
-      eventTypes: besides(identityEventTypes, file.event_types ?? [], ({ event }) => event),
-      templates: besides(ownTemplates, templates, ({ templateId }) => templateId),
-      recipients: file.recipients ?? [],
-    },
+    declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
+    reserved: reservedForIdentity(besides(ownTemplates, templates, ({ templateId }) => templateId)),
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,

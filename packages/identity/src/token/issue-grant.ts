@@ -52,6 +52,8 @@ export interface GrantTokens {
   readonly nonce?: string | undefined
   readonly refreshToken?: string | undefined
   readonly terms: Terms
+  /** Before the grant was read, Unix milliseconds. */
+  readonly issuedAt: number
 }
 
 /** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
@@ -66,6 +68,7 @@ export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Prom
     roles: held.user.roles,
     grantId: held.grant.id,
     authTime: held.grant.authTime,
+    issuedAt: asked.issuedAt,
   })
   return {
     ...access,

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { hasDevPages } from '../config.ts'
+import { hasDevPages, trustOf } from '../config.ts'
 import { createDevInbox } from '../dev-inbox.ts'
 import { guardDevPages } from '../dev-pages.ts'
 import type { Engine } from '../health.ts'
@@ -38,12 +38,14 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
+  const allTemplates = besides(ownTemplates, templates, ({ templateId }) => templateId)
+  const hasIdentity = ['own', 'sibling'].includes(trustOf(settings))
   const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
     declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
-    reserved: reservedForIdentity(besides(ownTemplates, templates, ({ templateId }) => templateId)),
+    ...(hasIdentity ? { reserved: reservedForIdentity(allTemplates) } : {}),
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,

@@ -12,6 +12,8 @@ export interface ApiDocsOptions {
   readonly version: string
   readonly baseUrl: string
   readonly authUrl: string
+  /** The issuer of tokens where it is not ours. */
+  readonly issuer: string | undefined
   /** Whether a gateway stands here, which counts requests. */
   readonly limited: boolean
   /** Where services in other processes are, whose documents are joined to this one. */
@@ -45,7 +47,7 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
       openapi: '3.1.0',
       info: { ...info, version: options.version },
       servers: [{ url: options.baseUrl, description: 'This deployment.' }],
-      components: { securitySchemes: securitySchemes(options.authUrl) },
+      components: { securitySchemes: securitySchemes(options.authUrl, options.issuer) },
     },
     hideUntagged: true,
     transformObject(gathered) {

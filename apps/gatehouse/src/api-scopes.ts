@@ -1,6 +1,7 @@
 /** What each scope of this API allows, as the API document says it. */
 export const scopes = {
   'write:notifications': 'Send and schedule notifications.',
+  'write:reserved-mails': 'Send the mails of another service, to addresses that it names.',
   'read:notifications': 'Read what became of notifications, and the in-app feed.',
   'write:preferences': 'Change preferences, devices and the state of feed items.',
   'admin:notifications': 'Manage templates, event types, recipients, suppressions and dead letters.',
@@ -44,8 +45,9 @@ const userScopes = {
 } as const
 
 /** The credentials that requests may carry, and the scopes of access tokens. */
-export function securitySchemes(authUrl: string) {
+export function securitySchemes(authUrl: string, issuer?: string) {
   const tokenUrl = `${authUrl}/token`
+  if (issuer !== undefined) return { bearer: foreignBearer(issuer), apiKey }
   return {
     bearer: {
       type: 'oauth2',
@@ -61,11 +63,22 @@ export function securitySchemes(authUrl: string) {
       },
     },
     basic: { type: 'http', scheme: 'basic', description: 'The id and secret of a client (RFC 6749 §2.3.1).' },
-    apiKey: {
-      type: 'apiKey',
-      in: 'header',
-      name: 'X-API-Key',
-      description: 'An API key, with scopes and a plan of its own.',
-    },
+    apiKey,
+  } as const
+}
+
+const apiKey = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'X-API-Key',
+  description: 'An API key, with scopes and a plan of its own.',
+} as const
+
+/** The tokens of an issuer that is not ours; its metadata tells how they are got. */
+function foreignBearer(issuer: string) {
+  return {
+    type: 'openIdConnect',
+    description: 'An access token of the issuer, sent as `Authorization: Bearer` (RFC 6750).',
+    openIdConnectUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
   } as const
 }

@@ -25,6 +25,8 @@ export interface BannerOptions {
   /** Where metrics are served without a credential. */
   readonly metricsUrl: string | undefined
   readonly seeded: readonly Seeded[]
+  /** The API key of this start, where nothing else opens the process and only this machine reaches it. */
+  readonly developmentKey?: Secret | undefined
   /** Whether the file still declares the client, the user and the event that the lines to paste speak of. */
   readonly tour: boolean
 }
@@ -45,6 +47,7 @@ export function banner(options: BannerOptions): string {
     row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${options.metricsUrl ?? `${baseUrl}/metrics`}`),
     ...(services.includes('identity') ? [row('OpenID', `${options.authUrl}/.well-known/openid-configuration`)] : []),
     ...seededLines(options.seeded),
+    ...keyLines(options),
     ...tryLines(options),
   ]
   return `${lines.join('\n')}\n`
@@ -65,19 +68,61 @@ export function seededLines(seeded: readonly Seeded[]): string[] {
   return ['', 'First run. These are shown once, keep them:', ...lines]
 }
 
+function keyLines({ developmentKey }: BannerOptions): string[] {
+  if (!developmentKey) return []
+  const what = 'an API key of this start: without identity, ISSUER and api_keys nothing else gets in'
+  return ['', row('key', `${developmentKey.reveal()}  (${what})`)]
+}
+
 const tokenOnly = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`
 const idOnly = `sed -E 's/.*"id":"([^"]+)","deliveries".*/\\1/'`
 
 /** Each on one line; the variables of one are used by the next. */
-function tryLines({ baseUrl, authUrl, services, seeded, tour }: BannerOptions): string[] {
-  if (!tour || !services.includes('identity')) return []
+function tryLines(options: BannerOptions): string[] {
+  if (!options.tour) return []
+  if (options.services.includes('identity')) return tokenLines(options)
+  return options.developmentKey ? linesWithKey(options, options.developmentKey) : []
+}
+
+const tourEvent = {
+  event: tourist.event,
+  user_id: tourist.user,
+  data: { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/track/A-1' },
+}
+
+/** What notifies, with a header that says who asks; keeps the id. */
+const notifyLine = (baseUrl: string, credential: string): string =>
+  `ID=$(curl -s ${baseUrl}/v1/notify -H "${credential}" -H 'Content-Type: application/json' -d '${JSON.stringify(tourEvent)}' | tee /dev/stderr | ${idOnly})`
+
+/** More requests than the plan has in a minute: the statuses, and what the last answer says. */
+const limitLine = (baseUrl: string, credential: string, requests: number): string =>
+  `for n in $(seq ${requests}); do curl -s -o /dev/null -w '%{http_code} ' -H "${credential}" ${baseUrl}/admin/v1/limits; done; echo; curl -si -H "${credential}" ${baseUrl}/admin/v1/limits | head -20`
+
+function linesWithKey({ baseUrl, services, mailbox }: BannerOptions, key: Secret): string[] {
+  const credential = 'X-API-Key: $KEY'
+  const notify = [
+    notifyLine(baseUrl, credential),
+    `curl -s ${baseUrl}/v1/notifications/$ID -H "${credential}"`,
+    ...(mailbox ? [`curl -s ${baseUrl}/dev/mailbox -H 'Accept: application/json'`] : []),
+  ]
+  const [notifies, limits] = [services.includes('notify'), services.includes('gateway')]
+  const told = [
+    ...(notifies ? ['a notification, what became of it, and what was sent'] : []),
+    ...(limits ? ['requests up to the limit'] : []),
+  ]
+  return [
+    '',
+    `Try it: ${told.join('; ')}:`,
+    `KEY=${key.reveal()}`,
+    ...(notifies ? notify : []),
+    ...(limits ? [limitLine(baseUrl, credential, 11)] : []),
+  ]
+}
+
+function tokenLines({ baseUrl, authUrl, services, seeded }: BannerOptions): string[] {
   const secret = seeded.find(({ kind, id }) => kind === 'client' && id === tourist.client)?.secret
   const user = `${tourist.client}:${secret?.reveal() ?? 'THE-SECRET-SHOWN-AT-THE-FIRST-RUN'}`
-  const event = {
-    event: tourist.event,
-    user_id: tourist.user,
-    data: { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/track/A-1' },
-  }
+  const credential = 'Authorization: Bearer $TOKEN'
   const lines = [
     `TOKEN=$(curl -s ${authUrl}/token -u '${user}' -d grant_type=client_credentials | ${tokenOnly})`,
     `curl -s ${baseUrl}/users/${tourist.user} -H "Authorization: Bearer $TOKEN"`,
@@ -86,9 +131,17 @@ function tryLines({ baseUrl, authUrl, services, seeded, tour }: BannerOptions): 
     lines.splice(
       1,
       0,
-      `ID=$(curl -s ${baseUrl}/v1/notify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${JSON.stringify(event)}' | tee /dev/stderr | ${idOnly})`,
+      notifyLine(baseUrl, credential),
       `curl -s ${baseUrl}/v1/notifications/$ID -H "Authorization: Bearer $TOKEN"`,
     )
   }
-  return ['', 'Try it: a token, a notification, what became of it, and the user it went to:', ...lines]
+  if (services.includes('notify'))
+    return ['', 'Try it: a token, a notification, what became of it, and the user it went to:', ...lines]
+  if (!services.includes('gateway')) return ['', 'Try it: a token, and the plan of a user:', ...lines]
+  return [
+    '',
+    'Try it: a token, the plan of a user, and requests up to the limit:',
+    ...lines,
+    limitLine(baseUrl, credential, 100),
+  ]
 }

@@ -3,6 +3,7 @@ import { createHttp, createMetrics, type Http, type Log, StartError, systemClock
 import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
 import { composeAddresses } from './compose/addresses.ts'
+import { declaredKeys } from './compose/api-keys.ts'
 import { composeAudit } from './compose/audit.ts'
 import { composeServiceToken } from './compose/bearer.ts'
 import { openCounters } from './compose/counters.ts'
@@ -21,7 +22,7 @@ export interface App {
   readonly http: Http
   readonly about: Pick<
     BannerOptions,
-    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded'
+    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded' | 'developmentKey'
   >
   /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
   reload(config: Config): void
@@ -80,10 +81,12 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     version,
     baseUrl,
     authUrl,
+    issuer: settings.issuer?.url,
     limited: services.has('gateway'),
     siblings: siblingsOf(settings),
   })
-  const entrance = await composeEntrance(parts, http, counters, () => built.identity)
+  const keys = declaredKeys(config)
+  const entrance = await composeEntrance(parts, http, { counters, keys }, () => built.identity)
   await serveApiDocs()
   const composed = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
   if (database && services.has('identity')) {
@@ -114,6 +117,7 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
       devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
       metricsUrl,
       seeded: seededLines(built.identity?.seeded ?? []),
+      developmentKey: keys?.development,
     },
   }
 }

@@ -1,17 +1,19 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { identityEvents } from '@gatehouse/identity'
 import { Faults } from './config/faults.ts'
 import { freePort } from './config/free-port.ts'
-import { isLoopback } from './config/loopback.ts'
 import { checkMeaning } from './config/meaning.ts'
 import { type File, FileSchema } from './config/schema.ts'
 import { readSettings, type Settings } from './config/settings.ts'
-import { readYamlFile } from './config/yaml-file.ts'
+import { isDevelopment, trustOf } from './config/trust.ts'
+import { type ReadFile, readYamlFile } from './config/yaml-file.ts'
 
 export { isLoopback } from './config/loopback.ts'
 export type { DeclaredProvider } from './config/providers-schema.ts'
 export { parseRedisAddress, type RedisAddress, redisAddressExpected } from './config/redis-address.ts'
 export type { Settings } from './config/settings.ts'
+export { fileKeyHash, isDevelopment, trustOf } from './config/trust.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -37,6 +39,7 @@ export async function readConfig(environment: Environment = process.env): Promis
   const folder = dirname(resolve(path ?? defaultPath))
   if (read) checkMeaning(declared, folder, read.fault)
   const settings = readSettings(await withDefaults(environment, declared), faults)
+  if (read) refuseForIdentity(settings, declared, read.fault)
   const { trustedProxies = declared.trusted_proxies } = settings
   const file = { ...declared, ...(trustedProxies ? { trusted_proxies: [...trustedProxies] } : {}) }
   refuseSilence(settings, file, faults)
@@ -57,6 +60,19 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }
+}
+
+/** What identity has itself. Its mails let people into accounts: what is sent, to whom and how is its own, and only their texts are chosen. */
+function refuseForIdentity(settings: Settings, file: File, fault: ReadFile['fault']): void {
+  const { event_types: declared = [], api_keys: keys = [] } = file
+  const trust = trustOf(settings)
+  if (trust === 'own' && keys.length > 0)
+    fault(['api_keys'], 'is for processes without identity; here keys are made at /admin/v1/api-keys')
+  if (trust === 'issuer' || trust === 'keys') return
+  const reserved: readonly string[] = Object.values(identityEvents)
+  for (const [index, { event }] of declared.entries())
+    if (reserved.includes(event))
+      fault(['event_types', index, 'event'], `is identity's own: ${event}; its texts are changed in \`templates\``)
 }
 
 /** Where there is no mailbox to look into, nobody should learn from an empty one that mail goes nowhere. */
@@ -93,8 +109,7 @@ function refuseDevPages(settings: Settings, file: File, faults: Faults): void {
  */
 export function hasDevPages(settings: Settings, file: File): boolean {
   if (settings.databaseUrl || settings.devPages === 'never' || file.dev_pages === false) return false
-  const hosts = [settings.host, new URL(settings.baseUrl).hostname, new URL(settings.authUrl).hostname]
-  return file.dev_pages === true || hosts.every(isLoopback)
+  return file.dev_pages === true || isDevelopment(settings, file)
 }
 
 /** Whether the file switches something off, in either of YAML's words for it. */

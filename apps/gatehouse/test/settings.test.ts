@@ -69,3 +69,33 @@ test('several encryption keys are read in order, and one that is refused is told
   assert.match(lines.join(), /^ENCRYPTION_KEY: key 2 of 2: must be keys of at least 32 characters/)
   assert.ok(![first, 'too-short'].some((key) => lines.join().includes(key)))
 })
+
+for (const [environment, expected] of [
+  [{ ISSUER: 'https://idp.example' }, /ISSUER: must not be set where identity runs/],
+  [{ SERVICES: 'notify', ISSUER: 'idp.example' }, /ISSUER: must be an http/],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', AUTH_URL: 'https://id.example' },
+    /AUTH_URL: must not be set with/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', IDENTITY_URL: 'http://id' },
+    /IDENTITY_URL: must not be set with/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_TOKEN_TYPES: 'jwt' },
+    /ISSUER_TOKEN_TYPES: must be at\+jwt/,
+  ],
+  [{ SERVICES: 'notify', ISSUER_AUDIENCE: 'api' }, /ISSUER_AUDIENCE: must be set together with ISSUER/],
+] as const)
+  test(`${JSON.stringify(environment)} is refused with what was expected`, () => {
+    const { lines } = setup(environment)
+    assert.equal(lines.length, 1, lines.join('\n'))
+    assert.match(lines[0] ?? '', expected)
+  })
+
+test('an issuer that is not ours is kept to the letter, its audience is the base address', () => {
+  const { settings, lines } = setup({ SERVICES: 'notify', ISSUER: 'https://idp.example/realm/' })
+  assert.deepEqual(lines, [])
+  const { issuer, baseUrl } = settings
+  assert.deepEqual(issuer, { url: 'https://idp.example/realm/', audiences: [baseUrl], tokenTypes: ['at+jwt'] })
+})

@@ -1,6 +1,7 @@
 import { type Bearer, BearerError, type Caller as TokenCaller, wwwAuthenticate } from '@gatehouse/bearer'
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
+import type { ApiKeys } from './api-key.ts'
 import { type Caller, holdsScope } from './caller.ts'
 
 /**
@@ -10,10 +11,16 @@ import { type Caller, holdsScope } from './caller.ts'
  */
 export type Authenticate = (request: Pick<FastifyRequest, 'raw'>, scope?: string) => Promise<Caller>
 
-/** The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here. */
-export function authenticateWith(bearer: Bearer, realm: string): Authenticate {
+/**
+ * The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here, and API keys
+ * (X-API-Key) where there are any. With both, the token counts.
+ */
+export function authenticateWith(bearer: Bearer, realm: string, apiKeys?: ApiKeys): Authenticate {
   return async ({ raw }, scope) => {
+    const { authorization, 'x-api-key': key } = raw.headers
     try {
+      if (apiKeys && authorization === undefined && typeof key === 'string')
+        return withScope((await apiKeys.callerOf(key)).caller, scope, realm)
       return withScope(callerFrom(await bearer.authenticate(authorizationsIn(raw.rawHeaders))), scope, realm)
     } catch (error) {
       throw asProblem(error, realm)

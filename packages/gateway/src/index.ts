@@ -1,5 +1,5 @@
 export { clientAddress } from './addresses.ts'
-export type { ApiKey, ResolveApiKey } from './api-key.ts'
+export { type ApiKey, type ApiKeys, createApiKeys, type ResolveApiKey } from './api-key.ts'
 export { type Authenticate, authenticateWith } from './authenticate.ts'
 export { observeBearer } from './bearer-metrics.ts'
 export type { Caller } from './caller.ts'

@@ -25,6 +25,7 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
     skipConsent: members.skip_consent ?? false,
     mayIntrospect: members.may_introspect ?? false,
     idTokenAlgorithm: members.id_token_signed_response_alg ?? 'RS256',
+    idTokenClaims: members.id_token_claims ?? false,
     allowedOrigins: members.allowed_origins ?? [],
     ...present({
       jwks: members.jwks,
@@ -64,6 +65,7 @@ export function membersOf(client: ClientMetadata): ClientPatch {
     skip_consent: client.skipConsent,
     may_introspect: client.mayIntrospect,
     id_token_signed_response_alg: client.idTokenAlgorithm,
+    id_token_claims: client.idTokenClaims,
     allowed_origins: [...client.allowedOrigins],
     ...present({
       jwks: client.jwks as ClientPatch['jwks'],

@@ -60,6 +60,8 @@ export interface ClientMetadata {
   readonly accessTokenFormat?: TokenFormat
   readonly accessTokenAlgorithm?: SigningAlgorithm
   readonly idTokenAlgorithm: SigningAlgorithm
+  /** Whether its ID tokens carry the claims of the granted scopes, as userinfo does. */
+  readonly idTokenClaims: boolean
   readonly accessTokenSeconds?: number
   readonly refreshTokenSeconds?: number
   readonly backchannelLogoutUri?: string

@@ -26,10 +26,15 @@ export interface Continuation {
   readonly target?: string | undefined
 }
 
+/** What a continuation is sealed for: whichever link or page carries it. */
+export function sealedFor(): string {
+  return 'continuation'
+}
+
 type SealParts = Pick<Parts, 'encryptionKey' | 'clock' | 'lifetimes'>
 
 export function sealContinuation({ encryptionKey }: SealParts, browser: Browser, continuation: Continuation): string {
-  return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, 'continuation')
+  return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, sealedFor())
 }
 
 /** @throws PageError 400 when it was made for another browser, too long ago, or not by this server */
@@ -43,7 +48,7 @@ export function openContinuation(parts: SealParts, browser: Browser, sealed: str
 
 function read({ encryptionKey }: SealParts, sealed: string): (Continuation & { browser: string }) | undefined {
   try {
-    return JSON.parse(unseal(sealed, encryptionKey, 'continuation'))
+    return JSON.parse(unseal(sealed, encryptionKey, sealedFor()))
   } catch {
     return undefined
   }

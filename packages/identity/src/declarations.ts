@@ -81,6 +81,12 @@ const clientMembers = {
     signedWith('What its access tokens are signed with, unless the resource says. Default: as the server says, ES256.'),
   ),
   id_token_signed_response_alg: Type.Optional(signedWith('Default: RS256.')),
+  id_token_claims: Type.Optional(
+    Type.Boolean({
+      description:
+        'Its ID tokens carry the claims of the granted scopes (profile, email …), as userinfo does. Default: false.',
+    }),
+  ),
   access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   refresh_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 86_400, maximum: 7_776_000 })),
   backchannel_logout_uri: Type.Optional(uri('Told when a session ends (OpenID Connect Back-Channel Logout).')),

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import { identityEvents, type Mail, message, type Recipient, recipientOf } from './messages.ts'
+import { identityEvents, message, type NotifyRequest } from './messages.ts'
 import type { Parts } from './parts.ts'
 import type { LinkPurpose, OutboxMessage } from './store.ts'
 import type { User } from './user.ts'
@@ -11,9 +11,16 @@ const links = {
   reset: { path: '/password/reset', letsIn: true, lifetime: 'resetLink' },
 } as const satisfies Record<LinkPurpose, { path: string; letsIn: boolean; lifetime: keyof Parts['lifetimes'] }>
 
+/** Whose a mail is and where it goes: it takes its address along. */
+export interface MailAddress {
+  readonly userId: string
+  readonly email: string
+  readonly locale?: string
+}
+
 export interface LinkMail {
   readonly kind: keyof typeof identityEvents
-  readonly recipient: Recipient
+  readonly to: MailAddress
   readonly name: string
   /** Path and query, below the issuer. */
   readonly path: string
@@ -23,32 +30,40 @@ export interface LinkMail {
 /** A mail with a link; its address comes from the configuration, never from the request (checked by a test). */
 export function linkMail(
   parts: Pick<Parts, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
-  { kind, recipient, name, path, lifeSeconds }: LinkMail,
+  { kind, to, name, path, lifeSeconds }: LinkMail,
 ): OutboxMessage {
-  const mail: Mail = {
-    recipient,
-    request: {
-      event: identityEvents[kind],
-      user_id: recipient.user_id,
-      channels: ['email'],
-      dedup_key: randomUUIDv7(),
-      data: {
-        link: `${parts.issuer}${path}`,
-        minutes: Math.round(lifeSeconds / 60),
-        product: parts.branding.name,
-        name,
-      },
+  const request: NotifyRequest = {
+    event: identityEvents[kind],
+    user_id: to.userId,
+    email: to.email,
+    ...(to.locale === undefined ? {} : { locale: to.locale }),
+    dedup_key: randomUUIDv7(),
+    data: {
+      link: `${parts.issuer}${path}`,
+      minutes: Math.round(lifeSeconds / 60),
+      product: parts.branding.name,
+      name,
     },
   }
-  return message(parts, 'mail', recipient.user_id, mail, lifeSeconds * 1000)
+  return message(parts, 'mail', to.userId, request, lifeSeconds * 1000)
 }
+
+/** Where mails to a user go. */
+export function addressOf({ id, email, claims: { locale } }: User & { readonly email: string }): MailAddress {
+  const isTag = typeof locale === 'string' && locale.length >= 1 && locale.length <= maxTagLength
+  return { userId: id, email, ...(isTag ? { locale } : {}) }
+}
+
+/** Longer ones are no language tags that anybody has texts for. */
+const maxTagLength = 100
 
 /**
  * Mails a link to a user's own address; an earlier one of its kind stops working. The link works once, while the account
  * has this address and, where it lets somebody in, the credentials that it has in `user`.
  */
 export async function mailLink(parts: Parts, purpose: LinkPurpose, user: User): Promise<void> {
-  if (user.email === undefined || !parts.mail) return
+  const { email } = user
+  if (email === undefined || !parts.mail) return
   const { path, letsIn, lifetime } = links[purpose]
   const token = randomToken()
   const lifeSeconds = parts.lifetimes[lifetime]
@@ -56,11 +71,11 @@ export async function mailLink(parts: Parts, purpose: LinkPurpose, user: User): 
     hash: tokenHash(token),
     purpose,
     userId: user.id,
-    email: user.email,
+    email,
     credentialVersion: letsIn ? user.credentialVersion : undefined,
     expiresAt: parts.clock.now() + lifeSeconds * 1000,
   }
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const mail = { kind: purpose, recipient: recipientOf(user), name, path: `${path}?token=${token}`, lifeSeconds }
+  const mail = { kind: purpose, to: addressOf({ ...user, email }), name, path: `${path}?token=${token}`, lifeSeconds }
   if (await parts.store.links.put(link, linkMail(parts, mail))) parts.wakeOutbox()
 }

@@ -21,12 +21,14 @@ export interface GoneRecipient {
 
 export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
 
-/** What identity asks the notification service to send. */
+/** A mail that the notification service is to send: to the address in it, not to one that is stored there. */
 export interface NotifyRequest {
   readonly event: (typeof identityEvents)[keyof typeof identityEvents]
   readonly user_id: string
+  readonly email: string
+  /** BCP 47. */
+  readonly locale?: string
   readonly data: Readonly<Record<string, string | number>>
-  readonly channels: readonly ['email']
   readonly dedup_key: string
 }
 
@@ -78,9 +80,9 @@ export function message(
   subject: string,
   payload: object,
   keptMs: number,
-  dueAt: number = clock.now(),
 ): OutboxMessage {
   const id = orderedId()
+  const dueAt = clock.now()
   const payloadSealed = seal(JSON.stringify(payload), encryptionKey, sealedFor(id))
   return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
 }
@@ -92,8 +94,8 @@ export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encrypt
 const recipientKeptMs = 30 * 86_400_000
 
 /** Tells the notification service what is known of a user by the time the message is delivered. */
-export function recipientMessage(parts: MessageParts, userId: string, dueAt?: number): OutboxMessage {
-  return message(parts, 'recipient', userId, {}, recipientKeptMs, dueAt)
+export function recipientMessage(parts: MessageParts, userId: string): OutboxMessage {
+  return message(parts, 'recipient', userId, {}, recipientKeptMs)
 }
 
 /** A user as a recipient. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LogoutNotice } from './end-session.ts'
 import { signJwt } from './keys/sign-jwt.ts'
-import { type Mail, type Notify, type OnRecipient, payloadOf, recipientOf } from './messages.ts'
+import { type Notify, type NotifyRequest, type OnRecipient, payloadOf, recipientOf } from './messages.ts'
 import type { Parts } from './parts.ts'
 import { safeFetch } from './safe-fetch.ts'
 import type { IdentityStore, OutboxMessage } from './store.ts'
@@ -58,9 +58,7 @@ async function attempt(options: OutboxOptions, message: Claimed): Promise<void> 
 
 async function deliver({ parts, notify, onRecipient }: OutboxOptions, message: OutboxMessage): Promise<void> {
   if (message.kind === 'mail') {
-    const { recipient, request } = payloadOf<Mail>(message, parts.encryptionKey)
-    await onRecipient?.(recipient)
-    await notify?.(request)
+    await notify?.(payloadOf<NotifyRequest>(message, parts.encryptionKey))
     return
   }
   if (message.kind === 'recipient') {

@@ -3,8 +3,8 @@ export const serviceScopes = [
   'read:users',
   'read:revocations',
   'read:api-keys',
-  'write:notifications',
   'write:recipients',
+  'write:reserved-mails',
   'write:audit',
 ] as const
 
@@ -15,6 +15,7 @@ export const serviceScopes = [
 const betweenServices: ReadonlySet<string> = new Set([
   'read:revocations',
   'read:api-keys',
+  'write:reserved-mails',
   'write:audit',
   'read:events',
 ])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { defaultLifetimes, mailLifetimesOf, type NotifyRequest } from '../src/index.ts'
+import { managementRoles } from '../src/management-roles.ts'
 import { administrators, call, consoleClient, tokenOf } from './administrators.ts'
 import { type Running, setup } from './setup.ts'
 
@@ -24,6 +25,12 @@ before(async () => {
         { id: 'ada', password, email: 'ada@people.example', email_verified: true },
         { id: 'bea', password, email: 'bea@people.example' },
         { id: 'cid', password },
+        ...managementRoles.map((role) => ({
+          id: `a-${role}`,
+          password,
+          email: `${role}@people.example`,
+          roles: [role],
+        })),
       ],
     },
     notify: async (request) => deliver.shift()?.(request),
@@ -46,6 +53,18 @@ test('support mails a link to the address of the user, and never sees either', a
     assert.deepEqual([request?.event, request?.user_id], [event, user])
     assert.match(String(request?.data.link), /\?token=/)
     assert.equal(mailLifetimesOf(defaultLifetimes).get(event), Number(request?.data.minutes) * 60)
+  }
+})
+
+test('the password of whoever holds a management role is reset by no mail, whoever asks for it', async () => {
+  const owner = await tokenOf(running, 'gatehouse-owner')
+  for (const role of managementRoles) {
+    const request = { method: 'POST', url: `/admin/v1/users/a-${role}/mail`, payload: { kind: 'reset' } } as const
+    const answer = await call(running, owner, request)
+    assert.equal(answer.status, 422, answer.text)
+    assert.match(answer.text, /holds a management role/)
+    const { rows } = await running.database.query('SELECT FROM identity.mailed_link WHERE user_id = $1', [`a-${role}`])
+    assert.equal(rows.length, 0)
   }
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   checkSealed,
   type Database,
@@ -9,9 +10,11 @@ import {
   reseal,
   Secret,
   StartError,
+  sealingKeyId,
 } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { decodeProtectedHeader } from 'jose'
+import type { NotifyRequest } from '../src/index.ts'
 import { identitySealed, migrateIdentity } from '../src/postgres/index.ts'
 import { authorizeUrl, clients, getTokens, hiddenFields, pkce, TestBrowser, users, webSecret } from './journey.ts'
 import { type Running, service, setup } from './setup.ts'
@@ -67,6 +70,28 @@ test('processes that have the same keys in different orders read what either mak
     const done = await browser.post('/login', { ...hiddenFields(shown), username: 'alice', password: 'correct horse' })
     assert.ok(done.status === 302 || done.status === 303, `${done.status}`)
   }
+})
+
+test('a sign-in that waits for its mailed link goes on after the key was replaced and the old one removed', async () => {
+  const mails: NotifyRequest[] = []
+  const notify = async (request: NotifyRequest) => {
+    mails.push(request)
+  }
+  const limit = async (policy: string) => ({ allowed: policy !== 'login-account' })
+  const options = { declared, clock, notify, limit }
+  const before = await setup({ ...options, encryptionKey: new KeyRing([oldKey]) }, database)
+  running.push(before)
+  const browser = new TestBrowser(before)
+  await browser.submit(await browser.get('/account'), { username: 'alice', password: 'correct horse' })
+  while (mails.length === 0) await nextTurn()
+  for (const column of identitySealed) await reseal(database, column, new KeyRing([newKey, oldKey]))
+  const { rows } = await database.query<{ continuation: string }>('SELECT continuation FROM identity.sign_in_link')
+  assert.deepEqual(
+    rows.map(({ continuation }) => sealingKeyId(continuation)),
+    [new KeyRing([newKey]).currentId],
+  )
+  await checkSealed(database, identitySealed, new KeyRing([newKey]))
+  await database.query('DELETE FROM identity.sign_in_link')
 })
 
 test('a declared user stays as it was changed at run time when the first key changes', async () => {

@@ -55,7 +55,8 @@ test('a client is registered with no scope that the caller lacks', async () => {
   for (const scope of [...beyond, 'write:notifications', 'write:recipients', 'read:events'])
     await refuses(registrar, 'POST', 'clients', { client_id: 'own', scopes: ['orders:read', scope] })
   await refuses(operator, 'POST', 'clients', { client_id: 'own', scopes: ['admin:privacy'] })
-  await refuses(everything, 'POST', 'clients', { client_id: 'own', scopes: ['write:audit'] })
+  for (const scope of ['write:audit', 'write:reserved-mails'])
+    await refuses(everything, 'POST', 'clients', { client_id: 'own', scopes: [scope] })
   const free = { client_id: 'products', scopes: ['openid', 'orders:read', 'admin:orders', 'admin:clients'] }
   assert.equal((await send(registrar, 'POST', 'clients', free)).status, 201)
   const producer = { client_id: 'producer', scopes: ['write:notifications', 'read:events', 'admin:users'] }

@@ -99,7 +99,7 @@ test('a permitted scope is registered and, where it belongs to management, allow
 })
 
 test('a person is given no scope that belongs between services, whatever roles they hold', () => {
-  const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:audit', 'read:events']
+  const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:reserved-mails', 'write:audit', 'read:events']
   assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
 })
 

@@ -84,6 +84,35 @@ test('past the limit of an address a device that is known signs in all the same'
   assert.equal((await it.attempt('alice', 'correct horse', { browser })).status, 303)
 })
 
+test('guesses at the old password of an account are stopped, from however many addresses they come', async () => {
+  for (const mail of [true, false]) {
+    await using it = await bench({ 'login-account': 3 }, { mail })
+    const thief = new TestBrowser(it.running)
+    await it.attempt('alice', 'correct horse', { browser: thief })
+    const page = await thief.get('/account/password')
+    const guess = async (from: number, old_password: string) => {
+      const browser = new TestBrowser(it.running, {}, `198.51.100.${from}`)
+      for (const [name, value] of thief.cookies) browser.cookies.set(name, value)
+      return (await browser.submit(page, { old_password, new_password: 'a better one' })).status
+    }
+    for (let from = 0; from < 3; from++) assert.equal(await guess(from, `wrong ${from}`), 400)
+    assert.equal(await guess(4, 'correct horse'), 429, 'also the right one, so that nobody learns which it is')
+    it.clock.advance(7_200_000)
+    assert.equal(await guess(5, 'correct horse'), 200)
+  }
+})
+
+test('a right old password uses nothing up', async () => {
+  await using it = await bench({ 'login-account': 1 })
+  const browser = new TestBrowser(it.running)
+  await it.attempt('alice', 'correct horse', { browser })
+  for (let round = 0; round < 3; round++) {
+    const words = { old_password: 'correct horse', new_password: 'short' }
+    const answer = await browser.submit(await browser.get('/account/password'), words)
+    assert.match(answer.text, /at least 8 char/)
+  }
+})
+
 /** Guesses at alice from many addresses until an unknown device has to confirm. */
 async function besieged(options: { readonly mail?: boolean } = {}): Promise<Bench> {
   const it = await bench({ 'login-account': 2 }, options)

@@ -139,8 +139,21 @@ describe('on PostgreSQL', () => {
       } = (await store.clients.find('app')) ?? assert.fail()
       await management.changeClient('app', { scopes: ['orders:read'] })
       const renamed = { id, plan, metadata: { ...metadata, name: 'Renamed' }, secretHashes: undefined }
-      assert.equal(await store.clients.update(renamed, metadata, now), 'outdated')
+      assert.equal(await store.clients.update(renamed, { plan, metadata }, now), 'outdated')
       assert.deepEqual((await store.clients.find('app'))?.scopes, ['orders:read'])
     },
   )
+
+  testWith('postgresql', 'of a new plan and a new name of a client at once neither takes the other back', async () => {
+    const { management } = running.identity
+    await management.createClient({ client_id: 'planned', scopes: ['orders:read'], plan: 'free' })
+    for (let round = 0; round < 20; round++) {
+      const [plan, client_name] = [`plan-${round}`, `name-${round}`]
+      const changes = [{ plan }, { client_name }]
+      const results = await Promise.allSettled(changes.map((change) => management.changeClient('planned', change)))
+      const client = (await store.clients.find('planned')) ?? assert.fail()
+      const done = results.map(({ status }) => status === 'fulfilled')
+      assert.deepEqual([client.plan === plan, client.name === client_name], done, `round ${round}`)
+    }
+  })
 })

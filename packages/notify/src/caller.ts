@@ -48,7 +48,7 @@ export interface Guards {
 export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): Guards {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
-  const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.events])
+  const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.events, scopes.reserved])
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)
     if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a guard`)

@@ -15,14 +15,13 @@ export interface Catalog {
   hasTemplate(templateId: string): boolean
   /** The channels that a template has texts for. */
   channels(templateId: string): readonly Channel[]
+  /** Whether an event type belongs to another service, which alone sends its mails. */
+  isReserved(event: string): boolean
   /** Variables of every mail, besides those of its event. */
   readonly mailVariables?: MailVariables
   /** Replaces the links of texts that are tracked. */
   readonly shortenLinks?: ShortenLinks
 }
-
-/** What rendered texts get that comes from no template. */
-export type CatalogExtras = Pick<Catalog, 'mailVariables' | 'shortenLinks'>
 
 export type MailVariables = (userId: string, event: string) => Readonly<Record<string, string>>
 
@@ -33,15 +32,27 @@ export interface CatalogKeeper {
   current(): Promise<Catalog>
 }
 
+export interface CatalogOptions {
+  readonly mailVariables?: MailVariables | undefined
+  readonly shortenLinks?: ShortenLinks | undefined
+  /** Event types that belong to another service. */
+  readonly reserved?: Pick<ReadonlySet<string>, 'has'>
+}
+
 export function createCatalogKeeper(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
-  extras: CatalogExtras = {},
+  { mailVariables, shortenLinks, reserved = new Set() }: CatalogOptions = {},
 ): CatalogKeeper {
   let kept: Promise<Catalog> | undefined
   let keptVersion = -1
   const read = (version: number): Promise<Catalog> => {
     keptVersion = version
-    kept = readCatalog(store, version).then((read) => ({ ...read, ...extras }))
+    const common = {
+      isReserved: (event: string) => reserved.has(event),
+      ...(mailVariables ? { mailVariables } : {}),
+      ...(shortenLinks ? { shortenLinks } : {}),
+    }
+    kept = readCatalog(store, version).then((read) => ({ ...read, ...common }))
     kept.catch(() => {
       kept = undefined
       keptVersion = -1
@@ -55,7 +66,7 @@ export function createCatalogKeeper(
 async function readCatalog(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
   version: number,
-): Promise<Catalog> {
+): Promise<Omit<Catalog, 'isReserved' | 'mailVariables'>> {
   const [eventTypes, texts] = await Promise.all([store.eventTypes.all(), store.templates.published()])
   const byPlace = Map.groupBy(texts, ({ templateId, channel }) => placeOf(templateId, channel))
   const places = new Map([...byPlace].map(([place, list]) => [place, new Place(list)]))

@@ -22,6 +22,7 @@ import { hintsTo } from './hints.ts'
 import { shownInFull, shownMasked } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
+import { acceptReservedMail } from './intake/reserved-mail.ts'
 import { topicIntake } from './intake/topic.ts'
 import { createLinks } from './links.ts'
 import { createMailLinks, mailVariables } from './mail-links.ts'
@@ -33,6 +34,7 @@ import { inboxProvider } from './providers/inbox.ts'
 import type { Provider } from './providers/provider.ts'
 import { createReceiptTokens, type ReceiptTokens } from './receipt-token.ts'
 import { createReports } from './reports.ts'
+import { type Reserved, type ReservedDeclarations, type ReservedMail, reservedOf, withReserved } from './reserved.ts'
 import { routes } from './routes.ts'
 import { defaultScopes, type NotifyScopes } from './scopes.ts'
 import { createShortenLinks } from './short-links.ts'
@@ -49,6 +51,8 @@ export interface CreateNotifyOptions {
   readonly providers: Partial<Record<Channel, readonly Provider[]>>
   /** What the configuration declares; last edit wins against what was changed at run time. */
   readonly declared?: NotifyDeclarations
+  /** Event types of another service's mails, which nobody else sends and nobody changes at run time. */
+  readonly reserved?: ReservedDeclarations | undefined
   readonly authenticate: Authenticate
   /** Looks after open streams: a credential may be revoked before it expires. */
   readonly watch?: WatchCredential
@@ -82,6 +86,8 @@ export interface Notify {
   readonly workers: readonly Worker[]
   /** Takes events of this process, as POST /v1/notify would; resolves once they are committed. */
   accept(requests: readonly NotifyRequest[]): Promise<readonly AcceptResult[]>
+  /** Takes a mail of a reserved event type, as POST /v1/reserved-mails would; resolves once it is committed. */
+  mail(mail: ReservedMail): Promise<AcceptResult>
   /**
    * Takes what another service of this program knows of a user; an edit by API stands until that very field changes.
    * Rejects with RangeError for an email address that is not exactly one.
@@ -99,13 +105,15 @@ export interface Notify {
  * @throws RangeError naming what is declared and can't be
  */
 export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
-  const { store, clock, log, providers, topic, declared = {} } = given
+  const { clock, log, providers, topic, declared = {} } = given
+  const reserved = reservedOf(given.reserved)
+  const store = withReserved(given.store, reserved)
   const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
   const metrics = createNotifyMetrics(given.metrics)
   const carriers = Object.values(providers).flat()
   checkDeclarations(declared, carriers)
   await applyDeclarations(store, declared, options, clock)
-  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = linking(given, options)
+  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = linking(given, store, reserved, options)
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const onChanges = () => readers.hint()
@@ -113,7 +121,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
   const hints = hintsTo(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
-  const common = { store, catalog, accept, options, clock, log, metrics }
+  const common = { store, catalog, reserved, accept, options, clock, log, metrics }
   if (given.work ?? true)
     workers.push(...startWorkers({ ...common, providers, hints, onChanges, completeMessages, ...(topic && { topic }) }))
   const { deadLetters } = store
@@ -127,6 +135,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       routes(http, { ...common, ...answering, readers, plan, links, receiptTokens, pages, publicUrl, onReplayed }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
+    mail: (mail) => acceptReservedMail({ accept, reserved }, mail, 'process'),
     async putRecipient(recipient) {
       if (recipient.email !== undefined && !isEmailAddress(recipient.email))
         throw new RangeError(`the email of ${recipient.userId} ${emailAddressExpected}`)
@@ -191,7 +200,9 @@ const dayMs = 86_400_000
 
 /** What mails lead to, and the pages that are found there. */
 function linking(
-  { store, branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
+  { branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
+  store: NotifyStore,
+  { eventTypes: reserved }: Reserved,
   options: NotifyOptions,
 ) {
   const branding = brandingFrom(given)
@@ -200,8 +211,9 @@ function linking(
   const { tracking, retention } = options
   const { buckets } = store.intake
   const catalog = createCatalogKeeper(store, {
-    ...(links && { mailVariables: mailVariables(links) }),
-    ...(links && { shortenLinks: createShortenLinks({ baseUrl: publicUrl, buckets, tracking, retention }) }),
+    mailVariables: links && mailVariables(links),
+    shortenLinks: links && createShortenLinks({ baseUrl: publicUrl, buckets, tracking, retention }),
+    reserved,
   })
   const lifetimeMs = options.receiptDays * dayMs
   const receiptTokens = linkSecret && createReceiptTokens({ secret: linkSecret, lifetimeMs })

@@ -10,6 +10,10 @@ export const operation = operationsOf({
     'Notify of up to 10,000 events',
     'A JSON array, or one JSON object per line. The response has one line for each event, in order: `status` 202 with the acceptance, or another status with the problem.',
   ],
+  'reservedMails.send': [
+    'Send a mail of a reserved event type',
+    'For the service that reserved event types belong to. The mail goes to the address in the body, whatever is stored of the user. A repeated `dedup_key` sends nothing again.',
+  ],
   'notifications.explain': [
     'Explain what a user would receive',
     'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',

@@ -5,14 +5,17 @@ import type { NotifyRequest } from './notification.ts'
 const mostListed = 100
 
 /**
- * 422 for a well-formed request that names what there is not, with every such fault; undefined for one without. `base`
- * is where the request stands in the body, as a JSON pointer.
+ * 422 for a well-formed request that names what there is not, with every such fault, and 403 for one of an event type
+ * that belongs to another service; undefined for one without. `base` is where the request stands in the body, as a JSON
+ * pointer.
  */
 export function problemOf(
   { event, channels }: Pick<NotifyRequest, 'event' | 'channels'>,
   catalog: Catalog,
   base: string = '',
 ): Problem | undefined {
+  if (catalog.isReserved(event))
+    return new Problem(403, `The event type ${event} is reserved: only the service that it belongs to sends its mails.`)
   const isKnown = catalog.eventTypes.has(event)
   if (isKnown && channels?.length !== 0) return undefined
   const empty: Fault = {

@@ -14,10 +14,12 @@ import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
 import { bulkEndpoint } from './intake/bulk.ts'
 import { notifyEndpoint } from './intake/endpoint.ts'
+import { reservedMailEndpoint } from './intake/reserved-mail.ts'
 import type { Links } from './links.ts'
 import type { NotifyOptions } from './options.ts'
 import { privacyEndpoints } from './privacy/endpoint.ts'
 import type { ReceiptTokens } from './receipt-token.ts'
+import type { Reserved } from './reserved.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
 import { choiceEndpoints } from './settings/choices.ts'
 import { deviceEndpoints } from './settings/devices.ts'
@@ -43,6 +45,7 @@ export interface Routes extends WebhookRoutes {
   readonly audit: Audit
   readonly accept: Accept
   readonly catalog: CatalogKeeper
+  readonly reserved: Reserved
   readonly store: NotifyStore
   readonly options: NotifyOptions
   readonly clock: Clock
@@ -68,20 +71,22 @@ export interface Routes extends WebhookRoutes {
 
 /** Every endpoint of the service. */
 export async function routes(http: Http, given: Routes): Promise<void> {
-  const { guards, audit, accept, catalog, store, options, reports, clock, onReplayed, devMailbox } = given
+  const { guards, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = given
   notifyEndpoint(http, guards, accept)
+  reservedMailEndpoint(http, { guards, accept, reserved })
   await http.register((scope) => bulkEndpoint(scope as Http, guards, accept))
   explainEndpoint(http, { guards, intake: store.intake, catalog, options, clock, plan: given.plan })
   scheduleEndpoints(http, { guards, audit, schedule: store.schedule, catalog })
   const { deadLetters, notifications } = store
   deadLetterEndpoints(http, { guards, audit, store: deadLetters, notifications, clock, onReplayed })
   notificationEndpoint(http, guards, store.notifications)
-  eventTypeEndpoints(http, { guards, audit, store: store.eventTypes, catalog, options, clock })
-  templateEndpoints(http, { guards, audit, store: store.templates, clock })
+  eventTypeEndpoints(http, { guards, audit, store: store.eventTypes, catalog, reserved, options, clock })
+  templateEndpoints(http, { guards, audit, store: store.templates, reserved, clock })
   const tools = {
     guards,
     audit,
     store: store.templates,
+    reserved,
     catalog,
     clock,
     defaultLocale: options.locale,

@@ -2,6 +2,8 @@
 export interface NotifyScopes {
   /** POST /v1/notify and /v1/scheduled. */
   readonly write: string
+  /** POST /v1/reserved-mails: for the service that reserved event types belong to. For clients alone. */
+  readonly reserved: string
   /** Reading what became of a notification, and the feed. Who may write or manage may read as well; users read their own. */
   readonly read: string
   /** A user's hand in their own preferences, devices and inbox. */
@@ -26,6 +28,7 @@ export interface NotifyScopes {
 
 export const defaultScopes: NotifyScopes = {
   write: 'write:notifications',
+  reserved: 'write:reserved-mails',
   read: 'read:notifications',
   own: 'write:preferences',
   admin: 'admin:notifications',
@@ -43,9 +46,10 @@ export type Access = keyof ReturnType<typeof accessBy>
 
 /** The scopes that allow each access: one of them is enough, the first is named to whoever has none. */
 export function accessBy(scopes: NotifyScopes) {
-  const { write, read, own, admin, delivery, settings, feed, reveal, events, privacy } = scopes
+  const { write, reserved, read, own, admin, delivery, settings, feed, reveal, events, privacy } = scopes
   return {
     produce: [write],
+    mailReserved: [reserved],
     readScheduled: [write, delivery, admin],
     cancelScheduled: [write, admin],
     readOutcome: [read, write, delivery, admin],

@@ -7,7 +7,15 @@ import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const dayMs = 86_400_000
-const retention = { notificationDays: 20, logDays: 10, deadLetterDays: 20, inboxDays: 25, deadDeviceDays: 10 }
+const retention = {
+  notificationDays: 20,
+  logDays: 10,
+  deadLetterDays: 20,
+  inboxDays: 25,
+  deadDeviceDays: 10,
+  linkDays: 10,
+  stateChangeDays: 7,
+}
 const longestKeptDays = 25
 /** What grows with what an operator or the product has, and not with time. */
 const registers = new Set([

@@ -1,5 +1,7 @@
 import {
   type Bearer,
+  BearerError,
+  bearerToken,
   createBearer,
   createIntrospection,
   createRevocations,
@@ -13,8 +15,8 @@ import {
 } from '@gatehouse/bearer'
 import { observeBearer } from '@gatehouse/gateway'
 import type { Identity } from '@gatehouse/identity'
-import type { Clock, Log, Registry } from '@gatehouse/kit'
-import type { Settings } from '../config.ts'
+import { type Clock, type Log, type Registry, StartError } from '@gatehouse/kit'
+import { type Settings, trustOf } from '../config.ts'
 
 export interface BearerParts {
   readonly settings: Settings
@@ -31,6 +33,8 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
   bearer: Bearer
   revocations: Revocations | undefined
 } {
+  const foreign = foreignBearer({ settings, clock, log, metrics })
+  if (foreign) return { bearer: foreign, revocations: undefined }
   const identityUrl = settings.identityUrl ?? settings.authUrl
   const observer = observeBearer(metrics, log)
   const read = revocationReader({ identityUrl, issuer, token })
@@ -50,6 +54,32 @@ export function composeBearer({ settings, issuer, token, clock, log, metrics }: 
     ...(introspection ? { introspection } : {}),
   })
   return { bearer, revocations }
+}
+
+/** The check where no identity of ours is: tokens of another issuer, whose metadata tells its keys, or nobody's. */
+function foreignBearer({ settings, clock, log, metrics }: Omit<BearerParts, 'issuer' | 'token'>): Bearer | undefined {
+  const trust = trustOf(settings)
+  if (trust !== 'issuer' && trust !== 'keys') return undefined
+  const common = { clock, observer: observeBearer(metrics, log) }
+  if (!settings.issuer) return noIssuer
+  const { url: issuer, audiences: audience, tokenTypes } = settings.issuer
+  try {
+    return createBearer({ ...common, issuer, audience, tokenTypes })
+  } catch (error) {
+    throw error instanceof TypeError
+      ? new StartError(`ISSUER can't be used: ${error.message}`, { cause: error })
+      : error
+  }
+}
+
+/** Where nobody issues tokens none is good, and nothing has to be fetched to say so. */
+const noIssuer: Bearer = {
+  authenticate(credentials) {
+    bearerToken(credentials)
+    throw new BearerError('invalid_token', 'issuer')
+  },
+  prefetch: async () => true,
+  refreshKeys: async () => {},
 }
 
 /** A key that the identity beside it forgot is refused at once, before the feed is read again. */

@@ -4,6 +4,7 @@ import {
   type Authenticate,
   authenticateWith,
   type CredentialWatch,
+  createApiKeys,
   createForwardedClaims,
   createGateway,
   identityOverHttp,
@@ -13,8 +14,9 @@ import {
 import { guardPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
-import type { Settings } from '../config.ts'
+import { type Settings, trustOf } from '../config.ts'
 import type { Engine } from '../health.ts'
+import type { DeclaredKeys } from './api-keys.ts'
 import { composeBearer } from './bearer.ts'
 import { type Counters, refuseUnshared } from './counters.ts'
 import { encryptionKey } from './engines.ts'
@@ -44,7 +46,7 @@ export interface Entrance {
 export async function composeEntrance(
   parts: Parts,
   http: Http,
-  counters: Counters,
+  { counters, keys }: { readonly counters: Counters; readonly keys: DeclaredKeys | undefined },
   identityHere: () => Identity | undefined,
 ): Promise<Entrance> {
   const { config, token, clock, log, metrics, held } = parts
@@ -57,12 +59,14 @@ export async function composeEntrance(
     const stopFollowing = revocations?.start()
     held.push(async () => stopFollowing?.())
   }
-  if (!local) void bearer.prefetch()
-  const engines = local ? [] : [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }]
+  const trust = trustOf(settings)
+  const issues = trust === 'sibling' || trust === 'issuer'
+  const engines = issues ? [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }] : []
+  if (issues) void bearer.prefetch()
   const remote = remoteServices(parts)
-  if (!local && !settings.identityUrl)
+  if (trust === 'sibling' && !settings.identityUrl)
     log.warn(`IDENTITY_URL is not set: the issuer's keys are asked for at ${settings.authUrl}`)
-  if (!local && services.has('gateway') && !token)
+  if (trust === 'sibling' && services.has('gateway') && !token)
     log.warn('SERVICE_CLIENT_ID is not set: plans can not be looked up, everybody has the lowest tier')
   refuseUnshared(counters, file)
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
@@ -70,7 +74,7 @@ export async function composeEntrance(
   const gateway = createGateway({
     limiter,
     bearer,
-    ...subjectLookup(parts, identityHere),
+    ...subjectLookup(parts, keys, identityHere),
     routes: file.routes ?? [],
     upstreams: declaredUpstreams(parts),
     ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
@@ -99,7 +103,7 @@ export async function composeEntrance(
     await http.register(gateway.plugin)
     return { authenticate: gateway.authenticate, watch: gateway.watch, attempts, reload, follow, engines }
   }
-  const authenticate = authenticateWith(bearer, realm)
+  const authenticate = authenticateWith(bearer, realm, keys && createApiKeys(keys.resolve, clock, realm))
   const { watch, stop } = watchWith(authenticate, clock, log)
   held.push(async () => stop())
   return { authenticate, watch, attempts, reload, follow, engines }
@@ -178,7 +182,11 @@ function declaredUpstreams({ config }: Parts) {
 }
 
 /** Where plans and API keys are looked up: here, or in the process that runs identity. */
-function subjectLookup({ config, token, held }: Parts, identityHere: () => Identity | undefined) {
+function subjectLookup(
+  { config, token, held }: Parts,
+  keys: DeclaredKeys | undefined,
+  identityHere: () => Identity | undefined,
+) {
   const { services, identityUrl } = config.settings
   if (services.has('identity')) {
     return {
@@ -186,8 +194,10 @@ function subjectLookup({ config, token, held }: Parts, identityHere: () => Ident
       resolveApiKey: async (key: string) => identityHere()?.resolveApiKey(key),
     }
   }
-  if (!identityUrl || !token) return { planOf: async () => undefined }
+  const declared = keys ? { resolveApiKey: keys.resolve } : {}
+  if (!identityUrl || !token) return { planOf: async () => undefined, ...declared }
   const elsewhere = identityOverHttp(identityUrl, token)
   held.push(() => elsewhere.close())
-  return { planOf: elsewhere.planOf, resolveApiKey: elsewhere.resolveApiKey }
+  const resolveApiKey = async (key: string) => (await keys?.resolve(key)) ?? elsewhere.resolveApiKey(key)
+  return { planOf: elsewhere.planOf, resolveApiKey }
 }

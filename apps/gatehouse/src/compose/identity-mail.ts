@@ -1,21 +1,23 @@
 import { defaultLifetimes, type IdentityOptions, mailLifetimesOf } from '@gatehouse/identity'
-import type { EventTypeDeclaration, Notify } from '@gatehouse/notify'
+import type { Notify, ReservedDeclarations, TemplateDeclaration } from '@gatehouse/notify'
 import { Pool } from 'undici'
 import { isOff } from '../config.ts'
 import type { Parts } from './parts.ts'
 
 type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify'>
 
-/** The event types of identity's own mails: nobody may cap them, nothing of their links is kept, and none outlives its link. */
-export const identityEventTypes: EventTypeDeclaration[] = [...mailLifetimesOf(defaultLifetimes)].map(
-  ([event, lifetimeSeconds]) => ({
+/**
+ * The event types of identity's own mails, which nobody else sends; only the configuration changes their texts. None of
+ * them outlives its link.
+ */
+export function reservedForIdentity(templates: readonly TemplateDeclaration[]): ReservedDeclarations {
+  const eventTypes = [...mailLifetimesOf(defaultLifetimes)].map(([event, seconds]) => ({
     event,
-    priority: 'critical',
-    channels: ['email'],
-    sensitive: true,
-    ttl_seconds: lifetimeSeconds,
-  }),
-)
+    channels: ['email' as const],
+    ttl_seconds: seconds,
+  }))
+  return { owner: 'identity', eventTypes, templates }
+}
 
 /**
  * How identity tells the notification service of users and mails: in this process, or over HTTP; undefined without one.
@@ -37,8 +39,8 @@ function outwardOf(parts: Parts, notify: Notify | undefined): Outward | undefine
 function within(here: Notify): Outward {
   return {
     async notify(request) {
-      const [result] = await here.accept([request])
-      if (!result || !('accepted' in result))
+      const result = await here.mail(request)
+      if (!('accepted' in result))
         throw new Error(`the notification service refused ${request.event}`, { cause: result })
     },
     async onRecipient(recipient) {
@@ -78,7 +80,7 @@ function overHttp({ token, held }: Parts, notifyUrl: string): Outward {
     }
   }
   return {
-    notify: (request) => call('POST', '/v1/notify', request),
+    notify: (request) => call('POST', '/v1/reserved-mails', request),
     async onRecipient({ user_id: userId, ...recipient }) {
       const path = `/v1/recipients/${encodeURIComponent(userId)}`
       await ('removed' in recipient ? call('DELETE', path) : call('PUT', path, recipient))

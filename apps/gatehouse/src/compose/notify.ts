@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
 import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { hasDevPages } from '../config.ts'
+import { hasDevPages, trustOf } from '../config.ts'
 import { createDevInbox } from '../dev-inbox.ts'
 import { guardDevPages } from '../dev-pages.ts'
 import type { Engine } from '../health.ts'
@@ -11,7 +11,7 @@ import { declaresTour } from '../tour.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
 import type { Entrance } from './entrance.ts'
-import { identityEventTypes } from './identity-mail.ts'
+import { reservedForIdentity } from './identity-mail.ts'
 import { notifyOptions, priorityWeights, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
@@ -44,15 +44,14 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
   const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
+  const allTemplates = besides(ownTemplates, templates, ({ templateId }) => templateId)
+  const hasIdentity = ['own', 'sibling'].includes(trustOf(settings))
   const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
-    declared: {
-      eventTypes: besides(identityEventTypes, file.event_types ?? [], ({ event }) => event),
-      templates: besides(ownTemplates, templates, ({ templateId }) => templateId),
-      recipients: file.recipients ?? [],
-    },
+    declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
+    ...(hasIdentity ? { reserved: reservedForIdentity(allTemplates) } : {}),
     authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,

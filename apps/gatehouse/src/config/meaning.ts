@@ -31,6 +31,8 @@ function checkTwice(file: File, fault: Fault): void {
   const lists = [
     ['clients', 'client_id', file.clients?.map(({ client_id }) => client_id)],
     ['users', 'id', file.users?.map(({ id }) => id)],
+    ['api_keys', 'id', file.api_keys?.map(({ id }) => id)],
+    ['api_keys', 'key_hash', file.api_keys?.map(({ key_hash }) => key_hash)],
     ['resources', 'id', file.resources?.map(({ id }) => id)],
     ['event_types', 'event', file.event_types?.map(({ event }) => event)],
     ['recipients', 'user_id', file.recipients?.map(({ user_id }) => user_id)],
@@ -42,7 +44,7 @@ function checkTwice(file: File, fault: Fault): void {
   }
 }
 
-function checkPlans({ tiers = defaultTiers, clients = [], users = [] }: File, fault: Fault): void {
+function checkPlans({ tiers = defaultTiers, clients = [], users = [], api_keys: keys = [] }: File, fault: Fault): void {
   const known = [...Object.keys(tiers), unlimitedPlan]
   const check = (section: string, plans: ReadonlyArray<string | undefined>) => {
     for (const [index, plan] of plans.entries()) {
@@ -53,6 +55,10 @@ function checkPlans({ tiers = defaultTiers, clients = [], users = [] }: File, fa
   check(
     'clients',
     clients.map(({ plan }) => plan),
+  )
+  check(
+    'api_keys',
+    keys.map(({ plan }) => plan),
   )
   check(
     'users',

@@ -77,6 +77,29 @@ const lifetime = (name: keyof Lifetimes, description: string) => {
 
 const onOff = Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Boolean()], { default: 'on' })
 
+const ApiKeyDeclaration = Type.Object(
+  {
+    id: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
+      description: 'Who calls with it: the subject in logs, limits and the audit of changes.',
+      examples: ['shop'],
+    }),
+    key_hash: Type.String({
+      pattern: '^sha256:[0-9a-f]{64}$',
+      description:
+        'SHA-256 of the key: `printf %s "$KEY" | sha256sum`. The key itself has at least 32 random bytes (`openssl rand -hex 32`) and stands nowhere.',
+    }),
+    scopes: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+      uniqueItems: true,
+      maxItems: 100,
+      description: 'What it may do.',
+      examples: [['write:notifications']],
+    }),
+    plan: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The tier that limits it.' })),
+  },
+  strict,
+)
+
 /** The whole of `gatehouse.yaml`. */
 export const FileSchema = Type.Object(
   {
@@ -143,6 +166,11 @@ export const FileSchema = Type.Object(
       }),
     ),
     clients: Type.Optional(Type.Array(ClientDeclaration)),
+    api_keys: Type.Optional(
+      Type.Array(ApiKeyDeclaration, {
+        description: 'Credentials of a process without an identity of ours, sent as X-API-Key.',
+      }),
+    ),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
     access_token_signed_response_alg: Type.Optional(

@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
+import type { TokenType } from '@gatehouse/bearer'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
@@ -9,6 +10,15 @@ export type Service = (typeof services)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** An issuer that is not ours (ISSUER), and what its access tokens look like. */
+export interface ForeignIssuer {
+  /** To the letter as its tokens have it in `iss`. */
+  readonly url: string
+  /** What `aud` must name one of. */
+  readonly audiences: readonly string[]
+  readonly tokenTypes: readonly TokenType[]
+}
+
 /** What the environment says. Every member stands for the variable of the same name in the operations guide. */
 export interface Settings {
   readonly services: ReadonlySet<Service>
@@ -16,6 +26,10 @@ export interface Settings {
   readonly port: number
   readonly baseUrl: string
   readonly authUrl: string
+  /** Whose tokens are taken where no identity of ours is; undefined where one is. */
+  readonly issuer: ForeignIssuer | undefined
+  /** Whether an identity of ours runs elsewhere: something names where. */
+  readonly identityElsewhere: boolean
   readonly identityUrl: string | undefined
   readonly notifyUrl: string | undefined
   readonly serviceClient: { readonly id: string; readonly secret: Secret } | undefined
@@ -50,12 +64,15 @@ export function readSettings(environment: Environment, faults: Faults): Settings
   const port = read.integer('PORT', 8080, 0, 65_535)
   const local = `http://localhost:${port}`
   const services = read.services()
+  const baseUrl = read.url('BASE_URL') ?? local
   return {
     services,
     host: read.text('HOST') ?? '127.0.0.1',
     port,
-    baseUrl: read.url('BASE_URL') ?? local,
+    baseUrl,
     authUrl: read.url('AUTH_URL') ?? local,
+    issuer: read.issuer(services, baseUrl),
+    identityElsewhere: !services.has('identity') && read.someOf('AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'),
     identityUrl: read.url('IDENTITY_URL'),
     notifyUrl: read.url('NOTIFY_URL'),
     serviceClient: read.serviceClient(),
@@ -137,6 +154,43 @@ class Reader {
       `must be an http:// or https:// URL without user, query and fragment, not ${JSON.stringify(text)}`,
     )
     return undefined
+  }
+
+  someOf(...names: readonly string[]): boolean {
+    return names.some((name) => this.text(name) !== undefined)
+  }
+
+  /** Values separated by commas. */
+  list(name: string): readonly string[] | undefined {
+    return this.text(name)
+      ?.split(',')
+      .map((value) => value.trim())
+      .filter((value) => value !== '')
+  }
+
+  issuer(services: ReadonlySet<Service>, baseUrl: string): ForeignIssuer | undefined {
+    const url = this.text('ISSUER')
+    const audiences = this.list('ISSUER_AUDIENCE') ?? [baseUrl]
+    const tokenTypes = this.tokenTypes()
+    if (url === undefined) {
+      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES'])
+        if (this.someOf(name)) this.#faults.add(name, 'must be set together with ISSUER')
+      return undefined
+    }
+    this.url('ISSUER')
+    if (services.has('identity'))
+      this.#faults.add('ISSUER', 'must not be set where identity runs (SERVICES): it is the issuer')
+    for (const name of ['AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'])
+      if (this.someOf(name)) this.#faults.add(name, 'must not be set with ISSUER: there is no identity of ours')
+    return { url, audiences, tokenTypes }
+  }
+
+  tokenTypes(): readonly TokenType[] {
+    const given = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
+    const known = given.filter((type) => type === 'at+jwt' || type === 'JWT')
+    if (known.length === given.length && known.length > 0) return known
+    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(given.join(','))}`)
+    return ['at+jwt']
   }
 
   /** A URL that may carry a password; it is not shown when it is wrong. */

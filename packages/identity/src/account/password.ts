@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
 import { endOfUser } from '../end-session.ts'
-import { pass } from '../guards.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
@@ -11,6 +10,7 @@ import { type NextStep, PageError } from '../pages/page-error.ts'
 import type { Parts } from '../parts.ts'
 import { longestPassword } from '../password-rule.ts'
 import { signInFirst } from '../sign-in-first.ts'
+import { countOldPassword, forgetOldPassword } from './old-password.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -56,11 +56,12 @@ export function changePasswordEndpoint(parts: Parts): Handler {
     if (request.method === 'GET') return ask()
     const parameters = pageParameters(request)
     checkForm(parts, request, browser, parameters)
-    await pass(parts.limit, [['login', { account: user.id, address: request.ip }]])
+    await countOldPassword(parts, user.id, request.ip)
     if (!(await parts.passwords.matches(parameters.get('old_password') ?? '', user.passwordHash))) {
       await audit(parts, request, 'login_failed', { subject: user.id, details: { at: 'password change' } })
       return ask('password.wrong', 'old_password')
     }
+    await forgetOldPassword(parts, user.id)
     const password = parameters.get('new_password') ?? ''
     const fault = parts.passwordRule.faultOf(password, user)
     if (fault !== undefined) return ask(`password.${fault}`, 'new_password')

@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit.ts'
 import { checkForm, formToken, readBrowser } from '../browser.ts'
 import { pass } from '../guards.ts'
-import { linkMail } from '../mail-link.ts'
-import { recipientMessage, recipientOf } from '../messages.ts'
+import { addressOf, linkMail } from '../mail-link.ts'
+import { recipientMessage } from '../messages.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
@@ -61,7 +61,7 @@ export function registerEndpoint(parts: Parts): Handler {
 async function sendMail(parts: Parts, email: string): Promise<void> {
   const user = await parts.store.users.findByLogin(email)
   if (user === undefined) await sendLink(parts, email)
-  else if (user.email?.toLowerCase() === email) await sendReminder(parts, user)
+  else if (user.email?.toLowerCase() === email) await sendReminder(parts, { ...user, email: user.email })
 }
 
 async function sendLink(parts: Parts, email: string): Promise<void> {
@@ -69,20 +69,18 @@ async function sendLink(parts: Parts, email: string): Promise<void> {
   const lifeSeconds = parts.lifetimes.verifyLink
   const userId = randomUUIDv7()
   const expiresAt = parts.clock.now() + lifeSeconds * 1000
-  const recipient = { user_id: userId, email }
   const path = `/register/confirm?token=${token}`
   await parts.store.registrations.put({ hash: tokenHash(token), userId, email, expiresAt }, [
-    linkMail(parts, { kind: 'registration', recipient, name: email, path, lifeSeconds }),
-    recipientMessage(parts, userId, expiresAt),
+    linkMail(parts, { kind: 'registration', to: { userId, email }, name: email, path, lifeSeconds }),
   ])
   parts.wakeOutbox()
 }
 
 /** Somebody, perhaps the owner, wants an account for an address that has one. */
-async function sendReminder(parts: Parts, user: User): Promise<void> {
+async function sendReminder(parts: Parts, user: User & { readonly email: string }): Promise<void> {
   const lifeSeconds = parts.lifetimes.verifyLink
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const mail = { kind: 'accountExists', recipient: recipientOf(user), name, path: '/account', lifeSeconds } as const
+  const mail = { kind: 'accountExists', to: addressOf(user), name, path: '/account', lifeSeconds } as const
   await parts.store.outbox.put([linkMail(parts, mail)])
   parts.wakeOutbox()
 }

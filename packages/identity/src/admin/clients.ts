@@ -104,7 +104,7 @@ export async function removeClient(parts: Parts, by: Authority, id: string): Pro
 }
 
 async function write(parts: ClientParts, from: Client, to: NewClient): Promise<void> {
-  const result = await parts.store.clients.update(to, registrationOf(from).metadata, parts.clock.now())
+  const result = await parts.store.clients.update(to, registrationOf(from), parts.clock.now())
   if (result === 'missing') throw missing()
   if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it and try again.')
   parts.clients.forget(to.id)

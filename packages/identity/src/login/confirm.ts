@@ -5,8 +5,7 @@ import { audit } from '../audit.ts'
 import { type Browser, checkForm, formToken, readBrowser, signIn } from '../browser.ts'
 import { openContinuation } from '../continuation.ts'
 import { goOn } from '../go-on.ts'
-import { linkMail } from '../mail-link.ts'
-import { recipientOf } from '../messages.ts'
+import { addressOf, linkMail } from '../mail-link.ts'
 import { pageParameters } from '../page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { formPage } from '../pages/form-page.ts'
@@ -43,7 +42,7 @@ export async function mailSignInLink(
     continuation,
     expiresAt: parts.clock.now() + lifeSeconds * 1000,
   }
-  const mail = linkMail(parts, { kind: 'signIn', recipient: recipientOf(user), name, path, lifeSeconds })
+  const mail = linkMail(parts, { kind: 'signIn', to: addressOf(user), name, path, lifeSeconds })
   await parts.store.signInLinks.put(link, mail)
   parts.wakeOutbox()
   await audit(parts, request, 'login_link_sent', { subject: user.id })

@@ -1,6 +1,13 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Client, ClientMetadata } from '../client.ts'
-import { type Clients, NameTaken, type NewClient, type RevocationTimes, type Written } from '../store.ts'
+import type { Client } from '../client.ts'
+import {
+  type Clients,
+  type ExpectedClient,
+  NameTaken,
+  type NewClient,
+  type RevocationTimes,
+  type Written,
+} from '../store.ts'
 import { nextSecond } from './accounts.ts'
 import { appendRevocations } from './revocations.ts'
 import { type ClientRow, clientOf } from './rows.ts'
@@ -34,11 +41,12 @@ export class PostgresClients implements Clients {
     })
   }
 
-  update(client: NewClient, expected: ClientMetadata, now: number): Promise<'changed' | 'missing' | 'outdated'> {
+  update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const { rows } = await tx.query<{ current: boolean }>(
-        'SELECT metadata = $2::jsonb AS current FROM identity.client WHERE id = $1 FOR UPDATE',
-        [client.id, JSON.stringify(expected)],
+        `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3 AS current
+           FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
+        [client.id, JSON.stringify(expected.metadata), expected.plan ?? null],
       )
       if (rows[0] === undefined) return 'missing'
       if (!rows[0].current) return 'outdated'

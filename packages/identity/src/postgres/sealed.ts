@@ -1,4 +1,5 @@
 import type { SealedColumn } from '@gatehouse/kit'
+import { sealedFor as continuationFor } from '../continuation.ts'
 import { sealedFor as keyFor } from '../keys/generate.ts'
 import { sealedFor as outboxFor } from '../messages.ts'
 
@@ -9,4 +10,11 @@ import { sealedFor as outboxFor } from '../messages.ts'
 export const identitySealed: readonly SealedColumn[] = [
   { table: 'identity.signing_key', id: 'kid', idType: 'text', sealed: 'private_sealed', purpose: keyFor },
   { table: 'identity.outbox', id: 'id', idType: 'uuid', sealed: 'payload_sealed', purpose: outboxFor },
+  {
+    table: 'identity.sign_in_link',
+    id: 'hash',
+    idType: 'text',
+    sealed: 'continuation',
+    purpose: continuationFor,
+  },
 ]

@@ -11,13 +11,16 @@ export interface NewClient {
   readonly firstSecretHash?: string
 }
 
+/** A client as it was read: what a change of it began with. */
+export type ExpectedClient = Pick<NewClient, 'plan' | 'metadata'>
+
 export interface Clients {
   find(id: string): Promise<Client | undefined>
   list(after: string, most: number): Promise<Client[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
-  /** Changes a client whose registration is still the one `expected`. */
-  update(client: NewClient, expected: ClientMetadata, now: number): Promise<'changed' | 'missing' | 'outdated'>
+  /** Changes a client whose registration and plan are still the ones `expected`. */
+  update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
    * Ends the client and everything under it, and tells the revocation feed. `forgottenAt`: until then another process may
    * still remember the client and issue tokens to it.

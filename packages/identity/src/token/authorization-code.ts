@@ -33,6 +33,7 @@ export function authorizationCode(parts: Parts): Grant {
         nonce: found.code.nonce,
         refreshToken: refresh?.token,
         terms,
+        issuedAt: asked.receivedAt,
       })
     },
   }

@@ -10,7 +10,7 @@ import { clientTarget } from './target.ts'
  */
 export function clientCredentials(parts: IssueParts): Grant {
   return {
-    async issue({ client, parameters }) {
+    async issue({ client, parameters, receivedAt }) {
       const allowed = client.scopes.filter((scope) => !isUserScope(scope))
       const asked = parseScope(parameters.get('scope'))
       const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
@@ -22,6 +22,7 @@ export function clientCredentials(parts: IssueParts): Grant {
         target,
         roles: client.roles,
         grantId: randomUUID(),
+        issuedAt: receivedAt,
       })
     },
   }

@@ -27,7 +27,7 @@ export function deviceCode(parts: Parts): Grant {
       if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
         throw new OAuthError('invalid_grant', 'the device_code is used')
       }
-      return issueForGrant(parts, { client, held, refreshToken: refresh?.token, terms })
+      return issueForGrant(parts, { client, held, refreshToken: refresh?.token, terms, issuedAt: asked.receivedAt })
     },
   }
 }

@@ -22,6 +22,7 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     [deviceGrant]: deviceCode(parts),
   }
   const grant = async (request: FastifyRequest, reply: FastifyReply) => {
+    const receivedAt = parts.clock.now()
     const parameters = formParameters(request)
     const type = grantTypeOf(parameters)
     const client = await authenticateClient(parts, request, parameters)
@@ -29,7 +30,7 @@ export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: Fa
     if (!client.grantTypes.includes(type)) {
       throw new OAuthError('unauthorized_client', `this client may not use the grant ${type}`)
     }
-    const asked = { client, parameters, request }
+    const asked = { client, parameters, request, receivedAt }
     await refuseFlood(parts, grants[type], type, asked)
     return { type, answer: await grants[type].issue(asked) }
   }

@@ -8,6 +8,11 @@ export interface TokenRequest {
   readonly client: Client
   readonly parameters: Parameters
   readonly request: FastifyRequest
+  /**
+   * When it came in, Unix milliseconds: before anything of the grant was read. Tokens are issued as of then, so that a
+   * revocation that came after the reading covers them.
+   */
+  readonly receivedAt: number
 }
 
 /** One way to get tokens: what a client proves, and what it is given. */

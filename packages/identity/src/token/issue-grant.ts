@@ -52,6 +52,8 @@ export interface GrantTokens {
   readonly nonce?: string | undefined
   readonly refreshToken?: string | undefined
   readonly terms: Terms
+  /** Before the grant was read, Unix milliseconds. */
+  readonly issuedAt: number
 }
 
 /** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
@@ -66,6 +68,7 @@ export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Prom
     roles: held.user.roles,
     grantId: held.grant.id,
     authTime: held.grant.authTime,
+    issuedAt: asked.issuedAt,
   })
   return {
     ...access,
@@ -74,16 +77,19 @@ export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Prom
   }
 }
 
-/** An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's, unless asked for one by one. */
-async function issueIdToken(parts: IssueParts, { client, held, nonce }: GrantTokens): Promise<string> {
+/**
+ * An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's (§5.4), unless they were asked for one
+ * by one or the client is registered for those of its scopes.
+ */
+async function issueIdToken(parts: IssueParts, { client, held, nonce, terms }: GrantTokens): Promise<string> {
   const { grant, user } = held
   const now = Math.floor(parts.clock.now() / 1000)
   const known = claimsOf(user)
   const registered = claimsCoveredBy(client.scopes)
-  const names = grant.claims.idToken.filter((name) => registered.has(name) && name in known)
-  const asked = names.map((name) => [name, known[name]] as const)
+  const names = new Set([...(client.idTokenClaims ? claimsCoveredBy(terms.scopes) : []), ...grant.claims.idToken])
+  const told = [...names].filter((name) => registered.has(name) && known[name] !== undefined)
   return signJwt(await parts.keys.signing(client.idTokenAlgorithm), 'JWT', {
-    ...Object.fromEntries(asked),
+    ...Object.fromEntries(told.map((name) => [name, known[name]])),
     iss: parts.issuer,
     sub: user.id,
     aud: client.id,

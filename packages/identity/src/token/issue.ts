@@ -26,6 +26,8 @@ export interface AccessTokenRequest {
   readonly roles: readonly string[]
   readonly grantId: string
   readonly authTime?: number
+  /** Before what it says was read, Unix milliseconds. */
+  readonly issuedAt: number
 }
 
 export type IssueParts = Pick<
@@ -61,7 +63,7 @@ interface TokenContent {
 type Mint = (parts: IssueParts, asked: AccessTokenRequest, content: TokenContent) => Promise<string>
 
 const mintJwt: Mint = async (parts, asked, { audience, scopes, roles, seconds, algorithm }) => {
-  const now = Math.floor(parts.clock.now() / 1000)
+  const now = Math.floor(asked.issuedAt / 1000)
   const key = await parts.keys.signing(algorithm)
   return signJwt(key, 'at+jwt', {
     iss: parts.issuer,
@@ -81,7 +83,7 @@ const mintJwt: Mint = async (parts, asked, { audience, scopes, roles, seconds, a
 
 const mintOpaque: Mint = async (parts, asked, { audience, scopes, roles, seconds }) => {
   const token = `at_${randomToken()}`
-  const issuedAt = parts.clock.now()
+  const { issuedAt } = asked
   await parts.store.accessTokens.put({
     hash: tokenHash(token),
     grantId: asked.grantId,

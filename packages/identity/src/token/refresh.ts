@@ -36,7 +36,13 @@ export function refresh(parts: Parts): Grant {
       const { found } = held
       const terms = refreshTerms(parts, asked, found)
       const refreshToken = await successorOf(parts, asked, held)
-      return issueForGrant(parts, { client: asked.client, held: found, refreshToken, terms })
+      return issueForGrant(parts, {
+        client: asked.client,
+        held: found,
+        refreshToken,
+        terms,
+        issuedAt: asked.receivedAt,
+      })
     },
   }
 }

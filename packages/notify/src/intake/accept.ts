@@ -8,6 +8,7 @@ import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
 import { problemOf } from '../request-problem.ts'
+import { profileFor, type ReservedMail } from '../reserved.ts'
 import type { Intake, Parkable, Profile, RateAsked, RateGranted } from '../store.ts'
 
 /** An event on its way in, and where it came from. */
@@ -16,6 +17,8 @@ interface IncomingEvent {
   readonly source: string
   /** When it was first received, where that was earlier than now; Unix milliseconds. */
   readonly occurredAt?: number
+  /** Set for a mail of a reserved event type, of the service that it belongs to. */
+  readonly mail?: ReservedMail
   /** The scheduled row that it fires; taken away in the same transaction. */
   readonly settles?: Settled
   /** Set where nobody waits for the answer: over its type's rate it is parked, not refused. */
@@ -93,7 +96,8 @@ async function acceptBatch(
   const units = events.flatMap((event, index): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
     if (stopped[index] || !eventType) return []
-    const profile = profiles.users.get(event.request.user_id) ?? emptyProfile
+    const stored = profiles.users.get(event.request.user_id) ?? emptyProfile
+    const profile = event.mail ? profileFor(event.mail, stored) : stored
     const id = newId(bucket)
     const { request, source, occurredAt = now } = event
     const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
@@ -124,7 +128,7 @@ async function stops(
   bucket: number,
   now: number,
 ): Promise<Array<AcceptResult | undefined>> {
-  const problems = events.map(({ request }) => problemOf(request, catalog))
+  const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
   const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateAsked[] => {
     const rate = catalog.eventTypes.get(event)?.rate

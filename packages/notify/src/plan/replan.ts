@@ -60,6 +60,9 @@ function planFor(
   const { data, userId, expiresAt } = notification
   const eventType = catalog.eventTypes.get(notification.event)
   if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
+  // The address came with the mail, and a stored one never takes its place.
+  if (catalog.isReserved(notification.event))
+    return () => ({ kind: 'exclude', reason: 'a mail of a reserved event type is not planned again' })
   if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
   const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
   const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)

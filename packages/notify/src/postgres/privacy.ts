@@ -44,10 +44,33 @@ export function postgresPrivacy(database: Database, buckets: number): Privacy {
         const { rows } = await database.query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [bucket, userId])
         if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
       }
-      return found
+      return withoutSecrets(found)
     },
     eraseUser: (userId) => database.transaction((tx) => erase(tx, bucketOfUser(userId, buckets), userId)),
     purge: createPurge(database, buckets),
+  }
+}
+
+interface Exported {
+  readonly id?: string
+  readonly notification_id?: string | null
+  readonly sensitive?: boolean
+}
+
+/**
+ * What waits to be sent, or died, of a sensitive event type is not handed out: its links and codes let whoever reads them
+ * in. A dead letter whose notification is purged counts as sensitive.
+ */
+function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknown[]> {
+  const rows = (table: string) => (found[table] ?? []) as Exported[]
+  const open = new Set(rows('notification').flatMap(({ id, sensitive }) => (sensitive ? [] : [id])))
+  const hide = (table: string, member: string, isSecret: (row: Exported) => boolean) =>
+    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, [member]: null } : row)) } : {}
+  return {
+    ...found,
+    ...hide('notification', 'data', ({ sensitive }) => sensitive === true),
+    ...hide('work', 'message', ({ sensitive }) => sensitive === true),
+    ...hide('dead_letter', 'message', ({ notification_id: id }) => id !== null && !open.has(id)),
   }
 }
 

@@ -19,6 +19,9 @@ export interface ScheduleWorkerOptions {
   readonly log: Log
 }
 
+/** It names what there is not, or an event type that belongs to another service: later is no better. */
+const refusedForGood: ReadonlySet<number> = new Set([403, 422])
+
 /** The worker that fires what is due: up to 1000 rows a pass that no other holds, each once, late ones too. */
 export function startScheduleWorker({ schedule, accept, buckets, options, clock, log }: ScheduleWorkerOptions): Worker {
   const failed = async (scheduled: Scheduled, error: unknown): Promise<object> => {
@@ -33,7 +36,7 @@ export function startScheduleWorker({ schedule, accept, buckets, options, clock,
     const { payload: request, source, occurredAt = scheduled.fireAt } = scheduled
     const event = { request, source, settles, occurredAt }
     const result = await accept(event).catch((error: unknown) => failed(scheduled, error))
-    if ('refused' in result && result.refused instanceof Problem && result.refused.status === 422)
+    if ('refused' in result && result.refused instanceof Problem && refusedForGood.has(result.refused.status))
       await schedule.bury(scheduled, 'invalid_schedule', result.refused.message, clock.now())
   }
   const pass = async (): Promise<boolean> => {

@@ -6,6 +6,7 @@ import type { CatalogKeeper } from '../catalog.ts'
 import { EventTypeDeclaration, EventTypeName, EventTypeSettings, eventTypeOf, eventTypeRecord } from '../declaration.ts'
 import { type OperationId, operation } from '../operations.ts'
 import type { NotifyOptions } from '../options.ts'
+import type { Reserved } from '../reserved.ts'
 import type { EventTypes } from '../store.ts'
 
 export interface EventTypeRoutes {
@@ -13,6 +14,7 @@ export interface EventTypeRoutes {
   readonly audit: Audit
   readonly store: EventTypes
   readonly catalog: CatalogKeeper
+  readonly reserved: Reserved
   readonly options: NotifyOptions
   readonly clock: Clock
 }
@@ -22,7 +24,7 @@ const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200, 
 /** The management of event types. */
 export function eventTypeEndpoints(
   http: Http,
-  { guards, audit, store, catalog, options, clock }: EventTypeRoutes,
+  { guards, audit, store, catalog, reserved, options, clock }: EventTypeRoutes,
 ): void {
   const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['event types'],
@@ -68,6 +70,8 @@ export function eventTypeEndpoints(
     },
     async (request) => {
       const settings = request.body as Static<typeof EventTypeSettings>
+      reserved.refuseEventType(request.params.event)
+      reserved.refuseTemplate(settings.template_id ?? request.params.event)
       await refuseUnknownTemplate(settings.template_id, catalog)
       const eventType = eventTypeOf(request.params.event, settings, options.aggregationThreshold)
       const before = await find(eventType.event)
@@ -89,6 +93,7 @@ export function eventTypeEndpoints(
     },
     async (request, reply) => {
       const { event } = request.params
+      reserved.refuseEventType(event)
       const target = { type: 'event-type', id: event }
       await audit(request, { action: 'event-types.delete', target, before: await one(event) })
       if (!(await store.remove(event))) throw missing(event)

@@ -9,6 +9,7 @@ import { maskResult } from '../masking.ts'
 import { smsSegments, textOfHtml } from '../message-text.ts'
 import type { Content, Data } from '../notification.ts'
 import { type OperationId, operation } from '../operations.ts'
+import type { Reserved } from '../reserved.ts'
 import type { Templates } from '../store.ts'
 import { type Compiled, checkTemplate, TemplateError } from '../template.ts'
 import { templateTarget } from './templates.ts'
@@ -17,6 +18,7 @@ export interface TemplateToolRoutes {
   readonly guards: Guards
   readonly audit: Audit
   readonly store: Templates
+  readonly reserved: Reserved
   readonly catalog: CatalogKeeper
   readonly clock: Clock
   /** Of users whose locale isn't known. */
@@ -61,7 +63,7 @@ const Preview = Type.Object({
 /** Publish and roll back, preview with sample data, and test send. */
 export function templateToolEndpoints(
   http: Http,
-  { guards, audit, store, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
+  { guards, audit, store, reserved, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
 ): void {
   const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
@@ -87,6 +89,7 @@ export function templateToolEndpoints(
     },
     async (request) => {
       const { params, body } = request
+      reserved.refuseTemplate(params.template_id)
       const locale = canonicalLocale(params.locale) ?? params.locale
       const key = { templateId: params.template_id, channel: params.channel as Channel, locale }
       const texts = await store.versions(key.templateId)
@@ -153,6 +156,7 @@ export function templateToolEndpoints(
     },
     async (request) => {
       const { params, body } = request
+      reserved.refuseTemplate(params.template_id)
       const channel = body.channel as Channel
       const compiled = await published(params.template_id, channel, body.locale)
       const { content } = orProblem(() => compiled.render(body.data as Data))

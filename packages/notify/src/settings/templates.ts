@@ -5,6 +5,7 @@ import type { Guards } from '../caller.ts'
 import { type Channel, channels } from '../channel.ts'
 import { canonicalLocale, Locale } from '../locale.ts'
 import { type OperationId, operation } from '../operations.ts'
+import type { Reserved } from '../reserved.ts'
 import type { TemplateKey, Templates } from '../store.ts'
 import { checkTemplate, TemplateError, type TemplateText } from '../template.ts'
 
@@ -49,11 +50,12 @@ export interface TemplateRoutes {
   readonly guards: Guards
   readonly audit: Audit
   readonly store: Templates
+  readonly reserved: Reserved
   readonly clock: Clock
 }
 
 /** The management of templates: texts by template, channel and locale, in versions that never change. */
-export function templateEndpoints(http: Http, { guards, audit, store, clock }: TemplateRoutes): void {
+export function templateEndpoints(http: Http, { guards, audit, store, reserved, clock }: TemplateRoutes): void {
   const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
     ...operation(id),
@@ -103,6 +105,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     },
     async (request) => {
       const { params, body } = request
+      reserved.refuseTemplate(params.template_id)
       const { publish = true, ...text } = body as Static<typeof TextSettings>
       const key = keyOf(params)
       const variables = checkedVariables({ ...key, ...text, version: 0 })
@@ -125,6 +128,7 @@ export function templateEndpoints(http: Http, { guards, audit, store, clock }: T
     },
     async (request, reply) => {
       const { params } = request
+      reserved.refuseTemplate(params.template_id)
       const key = keyOf(params)
       const before = await publishedAt(key)
       if (before)

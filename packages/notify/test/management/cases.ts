@@ -197,6 +197,7 @@ export const cases: Readonly<Record<string, Case>> = {
 
 /** Routes that are not called here, and why. */
 export const others: Readonly<Record<string, string>> = {
+  'POST /v1/reserved-mails': 'the services alone hold its scope: test/reserved.test.ts calls it',
   'GET /v1/users/:id/inbox/stream': 'it does not end: a test of its own reads it',
   'POST /v1/webhooks/:provider': 'providers report there, who sign what they send',
 }

@@ -25,8 +25,8 @@ const settings = [
 const deliveries = 200_000
 
 const phases = [
-  { name: 'busy', deliveries: 20_000, waiting: 2_000, limit: 200 },
-  { name: 'calm', deliveries: 2_000, waiting: 10, limit: 200 },
+  { name: 'busy', deliveries: 60_000, waiting: 2_000, limit: 200 },
+  { name: 'calm', deliveries: 6_000, waiting: 10, limit: 200 },
 ] as const
 
 export async function race(): Promise<RaceResult> {

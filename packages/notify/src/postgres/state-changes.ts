@@ -1,4 +1,5 @@
 import type { Database } from '@gatehouse/kit'
+import { firstIdAt } from '../ids.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../store.ts'
 import { timestamp } from './words.ts'
 
@@ -10,6 +11,14 @@ SELECT max(sequence) FILTER (WHERE name = 'last') AS last,
        max(sequence) FILTER (WHERE name = 'removed') AS removed,
        max(sequence) FILTER (WHERE name = 'published') AS published
   FROM notify.state_change_position`
+
+/**
+ * Rows that were moved stay in the index for as long as an old snapshot may see them, and would be passed over by every
+ * look at the outbox. So a look begins with ids made this long before the last one, by then most transactions have
+ * committed; those that took longer, or whose machine has another time, are found by a look at all now and then.
+ */
+const lateMs = 20_000
+const lookAtAllEveryMs = 5_000
 
 /** One statement, and so one snapshot: what is found, how far was looked, and where the log begins and ends. */
 const readSql = `
@@ -60,14 +69,24 @@ interface FoundRow extends LogPositions {
 
 export function postgresStateChanges(database: Database, buckets: number): StateChanges {
   let first = 0
+  // Ids begin with the time they were made at, as the clock of this machine has it.
+  let lookedAt = 0
+  let lookAtAll = 0
   return {
     async number(limit, now) {
+      const begun = Date.now()
+      const atAll = begun >= lookAtAll
       first = (first + 1) % buckets
       const { rows } = await database.query<{ numbered: number }>(
-        'SELECT notify.number_state_changes($1, $2, $3, $4) AS numbered',
-        [buckets, first, limit, timestamp(now)],
+        'SELECT notify.number_state_changes($1, $2, $3, $4, $5) AS numbered',
+        [buckets, first, limit, timestamp(now), firstIdAt(atAll ? 0 : Math.max(0, lookedAt - lateMs))],
       )
-      return rows[0]?.numbered ?? 0
+      const numbered = rows[0]?.numbered ?? 0
+      if (numbered < limit) {
+        lookedAt = begun
+        if (atAll) lookAtAll = begun + lookAtAllEveryMs
+      }
+      return numbered
     },
     positions: () => positions(database),
     async read(after, limit, filter) {

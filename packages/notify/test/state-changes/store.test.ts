@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { deliveryIdOf, newId } from '../../src/ids.ts'
+import { deliveryIdOf, firstIdAt, newId } from '../../src/ids.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import { streamChanges } from '../../src/postgres/stream-changes.ts'
 import type { StateChanges } from '../../src/store.ts'
 import { notifyDatabase } from '../database.ts'
+import { eventually } from '../setup.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const day = 86_400_000
@@ -109,6 +110,18 @@ describe('the log of state changes', () => {
     assert.equal((await w.changes.read(0, 10, { event: 'order.lost' })).changes.length, 0)
     assert.equal((await w.changes.read(0, 10, { channel: 'sms' })).changes.length, 0)
     assert.equal((await w.changes.read(0, 10, { channel: 'email', event: 'order.shipped' })).changes.length, 5)
+  })
+
+  onBoth('a change whose id was made long before it was committed is numbered too', async (w) => {
+    await w.changes.number(100, at)
+    await w.database.query(`INSERT INTO notify.outbox (bucket, id, payload) VALUES (0, $1, '{"user_id": "late"}')`, [
+      firstIdAt(Date.now() - day),
+    ])
+    await eventually(
+      () => w.changes.number(100, at),
+      (numbered) => numbered === 1,
+    )
+    assert.deepEqual((await walk(w.changes, 0, 10)).users, ['late'])
   })
 
   onBoth('a purge removes what is old and says so, and an emptied log keeps its numbers', async (w) => {

@@ -18,9 +18,9 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Numbers up to `most` rows of the outbox, bucket by bucket from `first` on; answers how many. A function, so that the
+-- Numbers up to `most` rows of the outbox with ids from `since` on, bucket by bucket from `first` on; answers how many. A function, so that the
 -- lock is held within the server alone: a client that stands still holds up nobody.
-CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, most integer, at timestamptz)
+CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, most integer, at timestamptz, since uuid)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
@@ -31,12 +31,13 @@ BEGIN
   FOR step IN 0 .. buckets - 1 LOOP
     EXIT WHEN numbered >= most;
     mine := (first + step) % buckets;
-    CONTINUE WHEN NOT EXISTS (SELECT FROM notify.outbox WHERE bucket = mine);
+    CONTINUE WHEN NOT EXISTS (SELECT FROM notify.outbox WHERE bucket = mine AND id >= since);
     IF newest IS NULL THEN
       SELECT sequence INTO newest FROM notify.state_change_position WHERE name = 'last' FOR UPDATE;
     END IF;
     WITH waiting AS MATERIALIZED (
-      SELECT id FROM notify.outbox WHERE bucket = mine ORDER BY id LIMIT most - numbered FOR UPDATE SKIP LOCKED
+      SELECT id FROM notify.outbox WHERE bucket = mine AND id >= since
+       ORDER BY id LIMIT most - numbered FOR UPDATE SKIP LOCKED
     ), taken AS (
       DELETE FROM notify.outbox o WHERE o.bucket = mine AND o.id = ANY (ARRAY(SELECT id FROM waiting))
       RETURNING o.id, o.payload

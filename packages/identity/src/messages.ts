@@ -61,11 +61,6 @@ export function mailLifetimesOf(lifetimes: Lifetimes): ReadonlyMap<string, numbe
   return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[mailLifetimes[kind]]]))
 }
 
-export interface Mail {
-  readonly recipient: Recipient
-  readonly request: NotifyRequest
-}
-
 /** What the payload of that message is sealed for: one message's is never taken for another's. */
 export function sealedFor(id: string): string {
   return `outbox ${id}`

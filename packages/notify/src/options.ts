@@ -56,6 +56,8 @@ export interface InboxStreamRules {
   readonly heartbeatMs: number
   /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
   readonly longestMs: number
+  /** From one look at the inboxes that are read to the next, in milliseconds, for changes whose notice was lost. */
+  readonly pollMs: number
 }
 
 export interface NotifyOptions {
@@ -132,7 +134,7 @@ export const defaultOptions: NotifyOptions = {
   retention: { notificationDays: 90, logDays: 30, deadLetterDays: 90, inboxDays: 365, deadDeviceDays: 30 },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
-  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
+  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000, pollMs: 5_000 },
   // ours: whoever reads a mail is not watched unless the operator says so
   tracking: 'off',
 }

@@ -4,9 +4,10 @@ import type { Carriers } from './carriers.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
 import { callProvider, outgoing } from './send.ts'
+import { createStillHeld } from './still-held.ts'
 import type { Call, Try } from './try.ts'
 
-export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'options' | 'log' | 'metrics'> {
+export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'deliveries' | 'options' | 'log' | 'metrics'> {
   /** Gives mails their links just before they go out. */
   readonly mailLinks?: MailLinks
 }
@@ -15,8 +16,8 @@ export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'option
 export interface Sender {
   /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
   beginBy(provider: Provider, leaseEndsAt: number): number
-  /** Makes calls of one provider together. */
-  send(provider: Provider, calls: readonly Call[]): Promise<void>
+  /** Makes calls of one provider together; `claimedAt` is from before their deliveries were claimed. */
+  send(provider: Provider, calls: readonly Call[], claimedAt: number): Promise<void>
   /** For calls that are not made. */
   leave(provider: Provider, calls: readonly Call[]): void
 }
@@ -30,16 +31,39 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
   const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
     for (const ended of of.answered(target, provider.name, result)) finish(ended)
   }
+  const stillHeld = createStillHeld(settings.deliveries)
+  /** What can't be looked up is left alone: nothing is sent that may have been erased. */
+  const heldAmong = async (calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> => {
+    try {
+      return await stillHeld.check(
+        calls.map(({ of }) => of.claimed),
+        claimedAt,
+      )
+    } catch (error) {
+      settings.log.warn(
+        { err: error, channel: settings.channel },
+        'claimed deliveries could not be looked up; they wait',
+      )
+      return calls.map(() => false)
+    }
+  }
   return {
     beginBy: ({ timeoutMs }, leaseEndsAt) => leaseEndsAt - timeoutMs - options.leaseMs * recordingShare,
-    async send(provider, calls) {
-      const messages = await complete(settings, calls)
+    async send(provider, all, claimedAt) {
+      const messages = await complete(settings, all)
       if (!messages) {
-        for (const call of calls) answer(provider, call, withoutLinks)
+        for (const call of all) answer(provider, call, withoutLinks)
         return
       }
+      const held = await heldAmong(all, claimedAt)
+      for (const [index, call] of all.entries()) if (!held[index]) answer(provider, call, undefined)
+      const calls = all.filter((_, index) => held[index])
+      if (calls.length === 0) return
       const begun = performance.now()
-      const results = await callProvider(provider, messages)
+      const results = await callProvider(
+        provider,
+        messages.filter((_, index) => held[index]),
+      )
       metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
       for (const [index, call] of calls.entries()) answer(provider, call, results[index])
       await count(settings, carriers, provider, results)

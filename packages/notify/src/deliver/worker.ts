@@ -49,7 +49,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
       for (const batch of batches(calls, provider.batchSize ?? 1))
         slots.run(
           {
-            begin: () => sender.send(provider, batch).then(recorder.room),
+            begin: () => sender.send(provider, batch, leaseEndsAt - options.leaseMs).then(recorder.room),
             leave: () => sender.leave(provider, batch),
           },
           sender.beginBy(provider, leaseEndsAt),

@@ -1,12 +1,13 @@
-import { type Database, migrate, StartError } from '@gatehouse/kit'
+import { createNotifier, type Database, migrate, StartError } from '@gatehouse/kit'
 import type { NotifyStore } from '../store.ts'
-import { admit, readStanding } from './admit.ts'
+import { admit, standingOf } from './admit.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { postgresDeclarations } from './declarations.ts'
 import { postgresDeliveries } from './deliveries.ts'
 import { postgresDevices } from './devices.ts'
 import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox } from './inbox.ts'
+import { inboxChannel } from './inbox-count.ts'
 import { postgresMailbox } from './mailbox.ts'
 import { postgresNotifications } from './notifications.ts'
 import { postgresOutbox } from './outbox.ts'
@@ -56,29 +57,30 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const buckets = options.buckets ?? 1
+  const inboxes = createNotifier(database, inboxChannel)
   return {
     intake: {
       buckets,
       profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
       admit: (bucket, units, rules, now) => admit(database, bucket, units, rules, now),
-      standing: (bucket, notification) => readStanding(database, bucket, notification),
+      standing: (bucket, notification) => standingOf(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false }),
+    deliveries: postgresDeliveries(database, buckets, { streaming: options.streaming ?? false, inboxes }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
     outbox: postgresOutbox(database),
-    privacy: postgresPrivacy(database, buckets),
+    privacy: postgresPrivacy(database, buckets, inboxes),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),
     suppressions: postgresSuppressions(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
-    inbox: postgresInbox(database, buckets),
+    inbox: postgresInbox(database, buckets, inboxes),
     mailbox: postgresMailbox(database),
     notifications: postgresNotifications(database, buckets),
     declared: postgresDeclarations(database, buckets),

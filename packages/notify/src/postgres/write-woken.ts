@@ -1,42 +1,38 @@
-import type { Transaction } from '@gatehouse/kit'
 import { type Decided, reasonOf } from '../admission.ts'
 import { deliveryIdOf, newId } from '../ids.ts'
+import type { Statement } from './at-once.ts'
 import { among, columns, timestamp } from './words.ts'
 
 /**
  * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
  * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
  */
-export async function writeWoken(
-  tx: Transaction,
-  bucket: number,
-  decided: readonly Decided[],
-  now: number,
-): Promise<void> {
+export function writeWoken(bucket: number, decided: readonly Decided[], now: number): Statement[] {
   const woken = decided.filter(({ notification }) => notification.stored !== 'no')
   const entries = woken.flatMap(entriesOf)
-  if (entries.length === 0) return
-  await tx.query({
-    name: 'notify_write_woken',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $8, e.what, e.detail::json
+  if (entries.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+           SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, $8::timestamptz, e.what, e.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
                   AS e (notification_id, id, delivery_id, channel, what, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        entries,
-        (e) => e.notificationId,
-        () => newId(bucket),
-        ({ notificationId, channel }) => (channel ? deliveryIdOf(notificationId, channel) : null),
-        (e) => e.channel ?? null,
-        (e) => e.what,
-        (e) => (e.detail ? JSON.stringify(e.detail) : null),
-      ),
-      timestamp(now),
-    ],
-  })
-  await endDeliveries(tx, bucket, woken)
+      values: [
+        bucket,
+        ...columns(
+          entries,
+          (e) => e.notificationId,
+          () => newId(bucket),
+          ({ notificationId, channel }) => (channel ? deliveryIdOf(notificationId, channel) : null),
+          (e) => e.channel ?? null,
+          (e) => e.what,
+          (e) => (e.detail ? JSON.stringify(e.detail) : null),
+        ),
+        timestamp(now),
+      ],
+    },
+    ...endDeliveries(bucket, woken),
+  ]
 }
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
@@ -50,7 +46,7 @@ function entriesOf({ notification: { id: notificationId, decisions, sensitive },
 
 const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
 
-async function endDeliveries(tx: Transaction, bucket: number, woken: readonly Decided[]): Promise<void> {
+function endDeliveries(bucket: number, woken: readonly Decided[]): Statement[] {
   const ended = woken.flatMap(({ notification: { id }, deliveries }) =>
     deliveries
       .filter(({ outcome }) => !goesOn.has(outcome))
@@ -59,12 +55,13 @@ async function endDeliveries(tx: Transaction, bucket: number, woken: readonly De
         ended: outcome === 'failed' ? 'dead_letter' : outcome,
       })),
   )
-  if (ended.length === 0) return
-  await tx.query({
-    name: 'notify_end_deliveries',
-    text: `UPDATE notify.delivery d SET ended = e.ended
+  if (ended.length === 0) return []
+  return [
+    {
+      text: `UPDATE notify.delivery d SET ended = e.ended
              FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
-            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
-    values: [bucket, ended.map(({ id }) => id), ended.map((each) => each.ended)],
-  })
+            WHERE d.bucket = $1::smallint AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL`,
+      values: [bucket, ended.map(({ id }) => id), ended.map((each) => each.ended)],
+    },
+  ]
 }

@@ -35,8 +35,8 @@ interface Left {
 export interface TryRecord {
   readonly claimed: ClaimedDelivery
   readonly at: number
-  /** Set when at least one target took it. */
-  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string }
+  /** Set when at least one target took it. With `inInbox` the message is put into the user's inbox. */
+  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string; readonly inInbox?: true }
   readonly next:
     | { readonly kind: 'done' }
     | { readonly kind: 'again'; readonly dueAt: number; readonly failures: number; readonly left: Left }
@@ -61,6 +61,11 @@ export interface Deliveries {
   ): Promise<readonly ClaimedDelivery[]>
   /** Stores what became of claimed deliveries; answers how many records came too late. */
   record(bucket: number, records: readonly TryRecord[]): Promise<number>
+  /** The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
+  held(
+    bucket: number,
+    claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
+  ): Promise<ReadonlySet<string>>
   /** Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. */
   release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number): Promise<void>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */

@@ -8,6 +8,10 @@ export interface SilentProxy {
   readonly connections: number
   /** From now on nothing passes on the connections that are open; they stay open. New ones work. */
   silence(): void
+  /** Lets so many bytes more pass to the server, counted over all connections, then goes silent; resolves when it has. */
+  silenceAfter(bytes: number): Promise<void>
+  /** Bytes that have passed to the server. */
+  readonly sent: number
   stop(): Promise<void>
 }
 
@@ -15,12 +19,34 @@ export interface SilentProxy {
 export async function startSilentProxy(port: number): Promise<SilentProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let connections = 0
+  let sent = 0
+  let left = Number.POSITIVE_INFINITY
+  let reached = () => {}
+  const silence = () => {
+    for (const [client, upstream] of pairs) {
+      upstream.unpipe(client)
+      client.removeAllListeners('data')
+      for (const socket of [client, upstream]) socket.pause()
+    }
+  }
+  const pass = (chunk: Buffer, upstream: Socket) => {
+    const passing = chunk.subarray(0, left)
+    sent += passing.length
+    left -= passing.length
+    if (passing.length > 0) upstream.write(passing)
+    if (left > 0) return
+    silence()
+    left = Number.POSITIVE_INFINITY
+    reached()
+  }
   const server = createServer((client) => {
     connections++
     const upstream = connect(port, '127.0.0.1')
     const pair = [client, upstream] as const
     pairs.add(pair)
-    client.pipe(upstream).pipe(client)
+    client.on('data', (chunk: Buffer) => pass(chunk, upstream))
+    client.on('end', () => upstream.end())
+    upstream.pipe(client)
     for (const socket of pair) {
       socket.on('error', () => {})
       socket.on('close', () => pairs.delete(pair))
@@ -33,12 +59,15 @@ export async function startSilentProxy(port: number): Promise<SilentProxy> {
     get connections() {
       return connections
     },
-    silence() {
-      for (const [client, upstream] of pairs) {
-        client.unpipe(upstream)
-        upstream.unpipe(client)
-        for (const socket of [client, upstream]) socket.pause()
-      }
+    get sent() {
+      return sent
+    },
+    silence,
+    silenceAfter(bytes) {
+      left = bytes
+      return new Promise((resolve) => {
+        reached = resolve
+      })
     },
     async stop() {
       for (const pair of pairs) for (const socket of pair) socket.destroy()

@@ -36,6 +36,11 @@ declare const open: unique symbol
  */
 export interface Transaction extends Queryable {
   readonly [open]: true
+  /**
+   * Runs the last statements and commits, all of it sent together: what they lock waits for no answer to reach us.
+   * Nothing may follow.
+   */
+  finish(queries: ReadonlyArray<string | Query>): Promise<void>
 }
 
 export interface Database extends Queryable {
@@ -51,6 +56,11 @@ export interface Database extends Queryable {
    * locks of its session, end with it.
    */
   session<T>(work: (session: Queryable) => Promise<T>): Promise<T>
+  /**
+   * Runs statements in one transaction as {@link Database.transaction} does, in order, all of them and the commit sent
+   * together: one round trip, in which no lock waits for an answer to reach us. Returns their answers.
+   */
+  pipeline<Row extends object>(queries: ReadonlyArray<string | Query>): Promise<Array<Rows<Row>>>
   /**
    * Hears what `NOTIFY` says on `channel` (a plain lower-case name), from whatever process, until the answer is called.
    * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
@@ -104,17 +114,7 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
         throw new Error('a query on the database inside an open transaction; use its handle')
       return connections.use((client) => run(client, query, values))
     },
-    async transaction(work) {
-      if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
-      for (let tries = 1; ; tries++) {
-        try {
-          return await connections.use((client, discard) => attempt(client, discard, work))
-        } catch (error) {
-          if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
-          await pause(Math.random() * longestPauseMs * tries)
-        }
-      }
-    },
+    transaction: (work) => retrying(() => connections.use((client, discard) => attempt(client, discard, work))),
     async session(work) {
       if (inTransaction.getStore()) throw new Error('a session inside an open transaction; use its handle')
       return connections.use(async (client, discard) => {
@@ -122,6 +122,7 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
         return work({ query: (query, values) => run(client, query, values) })
       })
     },
+    pipeline: (queries) => retrying(() => connections.use((client) => sendTogether(client, queries))),
     async ping() {
       const { rows } = await this.query<{ reads_only: boolean }>(writeProbe)
       if (rows[0]?.reads_only) throw new Error('the database only reads')
@@ -133,15 +134,41 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
   }
 }
 
+/** Runs a transaction again after a deadlock or a serialization failure. */
+async function retrying<T>(work: () => Promise<T>): Promise<T> {
+  if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
+      await pause(Math.random() * longestPauseMs * tries)
+    }
+  }
+}
+
+/** After one that fails the server passes over the others, and answers the commit with a rollback. */
+async function sendTogether<Row extends object>(
+  client: PoolClient,
+  queries: ReadonlyArray<string | Query>,
+): Promise<Array<Rows<Row>>> {
+  gathererOf(client)()
+  const [, ...answers] = await Promise.all(
+    ['BEGIN', ...queries, 'COMMIT'].map((query) => run<Row>(client, query, undefined)),
+  )
+  return answers.slice(0, -1)
+}
+
 async function attempt<T>(client: PoolClient, discard: () => void, work: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     const gather = gathererOf(client)
     gather()
     const begun = client.query('BEGIN')
     begun.catch(() => {})
-    const result = await inTransaction.run(true, () => work(transactionOn(client, gather)))
+    const tx = transactionOn(client, gather)
+    const result = await inTransaction.run(true, () => work(tx))
     await begun
-    await client.query('COMMIT')
+    if (!tx.isFinished) await client.query('COMMIT')
     return result
   } catch (error) {
     // On a connection that is silent there is no use in waiting for one more answer: the server rolls back by itself.
@@ -150,13 +177,24 @@ async function attempt<T>(client: PoolClient, discard: () => void, work: (tx: Tr
   }
 }
 
-function transactionOn(client: PoolClient, gather: () => void): Transaction {
+function transactionOn(client: PoolClient, gather: () => void): Transaction & { readonly isFinished: boolean } {
+  let isFinished = false
   return {
-    query(query, values) {
+    get isFinished() {
+      return isFinished
+    },
+    query(query: string | Query, values?: readonly unknown[]) {
+      if (isFinished) throw new Error('a query in a transaction after its end')
       gather()
       return run(client, query, values)
     },
-  } as Transaction
+    async finish(queries: ReadonlyArray<string | Query>) {
+      gather()
+      const answers = [...queries, 'COMMIT'].map((query) => run(client, query, undefined))
+      isFinished = true
+      await Promise.all(answers)
+    },
+  } as Transaction & { readonly isFinished: boolean }
 }
 
 /**

@@ -35,6 +35,40 @@ async function behavesAsADatabase(open: () => Promise<Database>): Promise<void> 
 test('the embedded engine reads numbers and times, rolls back, and refuses the pool inside a transaction', () =>
   behavesAsADatabase(memoryDatabase))
 
+async function pipelines(open: () => Promise<Database>): Promise<void> {
+  const database = await open()
+  try {
+    await database.query('CREATE TABLE line (id int PRIMARY KEY)')
+    const insert = (id: number) => ({ text: 'INSERT INTO line VALUES ($1)', values: [id] })
+    const [, , found] = await database.pipeline<{ id: number }>([
+      insert(1),
+      insert(2),
+      'SELECT id FROM line ORDER BY id',
+    ])
+    assert.deepEqual(found?.rows, [{ id: 1 }, { id: 2 }])
+    await assert.rejects(database.pipeline([insert(3), insert(1), insert(4)]), { code: '23505' })
+    await database.transaction(async (tx) => {
+      await tx.query(insert(5))
+      await tx.finish([insert(6)])
+      await assert.rejects(async () => tx.query(insert(7)), /after its end/)
+    })
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        await tx.query(insert(8))
+        await tx.finish([insert(1)])
+      }),
+      { code: '23505' },
+    )
+    const { rows } = await database.query('SELECT id FROM line ORDER BY id')
+    assert.deepEqual(rows, [{ id: 1 }, { id: 2 }, { id: 5 }, { id: 6 }])
+  } finally {
+    await database.close()
+  }
+}
+
+test('a pipeline and a finished transaction on the embedded engine write everything or nothing', () =>
+  pipelines(memoryDatabase))
+
 /** Collects what is heard, and lets a test wait for so much of it. */
 function listener() {
   const notices: string[] = []
@@ -82,6 +116,10 @@ describe('on PostgreSQL', () => {
     'postgresql',
     'PostgreSQL reads numbers and times, rolls back, and refuses the pool inside a transaction',
     () => behavesAsADatabase(() => postgresDatabase(running(), 1)),
+  )
+
+  testWith('postgresql', 'a pipeline and a finished transaction on PostgreSQL write everything or nothing', () =>
+    pipelines(() => postgresDatabase(running(), 1)),
   )
 
   testWith('postgresql', 'a transaction that meets a deadlock runs again and both are committed', async () => {

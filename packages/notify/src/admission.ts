@@ -121,10 +121,18 @@ export interface CapRules {
   readonly windowMs: number
 }
 
+/** A user was erased after something was planned for them: it must be planned again, on what is known of them now. */
+export class UserErased extends Error {
+  constructor() {
+    super('a user was erased while something was planned for them')
+  }
+}
+
 /**
  * Decides a batch, in order, against the log and the cap counters of its users: duplicates first, so that they never
  * use up the cap; then the cap, so that what it drops burns no key. Brings `state` up to date as it goes, so that several
- * events for one user and one key in a batch see each other. Its caller holds the lock on every user concerned.
+ * events for one user and one key in a batch see each other. What it comes to holds only as long as what it was decided
+ * on does.
  */
 export function decide(
   notifications: readonly PlannedNotification[],

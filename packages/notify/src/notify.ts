@@ -189,7 +189,7 @@ function answeringParts(
     watch,
     devMailbox,
     providers: Object.values(providers).flat(),
-    testSend: createTestSend(intake, { 'in-app': [inboxProvider(inbox, clock)], ...providers }),
+    testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics }),
     streams: new InboxStreams({ inbox, masked, shown, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),

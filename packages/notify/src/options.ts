@@ -68,6 +68,8 @@ export interface InboxStreamRules {
   readonly heartbeatMs: number
   /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
   readonly longestMs: number
+  /** From one look at the inboxes that are read to the next, in milliseconds, for changes whose notice was lost. */
+  readonly pollMs: number
 }
 
 /** How many readers of state changes may wait in a process, and how long. */
@@ -175,7 +177,7 @@ export const defaultOptions: NotifyOptions = {
   },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
-  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000 },
+  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000, pollMs: 5_000 },
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
   changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },

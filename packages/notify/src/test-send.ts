@@ -1,16 +1,20 @@
+import type { Clock } from '@gatehouse/kit'
 import type { Channel } from './channel.ts'
 import { callProvider } from './deliver/send.ts'
 import { bucketOfUser, deliveryIdOf, newId } from './ids.ts'
 import type { Content } from './notification.ts'
 import { targetsOf } from './plan/message.ts'
 import type { Provider } from './providers/provider.ts'
-import type { Intake } from './store.ts'
+import type { Inbox, Intake } from './store.ts'
 
 /**
  * Sends a finished text to where a user is reached now, by the first provider that carries there. A template's author
  * asks for it: no preference, cap, quiet hour or log is looked at.
  */
-export function createTestSend(intake: Intake, providers: Partial<Record<Channel, readonly Provider[]>>) {
+export function createTestSend(
+  { intake, inbox, clock }: { readonly intake: Intake; readonly inbox: Pick<Inbox, 'put'>; readonly clock: Clock },
+  providers: Partial<Record<Channel, readonly Provider[]>>,
+) {
   return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
     const bucket = bucketOfUser(userId, intake.buckets)
     const { users } = await intake.profiles(bucket, [userId])
@@ -24,7 +28,14 @@ export function createTestSend(intake: Intake, providers: Partial<Record<Channel
         const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
         const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
         const [result] = await callProvider(provider, [{ ...about, target, content }])
-        return { target: target.id, provider: provider.name, ...result }
+        if (result?.kind !== 'accepted') return { target: target.id, provider: provider.name, ...result }
+        const { inInbox, ...answer } = result
+        if (inInbox) {
+          const { subject, body } = content
+          const text = { body, ...(subject === undefined ? {} : { subject }) }
+          await inbox.put([{ id: deliveryId, userId, event: about.event, createdAt: clock.now(), ...text }])
+        }
+        return { target: target.id, provider: provider.name, ...answer }
       }),
     )
   }

@@ -60,7 +60,7 @@ function channelWorkers(
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
-  const carried: WorkersOptions['providers'] = { 'in-app': [inboxProvider(store.inbox, clock)], ...providers }
+  const carried: WorkersOptions['providers'] = { 'in-app': [inboxProvider()], ...providers }
   return channels.flatMap((channel) => {
     const mine = carried[channel] ?? []
     if (mine.length === 0) {

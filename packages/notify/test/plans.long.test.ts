@@ -48,6 +48,7 @@ describe('the plans of the hot statements', () => {
         'auto_explain.log_analyze=on',
         'auto_explain.log_timing=off',
         'auto_explain.log_format=json',
+        'auto_explain.log_nested_statements=on',
         'auto_explain.log_level=notice',
       ],
     })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { newId } from '../src/ids.ts'
 import type { Provider } from '../src/index.ts'
+import { defaultOptions } from '../src/options.ts'
 import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, setup } from './setup.ts'
 
@@ -32,6 +33,40 @@ const values: Readonly<Record<string, unknown>> = {
   jsonb: '{}',
   'timestamp with time zone': '2026-06-01T12:00:00Z',
 }
+
+test('no call begins for a user who was erased, though their deliveries were claimed before', async (t) => {
+  const begun: string[] = []
+  const [started, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Provider = {
+    name: 'slow',
+    channel: 'email',
+    timeoutMs: 20_000,
+    async send(messages) {
+      begun.push(...messages.map(({ userId }) => userId))
+      started.resolve()
+      await release.promise
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const concurrency = { ...defaultOptions.concurrency, email: 1 }
+  const s = await setup({ providers: { email: [slow] }, options: { concurrency } })
+  t.after(s.close)
+  await furnish(s)
+  const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] as const }
+  await s.notify.accept([event, event, event])
+  await started.promise
+  const claimed = () => s.database.query('SELECT FROM notify.work WHERE lease_until IS NOT NULL')
+  await eventually(claimed, ({ rowCount }) => rowCount === 3)
+  assert.equal((await s.call('DELETE', '/v1/users/alice/data')).status, 200)
+  await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com', locale: 'en' })
+  await s.notify.accept([{ ...event, user_id: 'bob' }])
+  release.resolve()
+  await eventually(
+    async () => begun.includes('bob'),
+    (isLast) => isLast,
+  )
+  assert.deepEqual(begun, ['alice', 'bob'], 'the call that was under way, and the next user')
+})
 
 test('whatever table names a user, its rows are handed out with the user’s data and erased with it', async (t) => {
   const s = await setup({ work: false })

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { newId } from '../src/ids.ts'
 import { createNotify, type Notify } from '../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import type { NotifyStore, ProviderReport } from '../src/store.ts'
+import { barrierAt, behind } from './barriers.ts'
 
 const shipped = {
   event: 'order.shipped',
@@ -85,6 +87,73 @@ describe('two processes on one PostgreSQL', () => {
       Array.from({ length: 60 }, () => shipped),
     )
     assert.deepEqual([count(seen, 'queued'), count(seen, 'capped')], [10, 50])
+  })
+
+  withPair('batches of five lanes for one user all get their turn, and count exactly', async ({ stores, clock }) => {
+    const hot = { caps: { total: 90, channels: {}, priorities: {} }, windowMs: 86_400_000 }
+    const lane = async (store: NotifyStore) => {
+      const seen: string[] = []
+      for (let n = 0; n < 20; n++) {
+        const notification = planned(newId(0), clock.now())
+        const [decided] = await store.intake.admit(0, [{ notifications: [notification] }], hot, clock.now())
+        seen.push(...(decided ?? []).flatMap(({ deliveries }) => deliveries.map(({ outcome }) => outcome)))
+      }
+      return seen
+    }
+    const seen = (await Promise.all([0, 1, 0, 1, 0].map((index) => lane(stores[index === 0 ? 0 : 1])))).flat()
+    assert.deepEqual([count(seen, 'queued'), count(seen, 'capped')], [90, 10])
+  })
+
+  withPair('an event planned before an erasure and admitted after it is not sent to what was known', async (pair) => {
+    const { stores, services, database, clock } = pair
+    for (const isFirst of [true, false])
+      for (let place = 0; place < 6; place++) {
+        await stores[0].recipients.put([{ userId: 'alice', email: 'alice@example.com' }], clock.now())
+        if (!isFirst) await services[0].accept([shipped])
+        const barrier = barrierAt(place)
+        const slow = await serviceOn(postgresNotifyStore(behind(barrier, database)), clock)
+        const accepting = slow.accept([shipped])
+        await Promise.race([barrier.reached, accepting])
+        await stores[1].privacy.eraseUser('alice')
+        const { rows: before } = await database.query('SELECT FROM notify.work')
+        assert.deepEqual(before, [])
+        barrier.lift()
+        const [result] = await accepting
+        assert.ok(result && 'accepted' in result)
+        const { rows } = await database.query('SELECT FROM notify.work')
+        assert.deepEqual(rows, [], `the erasure came before statement ${place}, first admission: ${isFirst}`)
+        await slow.stop()
+        await stores[1].privacy.eraseUser('alice')
+      }
+  })
+
+  withPair('a worker that has lost its lease writes no item of the inbox', async ({ stores, database, clock }) => {
+    const admitted = planned(newId(0), clock.now())
+    const [delivery] = admitted.deliveries
+    await stores[0].intake.admit(
+      0,
+      [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
+      rules,
+      clock.now(),
+    )
+    const [lost] = await stores[0].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
+    await database.query("UPDATE notify.work SET lease_until = now() - interval '1 second'")
+    const [held] = await stores[1].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
+    assert.ok(lost && held)
+    const acknowledged = { provider: 'inbox', inInbox: true } as const
+    const done = {
+      at: clock.now(),
+      acknowledged,
+      next: { kind: 'done' },
+      what: 'sent',
+      detail: {},
+      deadTokens: [],
+    } as const
+    const items = async () => (await stores[0].inbox.page('alice', { limit: 10 })).items.length
+    assert.equal(await stores[0].deliveries.record(0, [{ ...done, claimed: lost }]), 1)
+    assert.equal(await items(), 0)
+    assert.equal(await stores[1].deliveries.record(0, [{ ...done, claimed: held }]), 0)
+    assert.equal(await items(), 1)
   })
 
   withPair('replays that race the cap cost none of it', async (pair) => {
@@ -269,6 +338,20 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal(device?.deadAt, undefined)
   })
 })
+
+/** A service without workers and without settings of its own. */
+function serviceOn(store: NotifyStore, clock: ReturnType<typeof manualClock>): Promise<Notify> {
+  const authenticate = () => assert.fail('nobody asks')
+  return createNotify({
+    store,
+    providers: {},
+    work: false,
+    authenticate,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+  })
+}
 
 const rules = { caps: { total: 99, channels: {}, priorities: {} }, windowMs: 86_400_000 }
 const ids = ['01a1fc2f-f883-7605-8c84-abdd08600000', '01a1fc2f-f883-7605-8c84-abdd08700000'] as const

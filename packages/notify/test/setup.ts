@@ -105,7 +105,7 @@ export async function setup(given: SetupOptions = {}): Promise<Setup> {
 
 function mailboxes(store: NotifyStore, clock: ManualClock): Record<Channel, Provider[]> {
   const mailbox = (channel: Channel) =>
-    mailboxProvider(channel, store.mailbox, clock, channel === 'in-app' ? inboxProvider(store.inbox, clock) : undefined)
+    mailboxProvider(channel, store.mailbox, clock, channel === 'in-app' ? inboxProvider() : undefined)
   return Object.fromEntries(channels.map((channel) => [channel, [mailbox(channel)]])) as Record<Channel, Provider[]>
 }
 

@@ -86,7 +86,10 @@ test('everything about a user can be handed out, and erased', async (t) => {
     () => s.call('GET', '/dev/mailbox'),
     ({ body }) => body.messages.length === 4,
   )
-  const { body } = await s.call('GET', '/v1/users/alice/data')
+  const { body } = await eventually(
+    () => s.call('GET', '/v1/users/alice/data'),
+    (answer) => answer.body.data.inbox,
+  )
   for (const table of ['recipient', 'device', 'notification', 'log', 'delivery', 'inbox', 'mailbox'])
     assert.ok(body.data[table], table)
   assert.ok((await s.call('DELETE', '/v1/users/alice/data')).body.removed > 10)

@@ -89,7 +89,7 @@ describe('pending sets on PostgreSQL', () => {
       await held.promise
       const late = like('Bob')
       const waiting = () =>
-        database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%pending_window%'")
+        database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%run_at_once%'")
       while ((await waiting()).rowCount === 0) await new Promise((resolve) => setImmediate(resolve))
       go.resolve()
       await Promise.all([closing, late])

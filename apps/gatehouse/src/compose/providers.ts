@@ -16,7 +16,7 @@ type Providers = Partial<Record<Channel, Provider[]>>
 export function composeProviders(parts: Parts, store: NotifyStore, mailbox: boolean): Providers {
   const { config, clock } = parts
   const { channels = {} } = config.file
-  const inbox = inboxProvider(store.inbox, clock)
+  const inbox = inboxProvider()
   const dev = (channel: Channel, onward?: Provider) =>
     mailbox ? [mailboxProvider(channel, store.mailbox, clock, onward)] : []
   const carriers = (channel: 'email' | 'push' | 'sms') => {

@@ -78,10 +78,8 @@ async function rotateEach(database: Database, rotations: readonly Rotation[]): P
     rotations.map(({ next }) => next.rotatedAt),
     rotations.map(({ next }) => next.expiresAt),
   ]
-  const { rows } = await database.transaction((tx) =>
-    tx.query<HeldRow>({ name: 'identity rotate', text: rotate, values }),
-  )
-  return new Map(rows.map((row) => [row.grant_id, row]))
+  const [rotated] = await database.pipeline<HeldRow>([{ name: 'identity rotate', text: rotate, values }])
+  return new Map(rotated?.rows.map((row) => [row.grant_id, row]))
 }
 
 function outcomeOf({ hash, graceSince }: Rotation, held: HeldRow | undefined): Rotated {

@@ -188,8 +188,13 @@ function isPush({ channel }: ClaimedDelivery): boolean {
 }
 
 function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRecord['acknowledged']> {
-  const providerMessageId = result.kind === 'accepted' ? result.providerMessageId : undefined
-  return { provider, ...(providerMessageId === undefined ? {} : { providerMessageId }) }
+  if (result.kind !== 'accepted') return { provider }
+  const { providerMessageId, inInbox } = result
+  return {
+    provider,
+    ...(providerMessageId === undefined ? {} : { providerMessageId }),
+    ...(inInbox ? { inInbox } : {}),
+  }
 }
 
 function suppressedBy(

@@ -45,7 +45,9 @@ interface Untried {
 export function createRecorder(settings: RecorderOptions): Recorder {
   const { channel, options, log } = settings
   const backlog = createBacklog(options.claimSize * mostClaims)
-  const together = { most: options.claimSize, lanes: 2, gatherMs, mostWaiting: Number.POSITIVE_INFINITY }
+  // An item of the inbox is seen only when it is recorded: it waits for few others.
+  const gathering = channel === 'in-app' ? {} : { gatherMs }
+  const together = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
   const ended = createGatherer<TryRecord, true>((records) => recordAll(settings, records), together)
   const untried = createGatherer<Untried, true>((list) => releaseAll(settings, list), together)
   const aside = (work: Promise<unknown>) =>

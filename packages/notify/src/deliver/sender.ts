@@ -7,9 +7,10 @@ import { noProvider } from './outcome.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
 import { callProvider, outgoing } from './send.ts'
+import { createStillHeld } from './still-held.ts'
 import type { Call, Try } from './try.ts'
 
-export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'options' | 'log' | 'metrics'> {
+export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'deliveries' | 'options' | 'log' | 'metrics'> {
   readonly clock: Clock
   /** Gives messages what they carry beside their text, just before they go out. */
   readonly completeMessages?: CompleteMessages
@@ -19,8 +20,11 @@ export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'option
 export interface Sender {
   /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
   beginBy(provider: Provider, leaseEndsAt: number): number
-  /** Makes calls of one provider together; those that expired by now, or whose user's quiet hours began, are left. */
-  send(provider: Provider, calls: readonly Call[]): Promise<void>
+  /**
+   * Makes calls of one provider together; those that expired by now, whose user's quiet hours began, or whose user was
+   * erased, are left. `claimedAt` is from before their deliveries were claimed.
+   */
+  send(provider: Provider, calls: readonly Call[], claimedAt: number): Promise<void>
   /** For calls that are not made. */
   leave(provider: Provider, calls: readonly Call[]): void
 }
@@ -34,24 +38,41 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
   const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
     for (const ended of of.answered(target, provider.name, result)) finish(ended)
   }
+  const stillHeld = createStillHeld(settings.deliveries)
+  /** What can't be looked up is left alone: nothing is sent that may have been erased. */
+  const heldAmong = async (calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> => {
+    try {
+      return await stillHeld.check(
+        calls.map(({ of }) => of.claimed),
+        claimedAt,
+      )
+    } catch (error) {
+      settings.log.warn(
+        { err: error, channel: settings.channel },
+        'claimed deliveries could not be looked up; they wait',
+      )
+      return calls.map(() => false)
+    }
+  }
   return {
     beginBy: ({ timeoutMs }, leaseEndsAt) => leaseEndsAt - timeoutMs - options.leaseMs * recordingShare,
-    async send(provider, calls) {
-      const messages = await complete(settings, calls)
+    async send(provider, all, claimedAt) {
+      const messages = await complete(settings, all)
       if (!messages) {
-        for (const { of, target } of calls)
+        for (const { of, target } of all)
           for (const ended of of.answered(target, noProvider, withoutLinks)) finish(ended)
         return
       }
+      const held = await heldAmong(all, claimedAt)
       const now = clock.now()
-      const may = calls.map(({ of }) => maySend(of.claimed, options, now))
-      const going = calls.filter((_, index) => may[index])
-      for (const [index, call] of calls.entries()) if (!may[index]) answer(provider, call, undefined)
+      const goes = all.map(({ of }, index) => held[index] === true && maySend(of.claimed, options, now))
+      for (const [index, call] of all.entries()) if (!goes[index]) answer(provider, call, undefined)
+      const going = all.filter((_, index) => goes[index])
       if (going.length === 0) return
       const begun = performance.now()
       const results = await callProvider(
         provider,
-        messages.filter((_, index) => may[index]),
+        messages.filter((_, index) => goes[index]),
       )
       metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
       for (const [index, call] of going.entries()) answer(provider, call, results[index])

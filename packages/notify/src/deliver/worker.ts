@@ -66,7 +66,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
         // Of a provider that has begun to fail since, the probe alone is made.
         const isProbe = batch.some((call) => call.isProbe)
         const leave = async () => sender.leave(provider, batch)
-        const send = () => sender.send(provider, batch)
+        const send = () => sender.send(provider, batch, leaseEndsAt - options.leaseMs)
         const begin = () => (carriers.isResting(provider) && !isProbe ? leave() : send()).then(recorder.room)
         slots.run({ begin, leave }, sender.beginBy(provider, leaseEndsAt))
       }

@@ -33,7 +33,7 @@ interface Opening {
 /**
  * The open streams of this process. A notice of the store names an inbox that changed; what changed is then read by its
  * number, for all such inboxes in one query, and sent to whoever reads them. A notice that is lost costs time, never a
- * change.
+ * change: all that are read are looked at now and then.
  */
 export class InboxStreams {
   readonly #given: InboxStreamsOptions
@@ -44,6 +44,7 @@ export class InboxStreams {
   #reading: Promise<void> | undefined
   #stopListening: (() => Promise<void>) | undefined
   #heart: NodeJS.Timeout | undefined
+  #poll: NodeJS.Timeout | undefined
 
   constructor(given: InboxStreamsOptions) {
     this.#given = given
@@ -83,6 +84,7 @@ export class InboxStreams {
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#heart)
+    clearInterval(this.#poll)
     for (const stream of this.#all()) stream.end()
     await this.#stopListening?.()
     await this.#reading
@@ -90,12 +92,11 @@ export class InboxStreams {
 
   /** Listens, and beats, from the first stream on. */
   #begin(): void {
-    this.#stopListening ??= this.#given.inbox.listen(
-      (userId) => this.#wake(userId),
-      () => {
-        for (const userId of this.#byUser.keys()) this.#wake(userId)
-      },
-    )
+    const all = () => {
+      for (const userId of this.#byUser.keys()) this.#wake(userId)
+    }
+    this.#stopListening ??= this.#given.inbox.listen((userId) => this.#wake(userId), all)
+    this.#poll ??= setInterval(all, this.#given.rules.pollMs).unref()
     this.#heart ??= setInterval(() => {
       for (const stream of this.#all()) stream.beat()
     }, this.#given.rules.heartbeatMs).unref()

@@ -7,9 +7,10 @@ import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { Acceptance, NotifyRequest } from '../notification.ts'
 import type { NotifyOptions } from '../options.ts'
 import type { Plan } from '../plan-input.ts'
+import { planOnCurrent } from '../plan-on-current.ts'
 import { problemOf } from '../request-problem.ts'
 import { profileFor, type ReservedMail } from '../reserved.ts'
-import type { Intake, Parkable, Profile, RateAsked, RateGranted } from '../store.ts'
+import type { Intake, Parkable, Profile, Profiles, RateAsked, RateGranted } from '../store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -84,30 +85,25 @@ function laneOf(userId: string): number {
 }
 
 async function acceptBatch(
-  { intake, catalog: keeper, options, clock, plan, metrics, hints }: AcceptOptions,
+  options: AcceptOptions,
   bucket: number,
   events: readonly IncomingEvent[],
 ): Promise<AcceptResult[]> {
+  const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
   const profiles = await intake.profiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
   const stopped = await stops(events, catalog, intake, bucket, now)
-  const units = events.flatMap((event, index): AdmissionUnit[] => {
-    const eventType = catalog.eventTypes.get(event.request.event)
-    if (stopped[index] || !eventType) return []
-    const stored = profiles.users.get(event.request.user_id) ?? emptyProfile
-    const profile = event.mail ? profileFor(event.mail, stored) : stored
-    const id = newId(bucket)
-    const { request, source, occurredAt = now } = event
-    const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
-    return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
-  })
-  const rules = { caps: options.caps, windowMs: options.capWindowMs }
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
-  const admitted = units.length > 0 ? await intake.admit(bucket, units, rules, now) : []
+  const going = events.filter((_, index) => !stopped[index])
+  const admitted = await planOnCurrent(
+    () => intake.profiles(bucket, userIds),
+    profiles,
+    ({ users }) => admitPlanned(options, { bucket, going, users, catalog, now }),
+  )
   const all = admitted.flatMap((each) => each ?? [])
   hints.admitted(all)
   countDecided(metrics, all)
@@ -118,6 +114,32 @@ async function acceptBatch(
     if (!decided) return { gone: true }
     return { accepted: { id: decided.answerId, deliveries: answerOf(decided) } }
   })
+}
+
+interface Going {
+  readonly bucket: number
+  readonly going: readonly IncomingEvent[]
+  readonly users: Profiles['users']
+  readonly catalog: Catalog
+  readonly now: number
+}
+
+async function admitPlanned(
+  { intake, options, plan }: AcceptOptions,
+  { bucket, going, users, catalog, now }: Going,
+): ReturnType<Intake['admit']> {
+  const units = going.flatMap((event): AdmissionUnit[] => {
+    const eventType = catalog.eventTypes.get(event.request.event)
+    if (!eventType) return []
+    const stored = users.get(event.request.user_id) ?? emptyProfile
+    const profile = event.mail ? profileFor(event.mail, stored) : stored
+    const id = newId(bucket)
+    const { request, source, occurredAt = now } = event
+    const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
+    return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
+  })
+  const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
+  return units.length > 0 ? intake.admit(bucket, units, rules, now) : []
 }
 
 /** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */

@@ -4,6 +4,7 @@ import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import type { Hints } from '../hints.ts'
 import { countDecided, type NotifyMetrics } from '../metrics.ts'
 import type { NotifyOptions } from '../options.ts'
+import { planOnCurrent } from '../plan-on-current.ts'
 import type { Intake, Profile, Waiting } from '../store.ts'
 import { flush } from './flush.ts'
 import { replan } from './replan.ts'
@@ -91,11 +92,14 @@ async function admitBatch<Waited>(
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const profiles = await intake.profiles(bucket, [...new Set(waited.map(userOf))].sort())
-  const catalog = await keeper.at(profiles.settingsVersion)
+  const read = () => intake.profiles(bucket, [...new Set(waited.map(userOf))].sort())
   const now = clock.now()
-  const units = waited.map((each) => plan(each, profiles.users.get(userOf(each)) ?? emptyProfile, catalog, now))
-  const admitted = await intake.admit(bucket, units, { caps: options.caps, windowMs: options.capWindowMs }, now)
+  const admitted = await planOnCurrent(read, await read(), async ({ settingsVersion, users }) => {
+    const catalog = await keeper.at(settingsVersion)
+    const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
+    const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
+    return intake.admit(bucket, units, rules, now)
+  })
   const decided = admitted.flatMap((each) => each ?? [])
   hints.admitted(decided)
   countDecided(metrics, decided)

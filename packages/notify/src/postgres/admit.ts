@@ -1,58 +1,111 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Database, Problem, sqlState } from '@gatehouse/kit'
 import {
   type AdmissionState,
   type AdmissionUnit,
-  type CapRules,
   type Counters,
   type Decided,
   decide,
-  type Logged,
-  logId,
   type PlannedNotification,
+  UserErased,
 } from '../admission.ts'
-import type { Channel } from '../channel.ts'
-import { deliveryIdOf } from '../ids.ts'
+import { newId } from '../ids.ts'
+import type { AdmissionRules, Profile } from '../store.ts'
+import { runAtOnce, type Statement } from './at-once.ts'
 import { settle } from './settle.ts'
+import { readStanding, type Standing } from './standing.ts'
 import type { StreamOptions } from './stream-changes.ts'
-import { among, columns, planAfresh } from './words.ts'
+import { among, columns } from './words.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
+/** With so many processes that admit for one user at once, the last of them gets its turn. */
+const maxTries = 24
+/** Whom a conflict hits has waited for its winner already, and goes on at once; only those that lose again step back. */
+const triesAtOnce = 3
+const pauseMs = 3
+
 /**
- * Admission, one transaction: first every user concerned is locked (their cap row, in order of user_id), then, on a
- * fresh snapshot, the log is read, the batch is decided, and everything it comes to is written, one statement a table.
- * Whoever writes a user's log holds that lock, so nothing can slip between the reading and the writing. The statements
- * of a step travel together and run in order, each on a snapshot of its own.
+ * Admission: reads the users and their log without a lock, decides the batch, and writes all it comes to on one message,
+ * if no user's stamp has changed since; else it decides again on what is then. Whoever writes a user's log changes their
+ * stamp, so nothing can slip between the reading and the writing, and no lock is held while a client is awaited.
+ *
+ * @throws UserErased when a user was erased since the units were planned
+ * @throws Problem 503 when others were faster every time
  */
 export async function admit(
   database: Database,
   bucket: number,
   units: readonly AdmissionUnit[],
-  rules: CapRules,
+  rules: AdmissionRules,
   now: number,
   options: StreamOptions,
 ): Promise<Array<readonly Decided[] | undefined>> {
-  return database.transaction(async (tx) => {
-    const [, counters, held, logged] = await Promise.all([
-      planAfresh(tx),
-      lockUsers(tx, bucket, usersOf(units)),
-      settle(tx, bucket, units, now),
-      readLog(
-        tx,
-        bucket,
-        units.flatMap(({ notifications }) => notifications),
-      ),
-    ])
-    const before = new Map(counters)
-    const notifications = units.flatMap((unit, index) => (held[index] ? unit.notifications : []))
-    const decided = decide(notifications, { counters, logged }, rules, now)
-    await Promise.all([writeAdmitted(tx, bucket, decided, now, options), writeCounters(tx, bucket, counters, before)])
-    let next = 0
-    return units.map((unit, index) => {
-      if (!held[index]) return undefined
-      const mine = decided.slice(next, next + unit.notifications.length)
-      next += unit.notifications.length
-      return mine
-    })
+  for (let tries = 1; tries <= maxTries; tries++) {
+    if (tries > triesAtOnce) await pause(Math.random() * pauseMs * tries)
+    const standing = await readStanding(database, bucket, units)
+    const going = units.filter((_, index) => standing.held[index])
+    refuseErased(going, standing, rules.profiles)
+    const decided = decide(
+      going.flatMap(({ notifications }) => notifications),
+      standing,
+      rules,
+      now,
+    )
+    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, rules, now, options })))
+      return answersOf(units, standing.held, decided)
+  }
+  throw new Problem(503, 'Too much is accepted for the same users at once; try again in a second.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
+interface Decision {
+  readonly going: readonly AdmissionUnit[]
+  readonly decided: readonly Decided[]
+  /** Its counters are those after the decision. */
+  readonly standing: Standing
+  readonly rules: AdmissionRules
+  readonly now: number
+  readonly options: StreamOptions
+}
+
+/** Writes a decision; false when it does not stand any more. */
+async function write(
+  database: Database,
+  bucket: number,
+  { going, decided, standing, rules, now, options }: Decision,
+): Promise<boolean> {
+  const stillKnown = knownGuard(bucket, going, rules.profiles)
+  const statements = [
+    ...claimUsers(bucket, usersOf(going), standing),
+    ...stillKnown,
+    ...settle(bucket, going, now),
+    ...writeAdmitted(bucket, decided, now, options),
+  ]
+  try {
+    const refusing = await runAtOnce(database, statements)
+    if (refusing && stillKnown.includes(refusing)) throw new UserErased()
+    return refusing === undefined
+  } catch (error) {
+    if (conflicts.has(sqlState(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** SQLSTATEs of a serialization failure and of a deadlock. */
+const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
+
+function answersOf(
+  units: readonly AdmissionUnit[],
+  held: readonly boolean[],
+  decided: readonly Decided[],
+): Array<readonly Decided[] | undefined> {
+  let next = 0
+  return units.map((unit, index) => {
+    if (!held[index]) return undefined
+    const mine = decided.slice(next, next + unit.notifications.length)
+    next += unit.notifications.length
+    return mine
   })
 }
 
@@ -61,134 +114,102 @@ function usersOf(units: readonly AdmissionUnit[]): string[] {
   return [...new Set(users)].sort()
 }
 
-/** A user was erased between being met and being locked. The transaction runs again, as after a serialization failure. */
-class ErasedMeanwhile extends Error {
-  readonly code = '40001'
+/** A user whose row was there when the profile was read, and is gone or another's now, was erased in between. */
+function refuseErased(
+  units: readonly AdmissionUnit[],
+  { users }: Standing,
+  profiles: ReadonlyMap<string, Profile> | undefined,
+): void {
+  for (const user of usersOf(units)) {
+    const met = profiles?.get(user)?.met
+    if (met !== undefined && users.get(user)?.met !== met) throw new UserErased()
+  }
 }
 
-/** Locks users in their order, those met for the first time too. */
-async function lockUsers(tx: Transaction, bucket: number, users: readonly string[]): Promise<Map<string, Counters>> {
-  if (users.length === 0) return new Map()
-  const values = [bucket, users]
-  const [, { rows }] = await Promise.all([
-    tx.query({
-      name: 'notify_meet_users',
-      text: `INSERT INTO notify.cap (bucket, user_id)
-             SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
-             ON CONFLICT (bucket, user_id) DO NOTHING`,
-      values,
-    }),
-    tx.query<{ user_id: string; counters: Counters }>({
-      name: 'notify_lock_users',
-      text: `SELECT u.user_id, locked.counters
-               FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place)
+/** Of the users planned on what is known of them, before they had a row that erasure could take: it is known still. */
+function knownGuard(
+  bucket: number,
+  units: readonly AdmissionUnit[],
+  profiles: ReadonlyMap<string, Profile> | undefined,
+): Statement[] {
+  const users = usersOf(units).filter((user) => {
+    const profile = profiles?.get(user)
+    return profile?.met === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
+  })
+  if (users.length === 0) return []
+  const ofUser = 'WHERE k.bucket = $1::smallint AND k.user_id = u.user_id LIMIT 1'
+  const text = `SELECT count(*) = $3::integer FROM unnest($2::text[]) AS u (user_id)
+                 CROSS JOIN LATERAL (
+                   (SELECT FROM notify.recipient k ${ofUser}) UNION ALL (SELECT FROM notify.device k ${ofUser}) LIMIT 1) AS found`
+  return [{ guard: true, text, values: [bucket, users, users.length] }]
+}
+
+/**
+ * Locks the users in their order, the new ones first, and marks that their log is being written: the guards hold if
+ * nobody wrote it since it was read.
+ */
+function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: Standing): Statement[] {
+  const stamp = newId(bucket)
+  const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
+  const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
+  return [
+    ...(fresh.length > 0 ? [meet(bucket, fresh, written, stamp)] : []),
+    ...(old.length > 0 ? [restamp(bucket, old, { known, written, stamp })] : []),
+  ]
+}
+
+function meet(bucket: number, users: readonly string[], written: (user: string) => string, stamp: string): Statement {
+  return {
+    guard: true,
+    text: `WITH met AS (
+             INSERT INTO notify.cap (bucket, user_id, counters, met, stamp)
+             SELECT $1::smallint, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
+               FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS u (user_id, counters, place) ORDER BY u.place
+             ON CONFLICT (bucket, user_id) DO NOTHING RETURNING 1
+           ) SELECT count(*) = $5::integer FROM met`,
+    values: [bucket, ...columns(users, (user) => user, written), stamp, users.length],
+  }
+}
+
+interface Restamp {
+  readonly known: Standing['users']
+  readonly written: (user: string) => string
+  readonly stamp: string
+}
+
+function restamp(bucket: number, users: readonly string[], { known, written, stamp }: Restamp): Statement {
+  return {
+    guard: true,
+    text: `WITH locked AS MATERIALIZED (
+             SELECT u.user_id, u.counters FROM unnest($2::text[], $3::text[], $4::uuid[]) WITH ORDINALITY
+                    AS u (user_id, counters, stamp, place)
               CROSS JOIN LATERAL (
-                SELECT c.counters FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = u.user_id
-                 LIMIT 1 FOR UPDATE) AS locked
-              ORDER BY u.place`,
-      values,
-    }),
-  ])
-  if (rows.length < users.length) throw new ErasedMeanwhile()
-  return new Map(rows.map((row) => [row.user_id, row.counters]))
-}
-
-interface LogRow {
-  readonly user_id: string
-  readonly dedup_key: string
-  readonly channel: Channel
-  readonly notification_id: string
-  readonly has_delivery: boolean
-}
-
-async function readLog(
-  tx: Transaction,
-  bucket: number,
-  notifications: readonly PlannedNotification[],
-): Promise<Map<string, Logged>> {
-  const asked = notifications.flatMap(({ userId, deliveries }) =>
-    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ userId, logKey, channel }])),
-  )
-  if (asked.length === 0) return new Map()
-  const { rows } = await tx.query<LogRow>({
-    name: 'notify_read_log',
-    text: `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
-             FROM unnest($2::text[], $3::text[], $4::text[]) AS a (user_id, dedup_key, channel)
-            CROSS JOIN LATERAL (
-              SELECT l.notification_id, l.has_delivery FROM notify.log l
-               WHERE l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
-               LIMIT 1) AS found`,
+                SELECT c.stamp FROM notify.cap c WHERE c.bucket = $1::smallint AND c.user_id = u.user_id
+                 LIMIT 1 FOR UPDATE) AS found
+              WHERE found.stamp = u.stamp
+           ), changed AS (
+             UPDATE notify.cap c SET counters = l.counters::jsonb, stamp = $5::uuid FROM locked l
+              WHERE c.bucket = $1::smallint AND ${among('c.user_id', '$2', 'text')} AND c.user_id = l.user_id RETURNING 1
+           ) SELECT count(*) = $6::integer FROM changed`,
     values: [
       bucket,
       ...columns(
-        asked,
-        (a) => a.userId,
-        (a) => a.logKey,
-        (a) => a.channel,
+        users,
+        (user) => user,
+        written,
+        (user) => known.get(user)?.stamp,
       ),
+      stamp,
+      users.length,
     ],
-  })
-  const flushed = await flushedSince(tx, bucket, rows)
-  return new Map(
-    rows.map((row) => [
-      logId(row.user_id, { channel: row.channel, logKey: row.dedup_key }),
-      { notificationId: row.notification_id, hasDelivery: row.has_delivery || flushed.has(originalOf(row)) },
-    ]),
-  )
+  }
 }
 
-const originalOf = (row: LogRow) => deliveryIdOf(row.notification_id, row.channel)
-
-/** Of those that were aggregated when they burnt their key, the deliveries they have got since. */
-async function flushedSince(tx: Transaction, bucket: number, rows: readonly LogRow[]): Promise<Set<string>> {
-  const ids = rows.filter((row) => !row.has_delivery).map(originalOf)
-  if (ids.length === 0) return new Set()
-  const found = await tx.query<{ id: string }>({
-    name: 'notify_flushed_since',
-    text: `SELECT id FROM notify.delivery WHERE bucket = $1 AND ${among('id', '$2')}`,
-    values: [bucket, ids],
-  })
-  return new Set(found.rows.map(({ id }) => id))
-}
-
-async function writeCounters(
-  tx: Transaction,
-  bucket: number,
-  counters: ReadonlyMap<string, Counters>,
-  before: ReadonlyMap<string, Counters>,
-): Promise<void> {
-  const changed = [...counters].filter(([user, mine]) => before.get(user) !== mine)
-  if (changed.length === 0) return
-  await tx.query({
-    name: 'notify_write_counters',
-    text: `UPDATE notify.cap c SET counters = n.counters::jsonb
-             FROM unnest($2::text[], $3::text[]) AS n (user_id, counters)
-            WHERE c.bucket = $1 AND ${among('c.user_id', '$2', 'text')} AND c.user_id = n.user_id`,
-    values: [
-      bucket,
-      ...columns(
-        changed,
-        ([user]) => user,
-        ([, mine]) => JSON.stringify(mine),
-      ),
-    ],
-  })
-}
-
-/** The counters of a notification's user and what the log knows of its keys, without the lock. */
-export function readStanding(
+/** What `decide` needs to know for one notification, as it stands. */
+export function standingOf(
   database: Database,
   bucket: number,
   notification: PlannedNotification,
 ): Promise<AdmissionState> {
-  return database.transaction(async (tx) => {
-    const [{ rows }, logged] = await Promise.all([
-      tx.query<{ counters: Counters }>('SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2', [
-        bucket,
-        notification.userId,
-      ]),
-      readLog(tx, bucket, [notification]),
-    ])
-    return { counters: new Map([[notification.userId, rows[0]?.counters ?? {}]]), logged }
-  })
+  return readStanding(database, bucket, [{ notifications: [notification] }])
 }

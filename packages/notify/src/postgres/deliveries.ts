@@ -3,12 +3,11 @@ import type { Channel } from '../channel.ts'
 import type { ClaimedDelivery, Deliveries } from '../store.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
-import { record } from './record.ts'
+import { type RecordOptions, record } from './record.ts'
 import { applyReports } from './reports.ts'
-import type { StreamOptions } from './stream-changes.ts'
-import { among, columns, timestamp } from './words.ts'
+import { among, columns, queryAfresh, timestamp } from './words.ts'
 
-export interface DeliveriesOptions extends StreamOptions {
+export interface DeliveriesOptions extends RecordOptions {
   readonly buckets: number
   readonly claimer: Claimer
 }
@@ -29,6 +28,7 @@ export function postgresDeliveries(
       for (const row of await release(database, bucket, claimed, { dueAt, waitsSince }))
         claimer.lower(bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
     },
+    held: (bucket, claimed) => held(database, bucket, claimed),
     report: (reports, now) => applyReports(database, reports, buckets, now, options),
   }
 }
@@ -38,6 +38,29 @@ interface ReleasedRow {
   readonly channel: Channel
   readonly event: string
   readonly due_at: number
+}
+
+async function held(
+  database: Database,
+  bucket: number,
+  claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
+): Promise<Set<string>> {
+  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
+    name: 'notify_held',
+    text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
+            CROSS JOIN LATERAL (
+              SELECT w.attempt FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
+            WHERE found.attempt = c.attempt`,
+    values: [
+      bucket,
+      ...columns(
+        claimed,
+        (c) => c.deliveryId,
+        (c) => c.attempt,
+      ),
+    ],
+  })
+  return new Set(rows.map((row) => row.delivery_id))
 }
 
 async function release(

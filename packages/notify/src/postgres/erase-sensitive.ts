@@ -1,6 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { channels } from '../channel.ts'
 import { deliveryIdOf, notificationIdOf } from '../ids.ts'
+import type { Statement } from './at-once.ts'
 import { among } from './words.ts'
 
 /**
@@ -15,14 +16,23 @@ export async function eraseSensitive(tx: Transaction, bucket: number, deliveryId
             WHERE bucket = $1 AND ${among('id', '$2')} AND sensitive AND data IS NOT NULL ORDER BY id`,
     values: [bucket, [...new Set(deliveryIds.map(notificationIdOf))]],
   })
-  for (const { id } of rows)
-    await tx.query({
-      name: 'notify_erase_sensitive',
-      text: `UPDATE notify.notification n SET data = NULL
-              WHERE n.bucket = $1 AND n.id = $2 AND n.sensitive AND n.data IS NOT NULL
-                AND NOT EXISTS (SELECT FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = ANY($3::uuid[]))
-                AND NOT EXISTS (SELECT FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY($3::uuid[]))
-                AND NOT EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = $2)`,
-      values: [bucket, id, channels.map((channel) => deliveryIdOf(id, channel))],
-    })
+  for (const statement of erasedWhenSpent(
+    bucket,
+    rows.map(({ id }) => id),
+  ))
+    await tx.query({ ...statement, name: 'notify_erase_sensitive' })
+}
+
+/** The statements that do so, one for each notification: what it still has under way is looked at row by row. */
+export function erasedWhenSpent(bucket: number, notificationIds: readonly string[]): Statement[] {
+  return notificationIds.toSorted().map((id) => ({
+    text: `UPDATE notify.notification n SET data = NULL
+            WHERE n.bucket = $1::smallint AND n.id = $2::uuid AND n.sensitive AND n.data IS NOT NULL
+              AND NOT EXISTS (SELECT FROM notify.work w
+                               WHERE w.bucket = $1::smallint AND w.delivery_id = ANY($3::uuid[]))
+              AND NOT EXISTS (SELECT FROM notify.dead_letter l WHERE l.bucket = $1::smallint AND l.id = ANY($3::uuid[]))
+              AND NOT EXISTS (SELECT FROM notify.deferral d
+                               WHERE d.bucket = $1::smallint AND d.notification_id = $2::uuid)`,
+    values: [bucket, id, channels.map((channel) => deliveryIdOf(id, channel))],
+  }))
 }

@@ -1,11 +1,11 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../ids.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../store.ts'
 import { changeInbox } from './inbox-change.ts'
-import { type CountRow, countsOf, inboxChannel, lockInboxes } from './inbox-count.ts'
-import { columns, planAfresh, present, timestamp } from './words.ts'
+import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
+import { afresh, columns, present, timestamp } from './words.ts'
 
-type NewItem = Parameters<Inbox['put']>[0][number]
+export type NewItem = Parameters<Inbox['put']>[0][number]
 
 /** A user's counts, with one of their items or none. */
 interface ItemRow extends CountRow {
@@ -24,12 +24,13 @@ interface ItemRow extends CountRow {
 const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.read_at, i.archived_at, i.changed'
 const counts = 'c.sequence, c.total, c.unseen, c.unread'
 
-export function postgresInbox(database: Database, buckets: number): Inbox {
+export function postgresInbox(database: Database, buckets: number, notifier: Notifier): Inbox {
   return {
     async put(items) {
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
-        await database.transaction((tx) => putItems(tx, bucket, mine))
+        await database.pipeline([afresh, ...putItems(bucket, mine)])
+      notifier.changed(each.map(({ userId }) => userId))
     },
     async page(userId, filter) {
       const { rows } = await database.query<ItemRow>({
@@ -42,21 +43,30 @@ export function postgresInbox(database: Database, buckets: number): Inbox {
                 ORDER BY i.position DESC`,
         values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
       })
-      return { counts: countsOf(rows[0] ?? nothing), items: rows.flatMap((row) => itemOf(row) ?? []) }
+      return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
     },
-    change: (userId, change, choice, now) =>
-      database.transaction((tx) => changeInbox(tx, bucketOfUser(userId, buckets), userId, { change, choice, now })),
+    async change(userId, change, choice, now) {
+      const bucket = bucketOfUser(userId, buckets)
+      const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
+      if (done.changed.length > 0) notifier.changed([userId])
+      return done
+    },
     async news(asked, limit) {
       const found = new Map<string, InboxNews>()
       for (const [bucket, mine] of Map.groupBy(asked, ({ userId }) => bucketOfUser(userId, buckets)))
         for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
       return found
     },
-    listen: (changed, missed) => database.listen(inboxChannel, { heard: changed, missed }),
+    listen(changed, missed) {
+      const heard = (payload: string) => {
+        const users = changedKeys(payload)
+        if (users) for (const userId of users) changed(userId)
+        else missed()
+      }
+      return database.listen(inboxChannel, { heard, missed })
+    },
   }
 }
-
-const nothing: CountRow = { sequence: null, total: null, unseen: null, unread: null }
 
 function filtered({ unread, archived }: InboxFilter): string {
   return [
@@ -67,15 +77,13 @@ function filtered({ unread, archived }: InboxFilter): string {
   ].join(' AND ')
 }
 
-async function putItems(tx: Transaction, bucket: number, items: readonly NewItem[]): Promise<void> {
-  await Promise.all([
-    planAfresh(tx),
-    lockInboxes(
-      tx,
-      bucket,
-      items.map(({ userId }) => userId),
-    ),
-    tx.query({
+/** The statements that put items into inboxes, none of them twice. */
+export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
+  if (items.length === 0) return []
+  const users = items.map(({ userId }) => userId)
+  return [
+    openInboxes(bucket, users),
+    {
       name: 'notify_inbox_put',
       text: `WITH fresh AS MATERIALIZED (
                SELECT n.user_id, n.id, n.event, n.subject, n.body, n.created_at,
@@ -91,8 +99,7 @@ async function putItems(tx: Transaction, bucket: number, items: readonly NewItem
              UPDATE notify.inbox_count c
                 SET sequence = f.last, total = c.total + f.new, unseen = c.unseen + f.new, unread = c.unread + f.new
                FROM (SELECT user_id, max(number) AS last, count(*) AS new FROM fresh GROUP BY user_id) AS f
-              WHERE c.bucket = $1 AND c.user_id = f.user_id
-             RETURNING pg_notify('${inboxChannel}', c.user_id)`,
+              WHERE c.bucket = $1 AND c.user_id = f.user_id`,
       values: [
         bucket,
         ...columns(
@@ -105,8 +112,8 @@ async function putItems(tx: Transaction, bucket: number, items: readonly NewItem
           (i) => timestamp(i.createdAt),
         ),
       ],
-    }),
-  ])
+    },
+  ]
 }
 
 async function readNews(
@@ -140,7 +147,7 @@ async function readNews(
     [...byUser].map(([userId, mine]) => [
       userId,
       {
-        counts: countsOf(mine[0] ?? nothing),
+        counts: countsOf(mine[0] ?? emptyInbox),
         items: mine.flatMap((row) => {
           const item = itemOf(row)
           return item ? [{ ...item, changed: row.changed }] : []

@@ -1,8 +1,8 @@
-import { type Database, migrate, StartError } from '@gatehouse/kit'
+import { createNotifier, type Database, migrate, StartError } from '@gatehouse/kit'
 import type { Decided } from '../admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../fair-shares.ts'
 import type { NotifyStore } from '../store.ts'
-import { admit, readStanding } from './admit.ts'
+import { admit, standingOf } from './admit.ts'
 import { type Claimer, createClaimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
@@ -11,6 +11,7 @@ import { postgresDeliveries } from './deliveries.ts'
 import { postgresDevices } from './devices.ts'
 import { postgresEventTypes } from './event-types.ts'
 import { postgresInbox } from './inbox.ts'
+import { inboxChannel } from './inbox-count.ts'
 import { postgresMailbox } from './mailbox.ts'
 import { postgresNotifications } from './notifications.ts'
 import { postgresParked } from './parked.ts'
@@ -65,6 +66,7 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const buckets = options.buckets ?? 1
   const streaming = options.streaming ?? true
+  const inboxes = createNotifier(database, inboxChannel)
   const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
@@ -75,17 +77,17 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
         lowerMarks(claimer, bucket, admitted, now)
         return admitted
       },
-      standing: (bucket, notification) => readStanding(database, bucket, notification),
+      standing: (bucket, notification) => standingOf(database, bucket, notification),
       takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
     },
-    deliveries: postgresDeliveries(database, { buckets, claimer, streaming }),
+    deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),
     deadLetters: postgresDeadLetters(database, buckets),
     stateChanges: postgresStateChanges(database, buckets),
-    privacy: postgresPrivacy(database, buckets),
+    privacy: postgresPrivacy(database, buckets, inboxes),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),
@@ -93,7 +95,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     suppressions: postgresSuppressions(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
-    inbox: postgresInbox(database, buckets),
+    inbox: postgresInbox(database, buckets, inboxes),
     mailbox: postgresMailbox(database),
     notifications: postgresNotifications(database, buckets),
     declared: postgresDeclarations(database, buckets),

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../options.ts'
 import { purgeDeadLetters } from './dead-letters.ts'
 import { purgeDevices } from './devices.ts'
@@ -17,17 +17,24 @@ interface Old {
   readonly now: number
 }
 
-/** Removes a batch of one table; answers how many rows. */
-type PurgeBatch = (tx: Transaction, old: Old) => Promise<number>
+interface Purged {
+  readonly removed: number
+  /** Whose inboxes changed. */
+  readonly users?: readonly string[]
+}
+
+/** Removes a batch of one table. */
+type PurgeBatch = (tx: Transaction, old: Old) => Promise<Purged>
 
 /** Removes what is old, a batch of each table at a time. */
 export function createPurge(
   database: Database,
   buckets: number,
+  inboxes: Notifier,
 ): (bucket: number, retention: Retention, now: number) => Promise<number> {
   const special: Readonly<Record<string, PurgeBatch>> = {
-    dead_letter: (tx, { bucket, before }) => purgeDeadLetters(tx, bucket, before, batchSize),
-    device: (tx, { bucket, before }) => purgeDevices(tx, buckets, bucket, before, batchSize),
+    dead_letter: async (tx, { bucket, before }) => ({ removed: await purgeDeadLetters(tx, bucket, before, batchSize) }),
+    device: async (tx, { bucket, before }) => ({ removed: await purgeDevices(tx, buckets, bucket, before, batchSize) }),
     inbox: (tx, { bucket, before }) => purgeInboxes(tx, bucket, before, batchSize),
   }
   const rows = agingTables.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])
@@ -36,10 +43,12 @@ export function createPurge(
     for (const [table, purge] of rows) {
       if (table.bucketed === false && bucket !== 0) continue
       const before = olderThan(table, retention, now)
-      removed += await database.transaction(async (tx) => {
-        const [, count] = await Promise.all([byIndex(tx), purge(tx, { bucket, before, now })])
-        return count
+      const purged = await database.transaction(async (tx) => {
+        const [, batch] = await Promise.all([byIndex(tx), purge(tx, { bucket, before, now })])
+        return batch
       })
+      inboxes.changed(purged.users ?? [])
+      removed += purged.removed
     }
     return removed
   }
@@ -86,7 +95,7 @@ function purgeRows({ table, age, key = [], unless, user, bucketed = true }: Agin
       .at(-1)
     sweeps.set(bucket, reached === undefined ? sweep : { ...sweep, reached })
     if (user) await forgetUsers(tx, bucket, [...new Set(rows.flatMap(({ user_id: id }) => id ?? []))])
-    return rows.length
+    return { removed: rows.length }
   }
 }
 

@@ -1,25 +1,31 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { Message } from '../notification.ts'
 import type { TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { type StateChange, type StreamOptions, streamChanges } from './stream-changes.ts'
+import { putItems } from './inbox.ts'
+import { type StateChange, type StreamOptions, writeChanges } from './stream-changes.ts'
 import { suppressAddresses } from './suppressions.ts'
 import { among, columns, documents, optionalTimestamp, planAfresh, timestamp } from './words.ts'
 
+export interface RecordOptions extends StreamOptions {
+  /** Is given those whose inboxes have changed. */
+  readonly inboxes: Notifier
+}
+
 /**
  * Stores what a batch of tries came to, in one transaction. The attempt number is the fence: a try whose delivery was
- * claimed again since is left out. Answers how many were.
+ * claimed again since is left out, and so is its item of the inbox. Answers how many were.
  */
 export async function record(
   database: Database,
   bucket: number,
   records: readonly TryRecord[],
-  options: StreamOptions,
+  { streaming, inboxes }: RecordOptions,
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
-  return database.transaction(async (tx) => {
+  const { late, items } = await database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([planAfresh(tx), endWork(tx, bucket, ending), putBack(tx, bucket, again)])
     const { true: held = [], false: missed = [] } = Object.groupBy(
@@ -28,17 +34,31 @@ export async function record(
     )
     const [sent, expired] = await Promise.all([acknowledge(tx, bucket, held), endExpired(tx, bucket, held)])
     await Promise.all([
-      tell(tx, bucket, held, sent),
       buryDeliveries(tx, bucket, held),
       buryTokens(tx, bucket, held),
       suppressAddresses(tx, bucket, held),
-      options.streaming ? stream(tx, bucket, held, sent, expired) : undefined,
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
-    const late = await acknowledgeOvertaken(tx, bucket, missed)
-    await tell(tx, bucket, late, new Set())
-    return records.length - held.length - late.length
+    const overtaken = await acknowledgeOvertaken(tx, bucket, missed)
+    const items = held.flatMap(itemOf)
+    // The inboxes come last: nobody waits for them longer than the server takes.
+    await tx.finish([
+      ...tell(bucket, [...held, ...overtaken], sent),
+      ...(streaming ? stream(bucket, held, sent, expired) : []),
+      ...putItems(bucket, items),
+    ])
+    return { late: records.length - held.length - overtaken.length, items }
   })
+  if (items.length > 0) inboxes.changed(items.map(({ userId }) => userId))
+  return late
+}
+
+/** The item of the user's inbox that a try comes to. */
+function itemOf({ claimed, acknowledged, at }: TryRecord) {
+  if (!acknowledged?.inInbox) return []
+  const { subject, body } = claimed.message
+  const item = { id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
+  return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
 async function endWork(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
@@ -88,36 +108,33 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-async function tell(
-  tx: Transaction,
-  bucket: number,
-  held: readonly TryRecord[],
-  sent: ReadonlySet<string>,
-): Promise<void> {
-  if (held.length === 0) return
-  await tx.query({
-    name: 'notify_tell',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
+function tell(bucket: number, held: readonly TryRecord[], sent: ReadonlySet<string>): Query[] {
+  if (held.length === 0) return []
+  return [
+    {
+      name: 'notify_tell',
+      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
            SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail
              FROM ROWS FROM (
                     unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
                     json_array_elements($9::json))
                   AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        held,
-        (r) => notificationIdOf(r.claimed.deliveryId),
-        () => newId(bucket),
-        deliveryId,
-        (r) => r.claimed.channel,
-        (r) => timestamp(r.at),
-        (r) => r.what,
-        (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
-      ),
-      documents(held, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
-    ],
-  })
+      values: [
+        bucket,
+        ...columns(
+          held,
+          (r) => notificationIdOf(r.claimed.deliveryId),
+          () => newId(bucket),
+          deliveryId,
+          (r) => r.claimed.channel,
+          (r) => timestamp(r.at),
+          (r) => r.what,
+          (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
+        ),
+        documents(held, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
+      ],
+    },
+  ]
 }
 
 /** Ends those that expired before anybody took them; answers which. */
@@ -256,16 +273,15 @@ function finishedSensitive(held: readonly TryRecord[]): string[] {
   return held.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
 }
 
-async function stream(
-  tx: Transaction,
+function stream(
   bucket: number,
   held: readonly TryRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
-): Promise<void> {
+): Query[] {
   const changes = held.flatMap(({ claimed, at }): StateChange[] => {
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })
-  await streamChanges(tx, bucket, changes)
+  return writeChanges(bucket, changes)
 }

@@ -6,7 +6,7 @@ import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { unrecorded } from './receipts.ts'
-import { type StreamOptions, streamChanges } from './stream-changes.ts'
+import { type StreamOptions, writeChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
 import { among, columns, planAfresh, timestamp } from './words.ts'
 
@@ -253,15 +253,12 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
 async function stream(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   const events = await eventsOf(tx, bucket, changed)
-  await streamChanges(
-    tx,
-    bucket,
-    changed.map(({ report, delivery, channel, state = delivery.state }) => {
-      const event = events.get(notificationIdOf(delivery.id))
-      const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
-      return { ...about, state, at: report.at }
-    }),
-  )
+  const changes = changed.map(({ report, delivery, channel, state = delivery.state }) => {
+    const event = events.get(notificationIdOf(delivery.id))
+    const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
+    return { ...about, state, at: report.at }
+  })
+  for (const query of writeChanges(bucket, changes)) await tx.query(query)
 }
 
 /** The event types of the notifications that the reports are about, but of those that were purged. */

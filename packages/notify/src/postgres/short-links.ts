@@ -1,7 +1,8 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database } from '@gatehouse/kit'
 import type { Decided } from '../admission.ts'
 import { bucketOfLink } from '../short-links.ts'
 import type { ShortLinks } from '../store.ts'
+import type { Statement } from './at-once.ts'
 import { columns, timestamp } from './words.ts'
 
 export function postgresShortLinks(database: Database, buckets: number): ShortLinks {
@@ -20,30 +21,31 @@ export function postgresShortLinks(database: Database, buckets: number): ShortLi
 }
 
 /** Writes the links of what is queued, so that they are there before any message goes out; nothing where there are none. */
-export async function writeShortLinks(tx: Transaction, bucket: number, decided: readonly Decided[]): Promise<void> {
+export function writeShortLinks(bucket: number, decided: readonly Decided[]): Statement[] {
   const links = decided.flatMap(({ notification: { userId }, deliveries }) =>
     deliveries.flatMap(({ id, outcome, plan }) => {
       if (outcome !== 'queued' || plan.kind !== 'send' || id === undefined) return []
       return (plan.links ?? []).map((link) => ({ ...link, userId, deliveryId: id }))
     }),
   )
-  if (links.length === 0) return
-  await tx.query({
-    name: 'notify_write_short_links',
-    text: `INSERT INTO notify.short_link (bucket, id, delivery_id, user_id, target, expires_at)
-           SELECT $1, l.id, l.delivery_id, l.user_id, l.target, l.expires_at
+  if (links.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.short_link (bucket, id, delivery_id, user_id, target, expires_at)
+           SELECT $1::smallint, l.id, l.delivery_id, l.user_id, l.target, l.expires_at
              FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[])
                   AS l (id, delivery_id, user_id, target, expires_at)`,
-    values: [
-      bucket,
-      ...columns(
-        links,
-        (l) => l.id,
-        (l) => l.deliveryId,
-        (l) => l.userId,
-        (l) => l.target,
-        (l) => timestamp(l.expiresAt),
-      ),
-    ],
-  })
+      values: [
+        bucket,
+        ...columns(
+          links,
+          (l) => l.id,
+          (l) => l.deliveryId,
+          (l) => l.userId,
+          (l) => l.target,
+          (l) => timestamp(l.expiresAt),
+        ),
+      ],
+    },
+  ]
 }

@@ -1,4 +1,4 @@
-import type { Transaction } from '@gatehouse/kit'
+import type { Query } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import type { DeliveryState } from '../delivery-state.ts'
 import { newId, notificationIdOf } from '../ids.ts'
@@ -20,19 +20,29 @@ export interface StateChange {
   readonly at: number
 }
 
-/** Keeps state changes for the event stream. */
-export async function streamChanges(tx: Transaction, bucket: number, changes: readonly StateChange[]): Promise<void> {
-  if (changes.length === 0) return
-  await tx.query({
-    name: 'notify_stream',
-    text: `INSERT INTO notify.outbox (bucket, id, payload)
+/** The statement that keeps state changes for the event stream. */
+export function writeChanges(bucket: number, changes: readonly StateChange[]): Query[] {
+  if (changes.length === 0) return []
+  return [
+    {
+      name: 'notify_stream',
+      text: `INSERT INTO notify.outbox (bucket, id, payload)
            SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
-    values: [bucket, changes.map(() => newId(bucket)), changes.map((change) => JSON.stringify(written(change)))],
-  })
+      values: [bucket, changes.map(() => newId(bucket)), changes.map((change) => JSON.stringify(changeRecord(change)))],
+    },
+  ]
 }
 
 /** A state change as consumers of the event stream see it. */
-function written({ deliveryId, userId, channel, event, state, ended, at }: StateChange): Record<string, unknown> {
+export function changeRecord({
+  deliveryId,
+  userId,
+  channel,
+  event,
+  state,
+  ended,
+  at,
+}: StateChange): Record<string, unknown> {
   return {
     delivery_id: deliveryId,
     notification_id: notificationIdOf(deliveryId),

@@ -1,9 +1,10 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database, Query, Transaction } from '@gatehouse/kit'
 import type { SettledWindow } from '../admission.ts'
 import type { Channel } from '../channel.ts'
 import type { Data } from '../notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../store.ts'
-import { among, atMost, planAfresh, present, timestamp } from './words.ts'
+import type { Statement } from './at-once.ts'
+import { among, atMost, columns, planAfresh, present, timestamp } from './words.ts'
 
 /** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
 const itemsAtOnce = { number: 100, bytes: 65_536 } as const
@@ -156,92 +157,119 @@ function summaryOf(row: SummaryRow): WindowSummary {
 }
 
 /**
- * Takes whole windows away, and tells in the timeline of each of their items what became of it; the database sees to the
- * items, however many they are. `eventId` is the id of that entry, one for each window. Answers which were there.
+ * Takes whole windows away, and records in the timeline of each of their items what became of it; the database sees to
+ * the items, however many they are. `eventId` is the id of that entry, one for each window. Holds if all were there.
  */
-export async function takeWindows(
-  tx: Transaction,
+export function takeWindows(
   bucket: number,
   windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly eventId: string }>,
   now: number,
-): Promise<string[]> {
-  if (windows.length === 0) return []
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_take_windows',
+): Statement {
+  return {
+    guard: true,
     text: `WITH taken AS (
              DELETE FROM notify.pending_window w
               USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, event_id, what, detail, erases)
-              WHERE w.bucket = $1 AND ${among('w.id', '$2')} AND w.id = s.id AND w.state = 'closed'
+              WHERE w.bucket = $1::smallint AND ${among('w.id', '$2')} AND w.id = s.id AND w.state = 'closed'
              RETURNING w.id, s.event_id, s.what, s.detail, s.erases
            ), gone AS (
              DELETE FROM notify.pending_item i USING taken t
-              WHERE i.bucket = $1 AND i.window_id = ANY (ARRAY(SELECT id FROM taken)) AND i.window_id = t.id
+              WHERE i.bucket = $1::smallint AND i.window_id = ANY (ARRAY(SELECT id FROM taken)) AND i.window_id = t.id
              RETURNING i.notification_id, t.event_id, t.what, t.detail, t.erases
            ), told AS (
              INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
-             SELECT $1, notification_id, event_id, $7, what, detail::json FROM gone WHERE what IS NOT NULL
+             SELECT $1::smallint, notification_id, event_id, $7::timestamptz, what, detail::json
+               FROM gone WHERE what IS NOT NULL
            ), erased AS (
              UPDATE notify.notification SET data = NULL
-              WHERE bucket = $1 AND id = ANY (ARRAY(SELECT notification_id FROM gone WHERE erases)) AND sensitive
-           ) SELECT id FROM taken`,
+              WHERE bucket = $1::smallint AND id = ANY (ARRAY(SELECT notification_id FROM gone WHERE erases)) AND sensitive
+           ) SELECT count(*) = $8::integer FROM taken`,
     values: [
       bucket,
-      windows.map(({ id }) => id),
-      windows.map(({ eventId }) => eventId),
-      windows.map(({ told }) => told?.what ?? null),
-      windows.map(({ told }) => (told ? JSON.stringify(told.detail) : null)),
-      windows.map(({ erases = false }) => erases),
+      ...columns(
+        windows,
+        ({ id }) => id,
+        ({ eventId }) => eventId,
+        ({ told }) => told?.what,
+        ({ told }) => (told ? JSON.stringify(told.detail) : null),
+        ({ erases = false }) => erases,
+      ),
       timestamp(now),
+      windows.length,
     ],
-  })
-  return rows.map(({ id }) => id)
+  }
 }
 
 /**
  * Takes items out of closed windows; a window that holds no more goes with them, any other is free to be taken up again.
- * Answers the windows whose items were all there; those of the others were taken by another.
+ * Holds if all of the items were there.
  */
-export async function takeItems(
-  tx: Transaction,
+export function takeItems(
   bucket: number,
   parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[]; readonly keepsTogether?: boolean }>,
-): Promise<string[]> {
-  if (parts.length === 0) return []
+): Statement[] {
   const ids = parts.map(({ id }) => id)
-  const [locked, gone] = await Promise.all([
-    tx.query<{ id: string }>({
-      name: 'notify_lock_windows',
-      text: `SELECT id FROM notify.pending_window
-              WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE`,
+  const items = parts.flatMap((part) => part.items)
+  return [
+    {
+      guard: true,
+      text: `WITH locked AS MATERIALIZED (
+               SELECT id FROM notify.pending_window
+                WHERE bucket = $1::smallint AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE
+             ) SELECT count(*) = $3::integer FROM locked`,
+      values: [bucket, ids, ids.length],
+    },
+    {
+      guard: true,
+      text: `WITH gone AS (
+               DELETE FROM notify.pending_item
+                WHERE bucket = $1::smallint AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')}
+               RETURNING 1
+             ) SELECT count(*) = $4::integer FROM gone`,
+      values: [bucket, ids, items, items.length],
+    },
+    {
+      text: `DELETE FROM notify.pending_window w WHERE w.bucket = $1::smallint AND ${among('w.id', '$2')}
+                AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1::smallint AND i.window_id = w.id)`,
       values: [bucket, ids],
-    }),
-    tx.query<{ window_id: string }>({
-      name: 'notify_take_items',
-      text: `DELETE FROM notify.pending_item
-              WHERE bucket = $1 AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')} RETURNING window_id`,
-      values: [bucket, ids, parts.flatMap(({ items }) => items)],
-    }),
-  ])
-  const there = new Set(locked.rows.map(({ id }) => id))
-  const counts = Map.groupBy(gone.rows, (row) => row.window_id)
-  const held = parts.filter(({ id, items }) => {
-    const taken = counts.get(id)?.length ?? 0
-    if (taken > 0 && taken < items.length) throw new Error('a part of what is flushed together was flushed by another')
-    return there.has(id) && taken === items.length
+    },
+    {
+      text: `UPDATE notify.pending_window SET apart = apart OR id <> ALL ($3::uuid[]), lease_until = NULL
+              WHERE bucket = $1::smallint AND ${among('id', '$2')}`,
+      values: [bucket, ids, parts.flatMap(({ id, keepsTogether }) => (keepsTogether ? [id] : []))],
+    },
+  ]
+}
+
+interface HeldRow {
+  readonly id: string
+  readonly items: number
+}
+
+/** How many items each of those windows holds that are closed, of the items given. */
+export function heldItemsQuery(
+  bucket: number,
+  parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
+): Query {
+  return {
+    name: 'notify_held_items',
+    text: `SELECT w.id, (SELECT count(*) FROM notify.pending_item i
+                          WHERE i.bucket = $1 AND i.window_id = w.id AND ${among('i.notification_id', '$3')}) AS items
+             FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')} AND w.state = 'closed'`,
+    values: [bucket, parts.map(({ id }) => id), parts.flatMap(({ items = [] }) => items)],
+  }
+}
+
+/** The windows whose items, as given, are all there; those of the others were taken by another. */
+export function whollyHeld(
+  parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
+  rows: readonly HeldRow[],
+): string[] {
+  const counts = new Map(rows.map(({ id, items }) => [id, items]))
+  return parts.flatMap(({ id, items }) => {
+    const held = counts.get(id)
+    if (held === undefined || items === undefined) return held === undefined ? [] : [id]
+    if (held > 0 && held < items.length) throw new Error('a part of what is flushed together was flushed by another')
+    return held === items.length ? [id] : []
   })
-  const values = [bucket, held.map(({ id }) => id)]
-  const together = held.filter(({ keepsTogether }) => keepsTogether).map(({ id }) => id)
-  await tx.query({
-    name: 'notify_end_windows',
-    text: `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')}
-              AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = w.id)`,
-    values,
-  })
-  await tx.query({
-    name: 'notify_set_windows_apart',
-    text: `UPDATE notify.pending_window SET apart = apart OR id <> ALL ($3::uuid[]), lease_until = NULL
-            WHERE bucket = $1 AND ${among('id', '$2')}`,
-    values: [...values, together],
-  })
-  return held.map(({ id }) => id)
 }

@@ -67,13 +67,14 @@ export function atMost(parameter: string): string {
  * costs a batch what one event costs.
  */
 export function planAfresh(tx: Transaction): Promise<unknown> {
-  return tx.query('SET LOCAL plan_cache_mode = force_custom_plan')
+  return tx.query(afresh)
 }
 
-/** One statement in a transaction of its own, planned for the tables as they are now. */
-export function queryAfresh<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
-  return database.transaction(async (tx) => {
-    const [, found] = await Promise.all([planAfresh(tx), tx.query<Row>(query)])
-    return found
-  })
+/** What {@link planAfresh} sends, for a pipeline. */
+export const afresh = 'SET LOCAL plan_cache_mode = force_custom_plan'
+
+/** One statement in a transaction of its own, planned for the tables as they are now: one round trip. */
+export async function queryAfresh<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
+  const [, found] = await database.pipeline<Row>([afresh, query])
+  return found as Rows<Row>
 }

@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Audit } from '../audit.ts'
 import type { Guards } from '../caller.ts'
+import { uncheckedMs } from '../erasure.ts'
 import { type OperationId, operation } from '../operations.ts'
 import type { Privacy } from '../store.ts'
 
@@ -42,7 +44,10 @@ export function privacyEndpoints(http: Http, guards: Guards, store: Privacy, aud
     async (request) => {
       const { id } = request.params
       await audit(request, { action: 'users.erase', target: { type: 'user', id } })
-      return { removed: await store.eraseUser(id) }
+      const removed = await store.eraseUser(id)
+      // Calls that were about to begin have begun by then, and no others will.
+      await setTimeout(uncheckedMs)
+      return { removed }
     },
   )
 }

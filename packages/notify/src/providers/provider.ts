@@ -27,7 +27,8 @@ export interface OutgoingMessage {
 
 /** What the provider made of one message. */
 export type SendResult =
-  | { readonly kind: 'accepted'; readonly providerMessageId?: string }
+  /** With `inInbox` it becomes an item of the user's inbox, written where the answer is recorded. */
+  | { readonly kind: 'accepted'; readonly providerMessageId?: string; readonly inInbox?: true }
   /**
    * Not now: no try is burnt. With `pauses` it is us that the provider wants slower, whoever the message is for: nothing
    * goes to it until then; else it is this one recipient.

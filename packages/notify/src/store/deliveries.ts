@@ -43,8 +43,8 @@ interface Left {
 export interface TryRecord {
   readonly claimed: ClaimedDelivery
   readonly at: number
-  /** Set when at least one target took it. */
-  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string }
+  /** Set when at least one target took it. With `inInbox` the message is put into the user's inbox. */
+  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string; readonly inInbox?: true }
   readonly next:
     | { readonly kind: 'done' }
     | {
@@ -86,6 +86,11 @@ export interface Deliveries {
    * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already.
    */
   release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<void>
+  /** The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
+  held(
+    bucket: number,
+    claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
+  ): Promise<ReadonlySet<string>>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */
   report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
 }

@@ -36,15 +36,24 @@ export interface RateGranted {
   readonly nextAt: number
 }
 
+export interface AdmissionRules extends CapRules {
+  /** The profiles that the units were planned on. */
+  readonly profiles?: Profiles['users']
+}
+
 /** The way in. Every call stays within one bucket, and is one transaction. */
 export interface Intake {
   readonly buckets: number
   profiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
-  /** Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing. */
+  /**
+   * Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing.
+   *
+   * @throws UserErased when a user was erased since the profiles were read; nothing is admitted then
+   */
   admit(
     bucket: number,
     units: readonly AdmissionUnit[],
-    rules: CapRules,
+    rules: AdmissionRules,
     now: number,
   ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
   /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */

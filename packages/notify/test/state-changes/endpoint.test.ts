@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
 import { deliveryIdOf, newId } from '../../src/ids.ts'
 import { defaultOptions } from '../../src/options.ts'
-import { streamChanges } from '../../src/postgres/stream-changes.ts'
+import { writeChanges } from '../../src/postgres/stream-changes.ts'
 import { startRetentionWorker } from '../../src/privacy/retention.ts'
 import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
 
@@ -27,20 +27,15 @@ async function service(t: TestContext, options: SetupOptions = {}) {
 /** Writes changes as deliveries do, and waits until they are in the log. */
 async function write(s: Setup, ...users: string[]): Promise<void> {
   const { last } = await s.store.stateChanges.positions()
-  await s.database.transaction((tx) =>
-    streamChanges(
-      tx,
-      0,
-      users.map((userId) => ({
-        deliveryId: deliveryIdOf(newId(0), 'email'),
-        userId,
-        channel: 'email',
-        event: 'order.shipped',
-        state: 'sent',
-        at: s.clock.now(),
-      })),
-    ),
-  )
+  const changes = users.map((userId) => ({
+    deliveryId: deliveryIdOf(newId(0), 'email'),
+    userId,
+    channel: 'email' as const,
+    event: 'order.shipped',
+    state: 'sent' as const,
+    at: s.clock.now(),
+  }))
+  await s.database.transaction((tx) => Promise.all(writeChanges(0, changes).map((query) => tx.query(query))))
   await eventually(
     () => s.store.stateChanges.positions(),
     (positions) => positions.last === last + users.length,

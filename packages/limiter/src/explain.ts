@@ -8,7 +8,7 @@ import type { Algorithm, CountedRule } from './rule.ts'
 /** Where one rule is counted, and what it makes of the counts. */
 export interface RuleExplanation extends RuleDecision {
   readonly algorithm: Algorithm
-  /** Keys of the counters, as the specification shapes them; in Redis Cluster the id stands in braces. */
+  /** Keys of the counters, as the specification shapes them; in Redis Cluster the tag of a group follows the id, in braces. */
   readonly keys: readonly string[]
   readonly text: string
 }

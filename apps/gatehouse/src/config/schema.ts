@@ -43,6 +43,15 @@ const Engines = Type.Object(
         default: false,
       }),
     ),
+    redis_cluster_tags: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_024,
+        description:
+          'Groups into which a Redis Cluster divides the identifiers; the checks of a group travel together. About four for each primary, and a multiple of their number. Another number forgets what was counted.',
+        default: 12,
+      }),
+    ),
     redis_regional_url: Type.Optional(
       Type.String({ description: 'Where policies with `quota: regional` are counted. Default: redis_url.' }),
     ),

@@ -87,9 +87,9 @@ export function looking(): Change {
 export function rowKeys(policy: Policy, { kind, id }: Identifier): string[] {
   const keys = policy.rules.map(({ scope, algorithm, windowMs }) => {
     const place = algorithm === 'token-bucket' ? 'bucket' : windowMs
-    return `${encodedKey(scope, kind, id, 'none')}:${place}`
+    return `${encodedKey(scope, kind, id)}:${place}`
   })
-  return [...keys, `${encodedKey('', kind, id, 'none')}:given`]
+  return [...keys, `${encodedKey('', kind, id)}:given`]
 }
 
 /** Makes a change to rows found by their keys. */

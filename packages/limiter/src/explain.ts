@@ -42,7 +42,7 @@ export function explain(identifier: Identifier, decision: Decision, breaker: Bre
 }
 
 function keysOf(rule: CountedRule, identifier: Identifier, now: number): string[] {
-  const key = counterKey(rule.scope, identifier)
+  const key = counterKey(rule.scope, rule.subject ?? identifier)
   if (rule.algorithm === 'token-bucket') return [`${key}:bucket`]
   const index = windowIndex(now, rule.windowMs)
   return rule.algorithm === 'fixed-window' ? [`${key}:${index}`] : [`${key}:${index - 1}`, `${key}:${index}`]

@@ -5,6 +5,9 @@ export interface Identifier {
   readonly id: string
 }
 
+/** Who is counted by a policy that counts all identifiers together. */
+export const everyone: Identifier = Object.freeze({ kind: 'global', id: 'all' })
+
 /** `none` writes keys as the specification does; `braces` adds the tag of a group behind the id, for Redis Cluster. */
 export type KeyTag = 'none' | 'braces'
 

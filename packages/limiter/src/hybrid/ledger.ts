@@ -15,8 +15,10 @@ export const cell = {
   allowance: 4,
   /** What the store last told. */
   told: 5,
+  /** Taken here for requests of which another policy is still being asked about; in `cur`, and not told. */
+  reserved: 6,
 } as const
-const perWindow = 6
+const perWindow = 7
 
 /**
  * Numbers kept for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds; a time that

@@ -119,6 +119,7 @@ export function roll(
   cells[at + cell.prev] = prev
   cells[at + cell.cur] = 0
   cells[at + cell.pending] = 0
+  cells[at + cell.reserved] = 0
   cells[at + cell.told] = 0
   cells[at + cell.allowance] = allowance(rule, prev, 0, now, instances)
   return untold === 0 ? undefined : { index: old, untold }

@@ -80,7 +80,7 @@ export class Teller {
       const told = taken.counters[2 * i + 1]
       if (told === undefined) continue
       const prev = (withPrevious ? taken.counters[2 * i] : cells[at + cell.prev]) ?? 0
-      const cur = told + (cells[at + cell.pending] ?? 0)
+      const cur = told + (cells[at + cell.pending] ?? 0) + (cells[at + cell.reserved] ?? 0)
       cells[at + cell.prev] = prev
       cells[at + cell.cur] = cur
       cells[at + cell.told] = told

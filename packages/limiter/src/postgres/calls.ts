@@ -85,9 +85,9 @@ export function looking(): Change {
 
 /** The keys of an encoded identifier's rows, the note's last. */
 export function rowKeys(policy: Policy, { kind, id }: Identifier): string[] {
-  const keys = policy.rules.map(({ scope, algorithm, windowMs }) => {
+  const keys = policy.rules.map(({ scope, subject, algorithm, windowMs }) => {
     const place = algorithm === 'token-bucket' ? 'bucket' : windowMs
-    return `${encodedKey(scope, kind, id)}:${place}`
+    return `${encodedKey(scope, subject?.kind ?? kind, subject?.id ?? id)}:${place}`
   })
   return [...keys, `${encodedKey('', kind, id)}:given`]
 }

@@ -36,6 +36,8 @@ interface BatchOptions {
 }
 
 const mostCallsTogether = 128
+/** Lua passes on no more than some thousand values at once. */
+const maxKeysTogether = 4_000
 const mostCallsUnanswered = 16_384
 /** Of the time that a caller waits, what is left to the way back. */
 const shareOfWayBack = 0.2
@@ -77,10 +79,7 @@ export class Batch {
   /** Sends calls whose keys have one tag; resolves when all are settled. */
   async send(calls: Call[]): Promise<void> {
     if (calls.length === 0) return
-    const sent: Promise<void>[] = []
-    for (let i = 0; i < calls.length; i += mostCallsTogether)
-      sent.push(this.#send(calls.slice(i, i + mostCallsTogether)))
-    await Promise.all(sent)
+    await Promise.all(scriptCalls(calls).map((some) => this.#send(some)))
   }
 
   async #send(calls: Call[]): Promise<void> {
@@ -123,6 +122,24 @@ export class Batch {
     if (movedMs > reportedMoveMs) onClockMoved(movedMs)
     return answer
   }
+}
+
+/** Calls in the portions that travel in one script call each. */
+function scriptCalls(calls: Call[]): Call[][] {
+  const portions: Call[][] = []
+  let keys = Number.POSITIVE_INFINITY
+  for (const call of calls) {
+    const most = 2 * call.policy.rules.length + 1
+    const portion = portions.at(-1)
+    if (portion === undefined || portion.length === mostCallsTogether || keys + most > maxKeysTogether) {
+      portions.push([call])
+      keys = most
+    } else {
+      portion.push(call)
+      keys += most
+    }
+  }
+  return portions
 }
 
 /** Every answer begins with the server's time; one that is that alone has counted nothing. */

@@ -78,13 +78,16 @@ export function keysAt(policy: Policy, identifier: Identifier, now: number, tag:
 function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: string): void {
   const { rules } = plan.policy
   let scope: string | undefined
+  let subject: Identifier | undefined
   let base = ''
   // Plain loops: this is the path of every check.
   for (let i = 0; i < rules.length; i++) {
-    const own = rules[i]?.scope
-    if (own !== undefined && own !== scope) {
-      scope = own
-      base = encodedKey(scope, identifier.kind, identifier.id, tag)
+    const rule = rules[i]
+    if (rule !== undefined && (rule.scope !== scope || rule.subject !== subject)) {
+      scope = rule.scope
+      subject = rule.subject
+      const { kind, id } = subject ?? identifier
+      base = encodedKey(scope, kind, id, tag)
     }
     const suffixes = plan.suffixes[i] ?? []
     for (let j = 0; j < suffixes.length; j++) keys.push(base + suffixes[j])

@@ -61,6 +61,8 @@ const defaultTags = 12
 class RedisCounters implements RedisStore {
   /** Grows when the server may have lost counters. */
   generation = 0
+  /** A script call reaches one slot: with tags, counters of different identifiers may lie in different ones. */
+  readonly combines: boolean
   readonly #client: RedisClient
   readonly #tags: KeyTags | undefined
   readonly #clock = new ServerClock()
@@ -87,6 +89,7 @@ class RedisCounters implements RedisStore {
     const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockMoved = () => {} } = options
     this.#client = client
     this.#tags = keyTag === 'braces' ? new KeyTags(tags) : undefined
+    this.combines = this.#tags === undefined
     this.#countsByServer = clock === 'server'
     const listeners = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
     const batch = { client, clock: this.#clock, ...listeners }

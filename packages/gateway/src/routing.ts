@@ -59,7 +59,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
     const [method, path] = [raw.method ?? '', pathOf(raw)]
     if (!config.catchAll) {
       if (!config.ruleByPath) return config.gatewayRule
-      return (localRules.length > 0 ? local.find(method, path) : undefined) ?? config.ownRule
+      return withProducers(localRules.length > 0 ? local.find(method, path) : undefined, config.ownRule)
     }
     if (isAmbiguousPath(path) || server.methodsAt(path).length > 0) return undefined
     const sibling = siblings.find(method, path)
@@ -109,12 +109,30 @@ function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: re
   route.config = { ...route.config, ...(gatewayRule ? { gatewayRule } : {}), ownRule, ruleByPath: true }
 }
 
+const merged = new WeakMap<RouteRule, Map<RouteRule, RouteRule>>()
+
+/** A declared rule leaves the policy of producers as our own route has it. */
+function withProducers(declared: RouteRule | undefined, own: RouteRule | undefined): RouteRule | undefined {
+  if (declared === undefined || own?.producers === undefined) return declared ?? own
+  const known = merged.get(declared) ?? new Map<RouteRule, RouteRule>()
+  merged.set(declared, known)
+  const rule = known.get(own) ?? { ...declared, producers: own.producers }
+  known.set(own, rule)
+  return rule
+}
+
 /** What the file says of a path that a sibling serves. It asks for credentials by itself, as it would in this process. */
 function overlaid(sibling: RouteRule, declared: RouteRule | undefined): RouteRule {
   if (declared === undefined) return sibling
   const { scope, roles } = declared
+  const producers = sibling.producers === undefined ? {} : { producers: sibling.producers }
   const open = declared.public ?? (sibling.public === true && scope === undefined && roles === undefined)
-  return { ...declared, public: open, ...(sibling.upstream === undefined ? {} : { upstream: sibling.upstream }) }
+  return {
+    ...declared,
+    ...producers,
+    public: open,
+    ...(sibling.upstream === undefined ? {} : { upstream: sibling.upstream }),
+  }
 }
 
 function refuseTemplate({ path }: RouteRule): void {

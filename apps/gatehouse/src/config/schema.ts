@@ -100,6 +100,13 @@ export const FileSchema = Type.Object(
       }),
     ),
     policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
+    global_policy: Type.Optional(
+      Type.String({
+        description:
+          'The policy by which every request is counted beside its tier and route, but on routes with the policy none; with `shared: true` a limit for all callers together.',
+        examples: ['everybody'],
+      }),
+    ),
     max_limit_grant: Type.Optional(
       Type.Integer({
         minimum: 1,

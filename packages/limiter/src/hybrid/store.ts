@@ -86,22 +86,16 @@ class LedgerStore implements HybridStore {
     return this.#shared.combines ?? false
   }
 
-  take(
-    policy: Policy,
-    identifier: Identifier,
-    cost: number,
-    callerNow: number,
-    withinMs?: number,
-  ): Taken | Promise<Taken> {
+  take(policy: Policy, identifier: Identifier, cost: number, at: number, withinMs?: number): Taken | Promise<Taken> {
     if (policy.parts !== undefined && policy.parts.length > 1)
-      return this.#combination.take(policy, identifier, { cost, now: callerNow, withinMs })
+      return this.#combination.take(policy, identifier, { cost, now: at, withinMs })
     const plan = this.#planOf(policy, identifier.kind)
     const { ledger } = plan
     if (ledger === undefined) {
       this.#countInstances()
-      return this.#shared.take(policy, identifier, cost, callerNow, withinMs)
+      return this.#shared.take(policy, identifier, cost, at, withinMs)
     }
-    const now = this.#shared.time?.(callerNow) ?? callerNow
+    const now = this.#shared.time?.(at) ?? at
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return this.#shared.take(policy, identifier, cost, now)
     const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.pending)
@@ -296,14 +290,7 @@ class LedgerStore implements HybridStore {
     this.#ledgers.set(name, ledger)
     const number = ledger.numberOf(policy, () => this.#planAnew())
     const current = currentOnly(policy)
-    return {
-      policy,
-      kind,
-      currentOnly: current,
-      shortOnly: shortOnly(current),
-      ledger,
-      number,
-      staleMs: staleMs(policy),
-    }
+    const short = shortOnly(current)
+    return { policy, kind, currentOnly: current, shortOnly: short, ledger, number, staleMs: staleMs(policy) }
   }
 }

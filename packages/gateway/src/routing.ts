@@ -53,6 +53,16 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
   const siblings = createRouteTable(siblingRules)
   const upstreams = createRouteTable([...siblingRules, ...declared.filter(({ upstream }) => upstream !== undefined)])
   const rules = new WeakMap<IncomingMessage, RouteRule>()
+  const labels = new WeakMap<RouteRule, string>()
+
+  function labelOfRule(rule: RouteRule): string {
+    let label = labels.get(rule)
+    if (label === undefined) {
+      label = routerPath(rule.path)
+      labels.set(rule, label)
+    }
+    return label
+  }
 
   function find({ raw, routeOptions, server }: Parameters<Routing['ruleOf']>[0]): RouteRule | undefined {
     const { config } = routeOptions
@@ -62,7 +72,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
       return withProducers(localRules.length > 0 ? local.find(method, path) : undefined, config.ownRule)
     }
     if (isAmbiguousPath(path) || server.methodsAt(path).length > 0) return undefined
-    const sibling = siblings.find(method, path)
+    const sibling = siblingRules.length > 0 ? siblings.find(method, path) : undefined
     return sibling ? overlaid(sibling, local.find(method, path)) : all.find(method, path)
   }
 
@@ -76,7 +86,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
     labelOf({ raw, routeOptions: { config, url } }) {
       if (!config.catchAll) return url ?? 'unmatched'
       const rule = rules.get(raw)
-      return rule?.upstream === undefined ? 'unmatched' : routerPath(rule.path)
+      return rule?.upstream === undefined ? 'unmatched' : labelOfRule(rule)
     },
     refuseMethod(raw) {
       const path = pathOf(raw)
@@ -99,7 +109,10 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
 }
 
 /** A request's path as it was sent, without its query. */
-export const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] ?? ''
+export function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
 
 function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: readonly RouteRule[]): void {
   if (route.config?.gatewayRule || route.config?.catchAll) return

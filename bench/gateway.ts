@@ -15,8 +15,11 @@
  * one fixed one, looks the tier up, cleans inbound headers, refuses ambiguous paths, signs a context token for the
  * upstream, and counts metrics by route and tier.
  *
- * `added_p99_ms` is what the limiter's check adds to a request, counters in Redis, at 500 requests a second: 99 in 100
- * wait no longer, in the median round. `added_p99_ms_store_frozen` is the same with Redis stopped by SIGSTOP, once the breaker is open.
+ * `added_p99_ms` is what the limiter's check adds to a request at half load: two exact windows, counters in Redis, at half of
+ * the requests per second on the wall that our side took before (`half_load_per_second`), from the call of the check to its
+ * decision, in the gateway's process, waiting for its event loop included: 99 in 100 wait no longer, in the median round.
+ * `added_p99_ms_store_frozen` is the same with Redis stopped by SIGSTOP, once the breaker is open. The specification asks for less
+ * than 5 ms, we for 1 ms. Generator, upstream and Redis share the machine's cores with the gateway.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,19 +36,21 @@ const users = 1_000
 const connections = 64
 const rounds = 5
 const seconds = 3
-const calmRate = 500
 
 export async function race(): Promise<RaceResult> {
   const { jwk, requests } = await prepare()
   await using upstream = await startProcess('upstream.ts')
   const start: Start = { upstream: upstream.url, issuer, audience, jwk }
   const paces = await throughput(start, requests)
-  const added = await addedTime(start, requests)
+  const halfLoad = Math.round(paces.ours.perSecond / 2)
+  const added = await addedTime(start, requests, halfLoad)
   const row = (pace: Pace) => `${Math.round(pace.perCoreSecond)}/s (${Math.round(pace.perSecond)}/s on the wall)`
   console.log('requests through the gateway in a second of one core')
   console.log(`  ours   ${row(paces.ours)}, target 1.5 times the peer`)
   console.log(`  peer   ${row(paces.peer)}`)
-  console.log(`the limiter adds at p99: ${added.healthy} ms, ${added.frozen} ms with Redis frozen, target 1 ms`)
+  console.log(
+    `the limiter adds at p99, at ${halfLoad} requests a second (half load): ${added.healthy} ms, ${added.frozen} ms with Redis frozen; specified below 5 ms, target 1 ms`,
+  )
   return {
     bench: 'gateway',
     ours: Math.round(paces.ours.perCoreSecond),
@@ -53,6 +58,7 @@ export async function race(): Promise<RaceResult> {
     ratio: timesAsMuch(paces.ours.perCoreSecond, paces.peer.perCoreSecond),
     unit: 'requests per core second',
     ratio_wall: timesAsMuch(paces.ours.perSecond, paces.peer.perSecond),
+    half_load_per_second: halfLoad,
     added_p99_ms: added.healthy,
     added_p99_ms_store_frozen: added.frozen,
   }
@@ -75,11 +81,11 @@ async function throughput(start: Start, requests: readonly string[]) {
   return await takeTurns(rounds, { ours: () => pace(ours), peer: () => pace(peer) })
 }
 
-async function addedTime(start: Start, requests: readonly string[]) {
+async function addedTime(start: Start, requests: readonly string[], rate: number) {
   const redis = await startRedis()
   try {
     await using ours = await startProcess('ours.ts', { ...start, redis: redis.url })
-    const calmly = (seconds: number) => ask({ url: ours.url, requests, connections: 16, seconds, rate: calmRate })
+    const calmly = (seconds: number) => ask({ url: ours.url, requests, connections, seconds, rate })
     const p99 = async () => {
       await calmly(2)
       const seen: number[] = []

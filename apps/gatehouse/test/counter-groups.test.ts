@@ -63,7 +63,7 @@ testWith(
 
 testWith(
   'redis-server',
-  'counters lie in a Redis Cluster, each identifier in one slot, and a lost node costs no answer',
+  'counters lie in a Redis Cluster, a group of identifiers in one slot, and a lost node costs no answer',
   async () => {
     const { servers, stop } = await startRedisCluster()
     const program = await startOn(`redis+cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`)
@@ -71,7 +71,7 @@ testWith(
       for (let i = 0; i < 6; i++) assert.equal(await ask(program.url), 404)
       assert.equal(await ask(program.url), 429)
       const held = await Promise.all(servers.map(({ port }) => askRedis(port, 'keys', 'rl:*')))
-      const own = held.findIndex((keys) => keys.includes(':ip:{127.0.0.1}:'))
+      const own = held.findIndex((keys) => /:ip:127\.0\.0\.1\{\d+\}:/.test(keys))
       assert.ok(own >= 0, held.join())
       servers[own]?.process.kill('SIGKILL')
       assert.equal(await ask(program.url), 429, 'remembered by this process')

@@ -91,6 +91,12 @@ export const PolicyDeclaration = Type.Object(
     daily: perDay,
     ...furtherRules,
     algorithm,
+    shared: Type.Optional(
+      Type.Boolean({
+        description: 'One counter for everybody together instead of one for each caller.',
+        default: false,
+      }),
+    ),
     ...manner,
   },
   { additionalProperties: false, minProperties: 1, description: 'A limit that routes name in `policy`.' },
@@ -121,7 +127,16 @@ export const RouteDeclaration = Type.Object(
       Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is needed.' }),
     ),
     policy: Type.Optional(
-      Type.String({ description: "A policy in place of the caller's tier; none for no limit.", examples: ['search'] }),
+      Type.String({
+        description: "A policy beside the caller's tier: a request is counted by both or by none. none for no limit.",
+        examples: ['search'],
+      }),
+    ),
+    tier: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the caller's tier counts beside `policy`; false puts the policy in its place. Default: true, but false where `public` is true.",
+      }),
     ),
     upstream: Type.Optional(
       Type.String({

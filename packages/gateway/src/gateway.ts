@@ -149,7 +149,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       http.addHook('onRequest', admission.admit)
       const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
       const { authenticate } = admission
-      const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits }
+      const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits, rules }
       await http.register((own: Http) => routes(own, parts))
       await http.register(upstreamRoutes.plugin)
     }),

@@ -17,7 +17,7 @@ export {
   showGateways,
   showHotKeys,
 } from './limiter-metrics.ts'
-export { defaultPolicies, defaultTiers, type GuardDeclaration } from './limits.ts'
+export { defaultPolicies, defaultTiers, type GuardDeclaration, producerPolicy } from './limits.ts'
 export { defaultStreamsPerCaller } from './open-streams.ts'
 export { type RouteRule, unlimited } from './route-rule.ts'
 export { shadowedRules } from './route-table.ts'

@@ -1,17 +1,37 @@
 import type { Decision, Limiter, Policy } from '@gatehouse/limiter'
 import type { Limits } from './limits.ts'
+import { type RouteRule, unlimited } from './route-rule.ts'
 
 /** Every tier and policy, as operators read them. */
-export function limitsTold({ tiers, policies, lowest }: Limits) {
-  return { lowest, tiers: [...tiers.values()].map(policyTold), policies: [...policies.values()].map(policyTold) }
+export function limitsTold({ tiers, policies, lowest, global }: Limits, rules: readonly RouteRule[]) {
+  return {
+    lowest,
+    ...(global === undefined ? {} : { global: global.name }),
+    tiers: [...tiers.values()].map(policyTold),
+    policies: [...policies.values()].map(policyTold),
+    routes: rules.flatMap(({ path, methods, policy, producers, public: isPublic, tier }) =>
+      policy === undefined && producers === undefined
+        ? []
+        : [
+            {
+              path,
+              ...(methods === undefined ? {} : { methods: [...methods] }),
+              ...(policy === undefined ? {} : { policy }),
+              ...(producers === undefined ? {} : { producers }),
+              tier: policy !== unlimited && (policy === undefined || (tier ?? !isPublic)),
+            },
+          ],
+    ),
+  }
 }
 
-function policyTold({ name, failureMode, advisory, quota, rules }: Policy) {
+function policyTold({ name, failureMode, advisory, quota, shared, rules }: Policy) {
   return {
     name,
     failure_mode: failureMode,
     mode: advisory ? 'hybrid' : 'exact',
     quota,
+    shared,
     rules: rules.map((rule) => ({
       name: rule.name,
       algorithm: rule.algorithm,
@@ -30,6 +50,7 @@ export function decisionTold(decision: Decision) {
     source: decision.source,
     rules: decision.rules.map((rule) => ({
       name: rule.name,
+      policy: rule.policy,
       allowed: rule.allowed,
       shadow: rule.shadow,
       ...standingTold(rule),
@@ -51,6 +72,6 @@ export function explanationTold({ identifier, failureMode, rules, ...rest }: Exp
     ...rest,
     identifier: { kind: identifier.kind, id: identifier.id },
     failure_mode: failureMode,
-    rules: rules.map(({ name, algorithm, keys, text }) => ({ name, algorithm, keys: [...keys], text })),
+    rules: rules.map(({ name, policy, algorithm, keys, text }) => ({ name, policy, algorithm, keys: [...keys], text })),
   }
 }

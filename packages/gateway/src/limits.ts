@@ -8,6 +8,8 @@ export interface Limits {
   readonly policies: ReadonlyMap<string, Policy>
   /** The tier of whoever has none: the one with the smallest quota. */
   readonly lowest: string
+  /** What every limited request is counted by too. */
+  readonly global: Policy | undefined
 }
 
 /** The tiers that the specification illustrates. */
@@ -20,7 +22,7 @@ export const defaultTiers: Readonly<Record<string, TierDeclaration>> = {
  * The limits of traffic that has no tier. `anonymous`: whoever shows no credential, by IP address. `identity`: the
  * pages and endpoints of the token service, by IP address. `webhooks`: what providers report, by IP address.
  * `links`: what mails lead to, by IP address: mail services ask for many from one. `bad-credentials`: forged tokens and unknown API keys, by IP address, in this process; beyond it no unknown credential
- * from there is looked at.
+ * from there is looked at. `producer`: events sent by callers with write:notifications, by caller, in place of their tier.
  */
 export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   anonymous: { rpm: 60 },
@@ -28,10 +30,14 @@ export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   webhooks: { rpm: 30_000 },
   links: { rpm: 6_000 },
   'bad-credentials': { rpm: 60 },
+  producer: { rpm: 60_000 },
 }
 
 /** The policy by which forged tokens and unknown API keys are counted. */
 export const badCredentials = 'bad-credentials'
+
+/** The policy of callers that send events. */
+export const producerPolicy = 'producer'
 
 /** What limits sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
 const securityCritical = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
@@ -47,6 +53,8 @@ export interface LimitsDeclaration {
   readonly guards?: Readonly<Record<string, GuardDeclaration>>
   readonly tiers?: Readonly<Record<string, TierDeclaration>>
   readonly policies?: Readonly<Record<string, PolicyDeclaration>>
+  /** The policy by which every request is counted too, but those of routes with the policy `none`. */
+  readonly globalPolicy?: string
 }
 
 /**
@@ -67,7 +75,14 @@ export function limitsFrom(declared: LimitsDeclaration): Limits {
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
   refuseMixed(tiers)
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
-  return { tiers, policies, lowest: lowest.name }
+  return { tiers, policies, lowest: lowest.name, global: globalFrom(declared.globalPolicy, policies) }
+}
+
+function globalFrom(name: string | undefined, policies: ReadonlyMap<string, Policy>): Policy | undefined {
+  if (name === undefined) return undefined
+  const policy = policies.get(name)
+  if (policy) return policy
+  throw new RangeError(`global_policy: there is no policy "${name}"; there are ${[...policies.keys()].join(', ')}`)
 }
 
 /** Tiers share their counters, so that a change of tier resets nothing: all have to be counted in the same places. */
@@ -167,10 +182,12 @@ interface Manner {
   readonly mode?: 'exact' | 'hybrid'
   readonly quota?: 'regional' | 'global'
   readonly shards?: number
+  readonly shared?: boolean
 }
 
-function manner({ failure_mode: failureMode, mode, quota, shards }: Manner) {
+function manner({ failure_mode: failureMode, mode, quota, shards, shared }: Manner) {
   return {
+    ...(shared === undefined ? {} : { shared }),
     ...(failureMode === undefined ? {} : { failureMode }),
     ...(quota === undefined ? {} : { quota }),
     ...(shards === undefined ? {} : { shards }),

@@ -6,7 +6,8 @@ import { Problem } from '@gatehouse/kit'
  * @throws Problem 400 naming what was found.
  */
 export function refuseAmbiguousPath(target: string): void {
-  const path = target.split(/[?#]/, 1)[0] ?? ''
+  const end = target.search(/[?#]/)
+  const path = end < 0 ? target : target.slice(0, end)
   if (!path.startsWith('/')) throw new Problem(400, 'The request target must be a path.')
   const fault = ambiguityIn(path)
   if (fault) throw new Problem(400, `The path holds ${fault}, which may be read in more than one way.`)

@@ -1,15 +1,22 @@
-import type { Policy } from '@gatehouse/limiter'
+import { combinePolicies, type Policy } from '@gatehouse/limiter'
+import { type Caller, holdsScope } from './caller.ts'
 import type { Visit } from './identify.ts'
 import { type Limits, type LimitsDeclaration, limitsFrom } from './limits.ts'
 import { type RouteRule, unlimited } from './route-rule.ts'
 import { createTiers, type TierOptions, unlimitedPlan } from './tier.ts'
+
+/** Who holds it sends events. */
+const producerScope = 'write:notifications'
 
 export interface Policies {
   /** The limits of this moment. */
   limits(): Limits
   /** @throws RangeError when there is no policy or tier of that name. */
   named(name: string): Policy
-  /** What a request is counted by: the route's own policy, else the caller's tier; undefined when it isn't limited. */
+  /**
+   * What a request is counted by, all or nothing: the caller's tier, the route's policy and the global one, as far as there
+   * are; undefined when it isn't limited.
+   */
   of(visit: Visit, rule: RouteRule | undefined): Policy | undefined | Promise<Policy | undefined>
   /** Takes new tiers and policies. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
@@ -26,17 +33,31 @@ export function createPolicies(
 ): Policies {
   let limits = checked(declared, rules)
   const tiers = createTiers({ ...lookup, limits: () => limits })
-  const tier = (name: string) => (name === unlimitedPlan ? undefined : policyNamed(limits, name, 'tier'))
+  const whole = (tier: Policy | undefined, route: Policy | undefined, global = limits.global) => {
+    const policies = [tier, route, global].filter((policy) => policy !== undefined)
+    return policies.length === 0 ? undefined : combinePolicies(policies)
+  }
+  /** The platform's own services are counted by a route's policy alone. */
+  const ofPlan = (plan: string, rule: RouteRule | undefined, caller: Caller, route: Policy | undefined) => {
+    if (plan === unlimitedPlan) return route
+    const producers = rule?.producers !== undefined && holdsScope(caller, producerScope) ? rule.producers : undefined
+    const tier =
+      producers === undefined ? policyNamed(limits, plan, 'tier') : policyNamed(limits, producers, 'producers')
+    return whole(tier, route)
+  }
   return {
     limits: () => limits,
     named: (name) => policyNamed(limits, name, 'limit'),
     of({ caller }, rule) {
       if (rule?.policy === unlimited) return undefined
-      if (rule?.policy !== undefined) return policyNamed(limits, rule.policy, rule.path)
-      if (caller === undefined) return policyNamed(limits, 'anonymous', 'anonymous')
-      if (caller.plan !== undefined) return tier(tiers.named(caller.plan))
-      const name = tiers.tierOf(caller.subject)
-      return name instanceof Promise ? name.then(tier) : tier(name)
+      const route = rule?.policy === undefined ? undefined : policyNamed(limits, rule.policy, rule.path)
+      if (route !== undefined && !(rule?.tier ?? !rule?.public)) return whole(undefined, route)
+      if (caller === undefined) return whole(policyNamed(limits, 'anonymous', 'anonymous'), route)
+      if (caller.plan !== undefined) return ofPlan(tiers.named(caller.plan), rule, caller, route)
+      const plan = tiers.tierOf(caller.subject)
+      return plan instanceof Promise
+        ? plan.then((name) => ofPlan(name, rule, caller, route))
+        : ofPlan(plan, rule, caller, route)
     },
     reload(next) {
       limits = checked({ ...(declared.guards ? { guards: declared.guards } : {}), ...next }, rules)
@@ -46,8 +67,9 @@ export function createPolicies(
 
 function checked(declared: LimitsDeclaration, rules: readonly RouteRule[]): Limits {
   const limits = limitsFrom(declared)
-  for (const { path, policy } of rules)
-    if (policy !== undefined && policy !== unlimited) policyNamed(limits, policy, `route ${path}`)
+  for (const { path, policy, producers } of rules)
+    for (const name of [policy, producers])
+      if (name !== undefined && name !== unlimited) policyNamed(limits, name, `route ${path}`)
   return limits
 }
 

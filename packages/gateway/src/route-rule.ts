@@ -10,8 +10,12 @@ export interface RouteRule {
   readonly scope?: string
   /** Role names, one of which is needed. */
   readonly roles?: readonly string[]
-  /** A policy by name in place of the caller's tier; `none` for no limit at all. */
+  /** A policy by name, counted beside the caller's tier; `none` for no limit at all. */
   readonly policy?: string
+  /** Whether the caller's tier counts too. Default: true, but false on public routes, where no caller is known. */
+  readonly tier?: boolean
+  /** A policy by name in place of the tier, for callers that hold `write:notifications`. */
+  readonly producers?: string
   /** The upstream that serves it, by name; left out for what a local service serves. */
   readonly upstream?: string
 }

@@ -6,7 +6,9 @@ const count = Type.Integer()
 
 /** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
 export const whoseLimit = Type.Object({
-  policy: Type.String({ description: 'A tier or policy by name.' }),
+  policy: Type.String({
+    description: 'A tier or policy by name; to read, several joined by +, which count together: free+search.',
+  }),
   kind: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$', description: 'user, client, key, ip, or one of a policy.' }),
   id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),
 })
@@ -24,7 +26,14 @@ export const decisionAnswer = Type.Object(
   {
     ...standing,
     source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
-    rules: Type.Array(Type.Object({ name: text, shadow: flag, ...standing })),
+    rules: Type.Array(
+      Type.Object({
+        name: text,
+        policy: Type.String({ description: 'The tier or policy that the rule belongs to.' }),
+        shadow: flag,
+        ...standing,
+      }),
+    ),
   },
   { title: 'LimitStanding' },
 )
@@ -39,7 +48,7 @@ export const explanationAnswer = Type.Object(
     source: text,
     failure_mode: text,
     breaker: text,
-    rules: Type.Array(Type.Object({ name: text, algorithm: text, keys: Type.Array(text), text })),
+    rules: Type.Array(Type.Object({ name: text, policy: text, algorithm: text, keys: Type.Array(text), text })),
   },
   { title: 'LimitExplanation' },
 )
@@ -50,6 +59,7 @@ const declared = Type.Array(
     failure_mode: text,
     mode: text,
     quota: text,
+    shared: Type.Boolean({ description: 'One counter for everybody together.' }),
     rules: Type.Array(
       Type.Object({ name: text, algorithm: text, limit: count, window_seconds: Type.Number(), shadow: flag }),
     ),
@@ -60,8 +70,21 @@ const declared = Type.Array(
 export const limitsAnswer = Type.Object(
   {
     lowest: Type.String({ description: 'The tier of whoever has none.' }),
+    global: Type.Optional(Type.String({ description: 'The policy by which every request is counted too.' })),
     tiers: declared,
     policies: declared,
+    routes: Type.Array(
+      Type.Object({
+        path: text,
+        methods: Type.Optional(Type.Array(text)),
+        policy: Type.Optional(text),
+        producers: Type.Optional(
+          Type.String({ description: 'The policy, in place of the tier, of callers that hold write:notifications.' }),
+        ),
+        tier: Type.Boolean({ description: "Whether the caller's tier, or anonymous, counts too." }),
+      }),
+      { description: 'Routes with policies of their own, in the order in which they are looked up.' },
+    ),
   },
   { title: 'Limits' },
 )

@@ -9,7 +9,7 @@ import { maskedExplanation } from './limit-masking.ts'
 import type { Limits } from './limits.ts'
 import { type OperationId, operation } from './operations.ts'
 import { createOperators, limitScopes, type Operators } from './operators.ts'
-import { unlimited } from './route-rule.ts'
+import { type RouteRule, unlimited } from './route-rule.ts'
 import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './route-schemas.ts'
 
 /** Where upstreams read the keys that context tokens are signed with. */
@@ -24,6 +24,8 @@ export interface RouteParts {
   /** Requests that a caller with `write:limit-grants` may give back in one call. */
   readonly maxGrant: number
   limits(): Limits
+  /** The rules of all routes. */
+  readonly rules: readonly RouteRule[]
 }
 
 /** Every endpoint of the gateway's own on one screen. */
@@ -59,10 +61,10 @@ function about(scopes: readonly string[], id: OperationId) {
   return { tags: ['limits'], ...operation(id), security: scopes.map((scope) => ({ bearer: [scope] })) }
 }
 
-function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: Operators): void {
+function readingRoutes(http: Http, { limiter, limits, rules }: RouteParts, operators: Operators): void {
   const reads = { onRequest: operators.allow(limitScopes.read) }
   const list = { ...about(limitScopes.read, 'limits.list'), response: { 200: limitsAnswer } }
-  http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits()))
+  http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits(), rules))
 
   const peek = {
     ...about(limitScopes.read, 'limits.get'),
@@ -70,7 +72,7 @@ function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: O
     response: { 200: decisionAnswer },
   }
   http.get(onePath, { ...reads, schema: peek }, async ({ params }) =>
-    decisionTold(await limiter.peek(policyOf(limits(), params.policy), whose(params))),
+    decisionTold(await limiter.peek(policiesOf(limits(), params.policy), whose(params))),
   )
 
   const explain = {
@@ -80,7 +82,7 @@ function readingRoutes(http: Http, { limiter, limits }: RouteParts, operators: O
   }
   http.get(`${onePath}/explain`, { ...reads, schema: explain }, async (request) => {
     const { params } = request
-    const told = explanationTold(await limiter.explain(policyOf(limits(), params.policy), whose(params)))
+    const told = explanationTold(await limiter.explain(policiesOf(limits(), params.policy), whose(params)))
     return operators.masks(request) ? maskedExplanation(told) : told
   })
 }
@@ -125,6 +127,13 @@ function policyOf({ tiers, policies }: Limits, name: string): Policy {
     404,
     `There is no tier or policy "${name}"; there are ${[...tiers.keys(), ...policies.keys()].join(', ')}.`,
   )
+}
+
+/** One policy, or several that count together: `free+search`. */
+function policiesOf(limits: Limits, names: string): readonly Policy[] {
+  return limits.tiers.has(names) || limits.policies.has(names)
+    ? [policyOf(limits, names)]
+    : names.split('+').map((name) => policyOf(limits, name))
 }
 
 /** What an operator asked for was not done when the store is away, and they must know. */

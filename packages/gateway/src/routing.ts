@@ -53,16 +53,26 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
   const siblings = createRouteTable(siblingRules)
   const upstreams = createRouteTable([...siblingRules, ...declared.filter(({ upstream }) => upstream !== undefined)])
   const rules = new WeakMap<IncomingMessage, RouteRule>()
+  const labels = new WeakMap<RouteRule, string>()
+
+  function labelOfRule(rule: RouteRule): string {
+    let label = labels.get(rule)
+    if (label === undefined) {
+      label = routerPath(rule.path)
+      labels.set(rule, label)
+    }
+    return label
+  }
 
   function find({ raw, routeOptions, server }: Parameters<Routing['ruleOf']>[0]): RouteRule | undefined {
     const { config } = routeOptions
     const [method, path] = [raw.method ?? '', pathOf(raw)]
     if (!config.catchAll) {
       if (!config.ruleByPath) return config.gatewayRule
-      return (localRules.length > 0 ? local.find(method, path) : undefined) ?? config.ownRule
+      return withProducers(localRules.length > 0 ? local.find(method, path) : undefined, config.ownRule)
     }
     if (isAmbiguousPath(path) || server.methodsAt(path).length > 0) return undefined
-    const sibling = siblings.find(method, path)
+    const sibling = siblingRules.length > 0 ? siblings.find(method, path) : undefined
     return sibling ? overlaid(sibling, local.find(method, path)) : all.find(method, path)
   }
 
@@ -76,7 +86,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
     labelOf({ raw, routeOptions: { config, url } }) {
       if (!config.catchAll) return url ?? 'unmatched'
       const rule = rules.get(raw)
-      return rule?.upstream === undefined ? 'unmatched' : routerPath(rule.path)
+      return rule?.upstream === undefined ? 'unmatched' : labelOfRule(rule)
     },
     refuseMethod(raw) {
       const path = pathOf(raw)
@@ -99,7 +109,10 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
 }
 
 /** A request's path as it was sent, without its query. */
-export const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] ?? ''
+export function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
 
 function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: readonly RouteRule[]): void {
   if (route.config?.gatewayRule || route.config?.catchAll) return
@@ -109,12 +122,30 @@ function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: re
   route.config = { ...route.config, ...(gatewayRule ? { gatewayRule } : {}), ownRule, ruleByPath: true }
 }
 
+const merged = new WeakMap<RouteRule, Map<RouteRule, RouteRule>>()
+
+/** A declared rule leaves the policy of producers as our own route has it. */
+function withProducers(declared: RouteRule | undefined, own: RouteRule | undefined): RouteRule | undefined {
+  if (declared === undefined || own?.producers === undefined) return declared ?? own
+  const known = merged.get(declared) ?? new Map<RouteRule, RouteRule>()
+  merged.set(declared, known)
+  const rule = known.get(own) ?? { ...declared, producers: own.producers }
+  known.set(own, rule)
+  return rule
+}
+
 /** What the file says of a path that a sibling serves. It asks for credentials by itself, as it would in this process. */
 function overlaid(sibling: RouteRule, declared: RouteRule | undefined): RouteRule {
   if (declared === undefined) return sibling
   const { scope, roles } = declared
+  const producers = sibling.producers === undefined ? {} : { producers: sibling.producers }
   const open = declared.public ?? (sibling.public === true && scope === undefined && roles === undefined)
-  return { ...declared, public: open, ...(sibling.upstream === undefined ? {} : { upstream: sibling.upstream }) }
+  return {
+    ...declared,
+    ...producers,
+    public: open,
+    ...(sibling.upstream === undefined ? {} : { upstream: sibling.upstream }),
+  }
 }
 
 function refuseTemplate({ path }: RouteRule): void {

@@ -17,6 +17,8 @@ interface Known {
   readonly methods: Set<string>
 }
 
+const none: readonly Known[] = []
+
 /** Lets the server tell a path that isn't there from a method that a path doesn't have. */
 export function recordMethods(http: Pick<FastifyInstance, 'addHook' | 'decorate'>): void {
   const known = new Map<string, Known>()
@@ -35,9 +37,13 @@ export function recordMethods(http: Pick<FastifyInstance, 'addHook' | 'decorate'
   http.decorate('methodsAt', (path: string) => {
     const segments = pathSegments(path)
     if (segments === undefined) return []
-    const methods = new Set<string>()
-    for (const at of [...(byFirst.get(segments[0]) ?? []), ...(byFirst.get(undefined) ?? [])])
-      if (fitsPath(at.template, segments)) for (const method of at.methods) methods.add(method)
-    return [...methods].sort()
+    let methods: Set<string> | undefined
+    for (const some of [byFirst.get(segments[0]), byFirst.get(undefined)])
+      for (const at of some ?? none) {
+        if (!fitsPath(at.template, segments)) continue
+        methods ??= new Set()
+        for (const method of at.methods) methods.add(method)
+      }
+    return methods === undefined ? [] : [...methods].sort()
   })
 }

@@ -10,6 +10,8 @@ export type Source = 'store' | 'local' | 'open' | 'closed'
 /** How one rule stands after the check. */
 export interface RuleDecision {
   readonly name: string
+  /** The policy that it belongs to, where several were combined. */
+  readonly policy: string
   readonly allowed: boolean
   readonly shadow: boolean
   readonly limit: number
@@ -50,6 +52,7 @@ export function uncounted(policy: Policy, allowed: boolean, now: number, retryAf
   const rules = policy.rules.map(
     (rule): RuleDecision => ({
       name: rule.name,
+      policy: rule.policy,
       allowed: allowed || rule.shadow,
       shadow: rule.shadow,
       limit: rule.limit,
@@ -63,6 +66,34 @@ export function uncounted(policy: Policy, allowed: boolean, now: number, retryAf
   const source = allowed ? 'open' : 'closed'
   const wait = allowed ? 0 : retryAfterSeconds
   return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
+}
+
+/** One answer of those about the shares of a combination, which different stores gave. */
+export function joinDecisions(
+  policy: Policy,
+  all: readonly { readonly places: readonly number[] }[],
+  decisions: readonly Decision[],
+  allowed: boolean,
+): Decision {
+  const rules = new Array<RuleDecision>(policy.rules.length)
+  all.forEach(({ places }, nth) => {
+    places.forEach((place, i) => {
+      const rule = decisions[nth]?.rules[i]
+      if (rule !== undefined) rules[place] = { ...rule, name: ruleAt(policy, place).name }
+    })
+  })
+  const [first, ...others] = decisions
+  if (first === undefined) throw new RangeError(`policy "${policy.name}" has no shares`)
+  const tightest = others.reduce((tight, one) => (isTighter(one, tight) ? one : tight), first)
+  const { limit, remaining, resetAt, retryAfterSeconds, source, now } = tightest
+  const wait = allowed ? 0 : Math.max(1, retryAfterSeconds)
+  return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
+}
+
+function isTighter(one: Decision, other: Decision): boolean {
+  if (one.allowed !== other.allowed) return !one.allowed
+  if (!one.allowed) return one.retryAfterSeconds > other.retryAfterSeconds
+  return one.remaining / one.limit < other.remaining / other.limit
 }
 
 /** Works its parts out when somebody looks: many callers ask for `allowed` alone. */
@@ -116,6 +147,7 @@ class CountedDecision implements Decision {
       const within = (violated & (1 << i)) === 0
       return {
         name: rule.name,
+        policy: rule.policy,
         allowed: within,
         shadow: rule.shadow,
         limit: rule.limit,

@@ -8,7 +8,7 @@ import type { Algorithm, CountedRule } from './rule.ts'
 /** Where one rule is counted, and what it makes of the counts. */
 export interface RuleExplanation extends RuleDecision {
   readonly algorithm: Algorithm
-  /** Keys of the counters, as the specification shapes them; in Redis Cluster the id stands in braces. */
+  /** Keys of the counters, as the specification shapes them; in Redis Cluster the tag of a group follows the id, in braces. */
   readonly keys: readonly string[]
   readonly text: string
 }
@@ -42,7 +42,7 @@ export function explain(identifier: Identifier, decision: Decision, breaker: Bre
 }
 
 function keysOf(rule: CountedRule, identifier: Identifier, now: number): string[] {
-  const key = counterKey(rule.scope, identifier)
+  const key = counterKey(rule.scope, rule.subject ?? identifier)
   if (rule.algorithm === 'token-bucket') return [`${key}:bucket`]
   const index = windowIndex(now, rule.windowMs)
   return rule.algorithm === 'fixed-window' ? [`${key}:${index}`] : [`${key}:${index - 1}`, `${key}:${index}`]

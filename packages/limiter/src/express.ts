@@ -1,7 +1,7 @@
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
 import type { Identifier } from './key.ts'
 import type { Limiter } from './limiter.ts'
-import type { Policy } from './policy.ts'
+import type { Policies } from './policy.ts'
 import { quotaExceededProblem } from './problem.ts'
 
 /** What is asked of a response of Express, Connect or node:http. */
@@ -13,7 +13,8 @@ export interface NodeResponse {
 
 export interface ExpressLimitOptions<Req> extends HeaderOptions {
   readonly limiter: Limiter
-  readonly policy: Policy | ((request: Req) => Policy | Promise<Policy>)
+  /** One policy, or several that count together, all or nothing. */
+  readonly policy: Policies | ((request: Req) => Policies | Promise<Policies>)
   /** Who asks; undefined lets the request pass uncounted. */
   readonly identify: (request: Req) => Identifier | undefined | Promise<Identifier | undefined>
   readonly cost?: (request: Req) => number

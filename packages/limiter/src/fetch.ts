@@ -2,12 +2,13 @@ import type { Decision } from './decision.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
 import type { Identifier } from './key.ts'
 import type { CheckOptions, Limiter } from './limiter.ts'
-import type { Policy } from './policy.ts'
+import type { Policies } from './policy.ts'
 import { quotaExceededProblem } from './problem.ts'
 
 export interface FetchLimitOptions<Context extends unknown[]> extends HeaderOptions {
   readonly limiter: Limiter
-  readonly policy: Policy | ((request: Request, ...context: Context) => Policy | Promise<Policy>)
+  /** One policy, or several that count together, all or nothing. */
+  readonly policy: Policies | ((request: Request, ...context: Context) => Policies | Promise<Policies>)
   /** Who asks; undefined lets the request pass uncounted. Behind a proxy, only a trusted one's word counts. */
   readonly identify: (request: Request, ...context: Context) => Identifier | undefined | Promise<Identifier | undefined>
   readonly cost?: (request: Request) => number

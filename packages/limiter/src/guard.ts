@@ -1,4 +1,5 @@
 import { Breaker, type BreakerOptions } from './breaker.ts'
+import { combinePolicies, countedBy } from './combine.ts'
 import { Deadline, type Outcomes, type Turn } from './deadline.ts'
 import { type Decision, decide, uncounted } from './decision.ts'
 import type { Identifier } from './key.ts'
@@ -6,6 +7,7 @@ import type { MemoryStoreOptions } from './memory/store.ts'
 import { Mirror } from './mirror.ts'
 import type { Observer, Patience } from './observer.ts'
 import type { Policy } from './policy.ts'
+import { eachShare, isMixed, partOf, subjectShares, takeByShares, takenBack } from './split.ts'
 import type { CounterStore, Taken } from './store.ts'
 
 export interface GuardOptions {
@@ -74,12 +76,14 @@ export class Guard {
   }
 
   /** Takes at the store, or answers in its stead. */
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Decision | Promise<Decision> {
+  take(policy: Policy, requester: Identifier, cost: number, now: number): Decision | Promise<Decision> {
+    const identifier = countedBy(policy, requester)
     const { deadline, breaker } = this.#wayOf(policy)
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#unavailable(policy, identifier, cost, now)
     // What is answered by a local count was served, and may be counted late; what is rejected may not.
     const withinMs = policy.failureMode === 'closed' ? this.#closedDeadlineMs : undefined
-    if (this.store.takeFor !== undefined) {
+    const inTurn = policy.parts !== undefined && !this.store.combines && isMixed(policy)
+    if (this.store.takeFor !== undefined && !inTurn) {
       const entry = deadline.enter({ policy, identifier, cost, now }, this.#outcomes)
       try {
         this.store.takeFor(entry, policy, identifier, cost, now, withinMs)
@@ -89,17 +93,20 @@ export class Guard {
       }
       return entry.promise
     }
-    const taken = this.store.take(policy, identifier, cost, now, withinMs)
+    const taken = inTurn
+      ? takeByShares(this.store, policy, identifier, { cost, now, withinMs })
+      : this.store.take(policy, identifier, cost, now, withinMs)
     if (!(taken instanceof Promise)) return decide(policy, taken, cost, 'store')
     return deadline.race(taken, { policy, identifier, cost, now }, this.#outcomes)
   }
 
   /** Looks without taking; what this process remembers when the store is silent. */
   peek(policy: Policy, identifier: Identifier, now: number): Decision | Promise<Decision> {
-    const taken = this.store.peek(policy, identifier, now)
+    const taken = eachShare(policy, identifier, (part, who) => this.store.peek(part, who, now))
     if (!(taken instanceof Promise)) return decide(policy, taken, 1, 'store')
-    const read = (): Decision =>
-      decide(policy, this.#mirror.memory.peek(policy, identifier, this.#time(now)), 1, 'local')
+    const { memory } = this.#mirror
+    const here = () => eachShare(policy, identifier, (part, who) => memory.peek(part, who, this.#time(now))) as Taken
+    const read = (): Decision => decide(policy, here(), 1, 'local')
     const outcomes = {
       answered: (_: null, value: Taken) => decide(policy, value, 1, 'store'),
       failed: read,
@@ -110,15 +117,35 @@ export class Guard {
 
   /** Gives back; rejects when the store does, since an operator has to know. */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
-    const taken = await this.#patiently(this.store.give(policy, identifier, amount, now))
-    this.#mirror.copy(policy, identifier, taken)
-    return decide(policy, taken, 1, 'store')
+    const taken = eachShare(policy, identifier, async (part, who) => {
+      const answer = await this.#patiently(this.store.give(part, who, amount, now))
+      this.#mirror.copy(part, who, answer)
+      return answer
+    })
+    return decide(policy, await taken, 1, 'store')
+  }
+
+  /** Takes back what an admitted check took, since it was refused elsewhere. What cannot be given back stays taken. */
+  async giveBack(policy: Policy, identifier: Identifier, cost: number, decision: Decision): Promise<void> {
+    const { source, rules, now } = decision
+    if (source !== 'store' && source !== 'local') return
+    const violated = rules.reduce((bits, rule, i) => (rule.allowed ? bits : bits | (1 << i)), 0)
+    const store = source === 'store' ? this.store : this.#mirror.memory
+    const taken: Taken = { allowed: true, violated, counters: [], now }
+    const back = eachShare(policy, identifier, (part, who, share) => {
+      const amounts = takenBack(part, share === undefined ? taken : partOf(share, taken, policy), cost)
+      return store.add(part, who, amounts, now, now)
+    })
+    await this.#patiently(back).catch(() => {})
   }
 
   /** Forgets; rejects when the store does. */
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    this.#mirror.memory.reset(policy, identifier, now)
-    await this.#patiently(this.store.reset(policy, identifier, now))
+    for (const { policy: part } of subjectShares(policy)) {
+      const who = countedBy(part, identifier)
+      this.#mirror.memory.reset(part, who, now)
+      await this.#patiently(this.store.reset(part, who, now))
+    }
   }
 
   breakerState(policy: Policy): Breaker['state'] {
@@ -139,13 +166,20 @@ export class Guard {
 
   /** Gives the store back what it has lost and answers from what is remembered here; unless it was given back there. */
   #heal({ policy, identifier, cost }: Asked, taken: Taken): Promise<Decision> {
-    const own = this.#mirror.memory.take(policy, identifier, cost, taken.now)
+    const own = this.#takeHere(policy, identifier, cost, taken.now)
     const remembered = (): Decision => decide(policy, own, cost, 'local')
-    const raising = Promise.resolve(this.store.raise(policy, identifier, own.counters, own.now))
+    const raised = eachShare(policy, identifier, (part, who, share) =>
+      this.store.raise(part, who, (share === undefined ? own : partOf(share, own, policy)).counters, own.now),
+    )
+    const raising = Promise.resolve(raised)
     return this.#wayOf(policy).deadline.race(raising, null, {
       answered: (_, raised) => {
         if (this.#mirror.isGiven(policy, own, raised)) {
-          this.#mirror.copy(policy, identifier, raised)
+          eachShare(policy, identifier, (part, who, share) => {
+            const answer = share === undefined ? raised : partOf(share, raised, policy)
+            this.#mirror.copy(part, who, answer)
+            return answer
+          })
           return decide(policy, taken, cost, 'store')
         }
         this.#observer.healed?.()
@@ -165,14 +199,20 @@ export class Guard {
   }
 
   #unavailable(policy: Policy, identifier: Identifier, cost: number, now: number): Decision {
-    if (policy.failureMode === 'local') return this.#local(policy, identifier, cost, now)
+    if (policy.failureMode === 'local') return this.#local(countedHere(policy), identifier, cost, now)
     if (policy.failureMode === 'open') return uncounted(policy, true, now, 0)
     const waitMs = this.#wayOf(policy).breaker.waitMs(now)
     return uncounted(policy, false, now, Math.max(1, Math.ceil(waitMs / 1000)))
   }
 
   #local(policy: Policy, identifier: Identifier, cost: number, now: number): Decision {
-    return decide(policy, this.#mirror.memory.take(policy, identifier, cost, this.#time(now)), cost, 'local')
+    return decide(policy, this.#takeHere(policy, identifier, cost, this.#time(now)), cost, 'local')
+  }
+
+  #takeHere(policy: Policy, identifier: Identifier, cost: number, now: number): Taken {
+    const { memory } = this.#mirror
+    if (!isMixed(policy)) return memory.take(policy, countedBy(policy, identifier), cost, now)
+    return takeByShares(memory, policy, identifier, { cost, now }) as Taken
   }
 
   #wayOf(policy: Policy): Way {
@@ -194,4 +234,11 @@ export class Guard {
       },
     })
   }
+}
+
+/** Those of a combination that are counted in this process while the store is away: `open` ones admit without. */
+function countedHere(policy: Policy): Policy {
+  const { parts } = policy
+  if (parts === undefined || parts.every(({ failureMode }) => failureMode === 'local')) return policy
+  return combinePolicies(parts.filter(({ failureMode }) => failureMode === 'local'))
 }

@@ -1,5 +1,6 @@
 export { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts'
 export { type Clock, coarseClock } from './clock.ts'
+export { combinePolicies } from './combine.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
 export type { Explanation, RuleExplanation } from './explain.ts'
 export type { GuardOptions } from './guard.ts'

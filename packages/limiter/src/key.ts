@@ -5,7 +5,10 @@ export interface Identifier {
   readonly id: string
 }
 
-/** `none` writes keys as the specification does; `braces` puts braces round the id, for Redis Cluster. */
+/** Who is counted by a policy that counts all identifiers together. */
+export const everyone: Identifier = Object.freeze({ kind: 'global', id: 'all' })
+
+/** `none` writes keys as the specification does; `braces` adds the tag of a group behind the id, for Redis Cluster. */
 export type KeyTag = 'none' | 'braces'
 
 const kindPattern = /^[a-z][a-z0-9-]{0,31}$/
@@ -34,12 +37,11 @@ export function checkKind(kind: string): void {
  * Where an identifier is counted, without the window: `rl:user:42` for a tier's rules (scope ''), `rl:login:ip:192.0.2.1`
  * for a rule of its own (scope 'login'). A window's key is this and `:<window_index>`, a bucket's this and `:bucket`.
  */
-export function counterKey(scope: string, identifier: Identifier, tag: KeyTag = 'none'): string {
-  return encodedKey(scope, identifier.kind, encodeId(identifier.id), tag)
+export function counterKey(scope: string, identifier: Identifier): string {
+  return encodedKey(scope, identifier.kind, encodeId(identifier.id))
 }
 
-/** As `counterKey`, of an id that is encoded already. */
-export function encodedKey(scope: string, kind: string, id: string, tag: KeyTag): string {
-  const tagged = tag === 'braces' ? `{${id}}` : id
-  return scope === '' ? `rl:${kind}:${tagged}` : `rl:${scope}:${kind}:${tagged}`
+/** As `counterKey`, of an id that is encoded already; `tag` is a hash tag in its braces, or nothing. */
+export function encodedKey(scope: string, kind: string, id: string, tag = ''): string {
+  return scope === '' ? `rl:${kind}:${id}${tag}` : `rl:${scope}:${kind}:${id}${tag}`
 }

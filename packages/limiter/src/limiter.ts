@@ -1,11 +1,13 @@
+import { type Apart, countedApart } from './apart.ts'
 import { type Clock, coarseClock } from './clock.ts'
+import { combinePolicies, partsOf } from './combine.ts'
 import type { Decision } from './decision.ts'
 import { type Explanation, explain } from './explain.ts'
 import { Guard, type GuardOptions } from './guard.ts'
 import type { Identifier } from './key.ts'
 import { memoryStore } from './memory/store.ts'
 import type { Labels } from './observer.ts'
-import type { Policy } from './policy.ts'
+import type { Policies, Policy } from './policy.ts'
 import type { CounterStore } from './store.ts'
 
 export interface LimiterOptions extends GuardOptions {
@@ -28,19 +30,21 @@ export interface CheckOptions {
 
 export interface Limiter {
   /**
-   * Takes `cost` from every rule of the policy, or from none. Answers at once when the store does; never fails because of
-   * the store, since the policy's failure mode answers then.
+   * Takes `cost` from every rule of the policy, or from none; of several policies from all rules of all of them, or from
+   * none (`combinePolicies`). Answers at once when the store does; never fails because of the store, since the policy's
+   * failure mode answers then.
    * @throws RangeError for a cost that no wait could ever admit, or an identifier out of bounds
+   * @example await limiter.check([tier, route, everybody], { kind: 'user', id: '42' })
    */
-  check(policy: Policy, identifier: Identifier, options?: CheckOptions): Decision | Promise<Decision>
-  /** Tells how a request of cost 1 would fare, taking nothing. */
-  peek(policy: Policy, identifier: Identifier): Decision | Promise<Decision>
+  check(policy: Policies, identifier: Identifier, options?: CheckOptions): Decision | Promise<Decision>
+  /** Reports how a request of cost 1 would be decided, taking nothing. */
+  peek(policy: Policies, identifier: Identifier): Decision | Promise<Decision>
   /** Gives back `amount` requests: to the current windows, or as tokens up to the capacity. Rejects when the store does. */
   grant(policy: Policy, identifier: Identifier, amount: number): Promise<Decision>
   /** Forgets what the identifier has used up of this policy's rules. Rejects when the store does. */
   reset(policy: Policy, identifier: Identifier): Promise<void>
   /** Tells an operator where an identifier is counted and why the next request would be admitted or not. */
-  explain(policy: Policy, identifier: Identifier): Promise<Explanation>
+  explain(policy: Policies, identifier: Identifier): Promise<Explanation>
 }
 
 /** A limiter over a store of counters. */
@@ -62,26 +66,38 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
     return decision
   }
 
+  const severalStores = regional !== global || closed !== global
+  /** The guards of a combination whose policies are counted in different stores; undefined for one store. */
+  const apart = (policy: Policy): Apart | undefined =>
+    severalStores && policy.parts !== undefined ? countedApart(policy, guardOf) : undefined
+
+  const peek = (policy: Policy, identifier: Identifier): Decision | Promise<Decision> =>
+    apart(policy)?.peek(identifier, clock.now()) ?? guardOf(policy).peek(policy, identifier, clock.now())
+
   return {
-    check(policy, identifier, { cost = 1, route = '' } = {}) {
-      if (cost !== 1) checkCost(policy, cost)
-      const decision = guardOf(policy).take(policy, identifier, cost, clock.now())
+    check(policies, identifier, { cost = 1, route = '' } = {}) {
+      const policy = oneOf(policies)
+      if (cost !== 1) for (const part of partsOf(policy)) checkCost(part, cost)
+      const now = clock.now()
+      const decision = apart(policy)?.take(identifier, cost, now) ?? guardOf(policy).take(policy, identifier, cost, now)
       if (observer === undefined) return decision
       return decision instanceof Promise ? decision.then((value) => told(value, route)) : told(decision, route)
     },
-    peek: (policy, identifier) => guardOf(policy).peek(policy, identifier, clock.now()),
+    peek: (policies, identifier) => peek(oneOf(policies), identifier),
     async grant(policy, identifier, amount) {
       if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
         throw new RangeError(`a grant is a whole number of requests from 1, not ${amount}`)
       return guardOf(policy).grant(policy, identifier, amount, clock.now())
     },
     reset: (policy, identifier) => guardOf(policy).reset(policy, identifier, clock.now()),
-    async explain(policy, identifier) {
-      const guard = guardOf(policy)
-      return explain(identifier, await guard.peek(policy, identifier, clock.now()), guard.breakerState(policy))
+    async explain(policies, identifier) {
+      const policy = oneOf(policies)
+      return explain(identifier, await peek(policy, identifier), guardOf(policy).breakerState(policy))
     },
   }
 }
+
+const oneOf = (policies: Policies): Policy => ('rules' in policies ? policies : combinePolicies(policies))
 
 function checkCost(policy: Policy, cost: number): void {
   if (!Number.isInteger(cost) || cost < 1) throw new RangeError(`a cost is a whole number from 1, not ${cost}`)

@@ -1,6 +1,8 @@
+import { countedBy } from './combine.ts'
 import type { Identifier } from './key.ts'
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
 import type { Policy } from './policy.ts'
+import { isMixed, partOf, subjectShares } from './split.ts'
 import type { Taken } from './store.ts'
 
 /**
@@ -42,7 +44,14 @@ export class Mirror {
    * for policies that fail closed are compared each time: a store that evicts keys says nothing of it.
    */
   follows(policy: Policy, identifier: Identifier, taken: Taken, cost: number): boolean {
-    const took = taken.allowed ? cost : 0
+    return this.#follows(policy, identifier, taken, taken.allowed ? cost : 0)
+  }
+
+  #follows(policy: Policy, identifier: Identifier, taken: Taken, took: number): boolean {
+    if (isMixed(policy))
+      return subjectShares(policy).every((share) =>
+        this.#follows(share.policy, countedBy(share.policy, identifier), partOf(share, taken, policy), took),
+      )
     if (policy.failureMode === 'closed' && !this.memory.covers(policy, identifier, taken, took)) return false
     return this.memory.copy(policy, identifier, taken, took, this.#generation)
   }

@@ -1,3 +1,4 @@
+import { everyone } from './key.ts'
 import { type CountedRule, countedRule, type Rule, type WindowRule } from './rule.ts'
 
 /** What to answer while the store is silent: allow all, reject all, or count in this process alone. */
@@ -12,11 +13,13 @@ export interface PolicyOptions {
   readonly quota?: 'regional' | 'global'
   /** Splits each counter of a hot key into so many sub-counters, when the store is a `shardedStore`. Default 1. */
   readonly shards?: number
+  /** One counter for all identifiers together, under `rl:<rule>:global:all:…`. Default false: one for each. */
+  readonly shared?: boolean
   /** Name of the tier, for metrics. Default: the policy's name. */
   readonly tier?: string
 }
 
-/** Rules that are checked and taken together, all or nothing. Made by `definePolicy` or `tierPolicy`. */
+/** Rules that are checked and taken together, all or nothing. Made by `definePolicy`, `tierPolicy` or `combinePolicies`. */
 export interface Policy {
   readonly name: string
   readonly tier: string
@@ -25,7 +28,14 @@ export interface Policy {
   readonly advisory: boolean
   readonly quota: 'regional' | 'global'
   readonly shards: number
+  /** All rules count everyone together. */
+  readonly shared: boolean
+  /** The policies it was combined of, whose rules follow one another in `rules`; undefined for one by itself. */
+  readonly parts: readonly Policy[] | undefined
 }
+
+/** One policy, or several by which a request is counted together. */
+export type Policies = Policy | readonly Policy[]
 
 /**
  * A named set of rules, counted under `rl:<rule>:<kind>:<id>:…`.
@@ -34,7 +44,7 @@ export interface Policy {
 export function definePolicy(name: string, rules: readonly Rule[], options: PolicyOptions = {}): Policy {
   return checked(
     name,
-    rules.map((rule) => countedRule(rule, false)),
+    rules.map((rule) => countedRule(rule, { policy: name, subject: options.shared ? everyone : undefined })),
     options,
   )
 }
@@ -59,19 +69,20 @@ export interface TierOptions extends PolicyOptions {
  */
 export function tierPolicy(name: string, limits: TierLimits, options: TierOptions = {}): Policy {
   const { algorithm = 'sliding-window', dailyAlgorithm = algorithm } = options
+  if (options.shared) throw new RangeError(`policy "${name}": a tier counts each identifier, so it cannot be shared`)
   const rules: WindowRule[] = []
   if (limits.rpm !== undefined) rules.push({ name: 'rpm', algorithm, limit: limits.rpm, windowMs: 60_000 })
   if (limits.daily !== undefined)
     rules.push({ name: 'daily', algorithm: dailyAlgorithm, limit: limits.daily, windowMs: 86_400_000 })
   return checked(
     name,
-    rules.map((rule) => countedRule(rule, true)),
+    rules.map((rule) => countedRule(rule, { policy: name, tiered: true })),
     options,
   )
 }
 
 function checked(name: string, rules: readonly CountedRule[], options: PolicyOptions): Policy {
-  const { failureMode = 'local', advisory = false, quota = 'global', shards = 1, tier = name } = options
+  const { failureMode = 'local', advisory = false, quota = 'global', shards = 1, shared = false, tier = name } = options
   const fault = (what: string): RangeError => new RangeError(`policy "${name}": ${what}`)
   if (rules.length === 0 || rules.length > 8) throw fault(`has 1 to 8 rules, not ${rules.length}`)
   if (new Set(rules.map((rule) => rule.name)).size < rules.length) throw fault('two rules have one name')
@@ -85,7 +96,8 @@ function checked(name: string, rules: readonly CountedRule[], options: PolicyOpt
     throw fault(`shards is a whole number from 1 to 64, not ${shards}`)
   const uneven = rules.find((rule) => rule.limit % shards !== 0)
   if (uneven) throw fault(`the limit ${uneven.limit} of rule "${uneven.name}" is no multiple of ${shards} shards`)
-  return Object.freeze({ name, tier, rules: Object.freeze([...rules]), failureMode, advisory, quota, shards })
+  const frozen = Object.freeze([...rules])
+  return Object.freeze({ name, tier, rules: frozen, failureMode, advisory, quota, shards, shared, parts: undefined })
 }
 
 /** How long the longest of a policy's counters is kept, in milliseconds: so long may anybody remember what it was. */

@@ -1,3 +1,5 @@
+import type { Identifier } from './key.ts'
+
 export type Algorithm = 'sliding-window' | 'fixed-window' | 'token-bucket'
 
 interface RuleBase {
@@ -24,9 +26,23 @@ export interface BucketRule extends RuleBase {
 
 export type Rule = WindowRule | BucketRule
 
+/** Whom a rule belongs to, and whom it counts. */
+export interface RuleOwner {
+  /** The policy's name. */
+  readonly policy: string
+  /** Whether the rule is one of a tier's windows, whose keys carry no rule name. */
+  readonly tiered?: boolean
+  /** Who is counted whoever makes the request; left out: whoever makes it. */
+  readonly subject?: Identifier | undefined
+}
+
 /** A rule as it is counted: checked, with every number worked out. */
 export interface CountedRule {
   readonly name: string
+  /** Name of the policy that it came with. */
+  readonly policy: string
+  /** Who is counted whoever makes the request; undefined: whoever makes it. */
+  readonly subject: Identifier | undefined
   readonly algorithm: Algorithm
   readonly limit: number
   /** The window; for a token bucket the time in which an empty one fills. */
@@ -51,14 +67,14 @@ const shortestBucketExpiryMs = 60_000
  * Checks a rule and works its numbers out.
  * @throws RangeError naming the rule and what was expected
  */
-export function countedRule(rule: Rule, tiered: boolean): CountedRule {
+export function countedRule(rule: Rule, owner: RuleOwner): CountedRule {
   if (rule.name === '' || rule.name.length > 64)
     throw new RangeError(`a rule's name has 1 to 64 characters, not "${rule.name}"`)
   expectWhole(rule.name, 'limit', rule.limit, 1, highestLimit)
-  return rule.algorithm === 'token-bucket' ? bucket(rule) : window(rule, tiered)
+  return rule.algorithm === 'token-bucket' ? bucket(rule, owner) : window(rule, owner)
 }
 
-function window(rule: WindowRule, tiered: boolean): CountedRule {
+function window(rule: WindowRule, { policy, tiered = false, subject }: RuleOwner): CountedRule {
   const { name, limit, windowMs, algorithm = 'sliding-window', shadow = false } = rule
   if (algorithm !== 'sliding-window' && algorithm !== 'fixed-window')
     throw new RangeError(
@@ -67,11 +83,12 @@ function window(rule: WindowRule, tiered: boolean): CountedRule {
   expectWhole(name, 'windowMs', windowMs, shortestWindowMs, longestWindowMs)
   const scope = tiered ? '' : encodeURIComponent(name)
   const family = `${scope} ${windowMs}`
-  return { name, algorithm, limit, windowMs, refillPerMs: 0, expiryMs: 2 * windowMs, shadow, scope, family }
+  const expiryMs = 2 * windowMs
+  return { name, policy, subject, algorithm, limit, windowMs, refillPerMs: 0, expiryMs, shadow, scope, family }
 }
 
 /** State expires after 60 seconds; a bucket that needs longer to fill is kept until it is full, or expiry would fill it early. */
-function bucket(rule: BucketRule): CountedRule {
+function bucket(rule: BucketRule, { policy, subject }: RuleOwner): CountedRule {
   const { name, algorithm, limit, refillPerSecond, shadow = false } = rule
   if (!(refillPerSecond > 0 && refillPerSecond <= highestLimit))
     throw new RangeError(`rule "${name}": refillPerSecond is above 0, not ${refillPerSecond}`)
@@ -80,7 +97,8 @@ function bucket(rule: BucketRule): CountedRule {
   if (windowMs > longestWindowMs) throw new RangeError(`rule "${name}": the bucket takes longer than a year to fill`)
   const expiryMs = Math.max(shortestBucketExpiryMs, windowMs)
   const scope = encodeURIComponent(name)
-  return { name, algorithm, limit, windowMs, refillPerMs, expiryMs, shadow, scope, family: `${scope} bucket` }
+  const family = `${scope} bucket`
+  return { name, policy, subject, algorithm, limit, windowMs, refillPerMs, expiryMs, shadow, scope, family }
 }
 
 function expectWhole(rule: string, member: string, value: number, least: number, most: number): void {

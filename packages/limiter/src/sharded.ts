@@ -1,6 +1,8 @@
+import { countedBy } from './combine.ts'
 import type { Identifier } from './key.ts'
 import type { Policy } from './policy.ts'
 import { remaining, waitMs } from './reading.ts'
+import { joined, type Request, type Share, shares, takeInTurn, takenBack } from './split.ts'
 import { addFor, type CounterStore, type Taken, tell, type Waiter } from './store.ts'
 
 /**
@@ -30,16 +32,27 @@ class ShardedStore implements CounterStore {
     return this.#store.generation
   }
 
+  get combines(): boolean {
+    return this.#store.combines ?? false
+  }
+
   time(now: number): number {
     return this.#store.time?.(now) ?? now
   }
 
   take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
+    if (isSplit(policy)) return this.#takeParts(policy, identifier, { cost, now, withinMs })
     if (policy.shards === 1) return this.#store.take(policy, identifier, cost, now, withinMs)
     return this.#takeSplit(policy, identifier, cost, now)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
+    if (isSplit(policy)) {
+      const all = shares(policy, alike)
+      return Promise.all(all.map((share) => this.peek(share.policy, countedBy(share.policy, identifier), now))).then(
+        (answers) => joined(policy, all, answers, 1),
+      )
+    }
     if (policy.shards === 1) return this.#store.peek(policy, identifier, now)
     return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now))
   }
@@ -93,6 +106,20 @@ class ShardedStore implements CounterStore {
     for (const shard of this.#shards(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
   }
 
+  /** Of a combination the policies with sub-counters are taken one after another, the others together. */
+  async #takeParts(policy: Policy, identifier: Identifier, request: Request): Promise<Taken> {
+    const { cost, now, withinMs } = request
+    const all = shares(policy, alike)
+    const who = (share: Share): Identifier => countedBy(share.policy, identifier)
+    const answers = await takeInTurn(all, {
+      take: (share) => this.take(share.policy, who(share), cost, now, withinMs),
+      giveBack: (share, taken) =>
+        this.add(share.policy, who(share), takenBack(share.policy, taken, cost), now, taken.now),
+      peek: (share) => this.peek(share.policy, who(share), now),
+    })
+    return joined(policy, all, answers, cost)
+  }
+
   async #takeSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
     const shards = this.#shards(policy, identifier)
     const first = this.#turn++ % shards.length
@@ -140,6 +167,13 @@ class ShardedStore implements CounterStore {
     }
     return policies.map((part, i) => ({ policy: part, identifier: { ...identifier, id: `${identifier.id}#${i}` } }))
   }
+}
+
+const alike = (part: Policy): Policy | undefined => (part.shards > 1 ? part : undefined)
+
+/** Whether a combination has policies with sub-counters beside others. */
+function isSplit({ parts }: Policy): boolean {
+  return parts !== undefined && parts.length > 1 && parts.some(({ shards }) => shards > 1)
 }
 
 function shardPolicy(policy: Policy): Policy {

@@ -13,6 +13,13 @@ export interface FleetOptions {
   /** Requests of the whole fleet, for one identifier. */
   readonly offeredPerSecond: number
   readonly seconds: number
+  /**
+   * Where the requests go: the weight of a process at so many milliseconds. A process without weight stands still, as one
+   * that has not joined, has left or is frozen: it reconciles nothing. Default: all alike.
+   */
+  readonly weight?: (process: number, ms: number) => number
+  /** How many processes each of them believes there are. Default: `instances`. */
+  readonly believed?: number
   /** Each way to the store and back takes up to so long. Default 2. */
   readonly roundTripMs?: number
   /** Clocks differ by up to so much either way. Default 0. */
@@ -79,14 +86,18 @@ class Fleet {
   }
 
   async play(): Promise<FleetOutcome> {
-    const { policy, seconds, offeredPerSecond, instances, failoverAtSeconds = [] } = this.#options
-    const perMs = offeredPerSecond / 1000 / instances
+    const { policy, seconds, offeredPerSecond, weight = () => 1, failoverAtSeconds = [] } = this.#options
     for (const at of failoverAtSeconds) this.#at(this.#start + Math.round(at * 1000), () => this.#failOver())
     for (let ms = 0; ms < seconds * 1000; ms++) {
       this.#now = this.#start + ms
       for (const run of this.#due.get(this.#now) ?? []) run()
       this.#due.delete(this.#now)
+      const weights = this.#members.map((_, i) => weight(i, ms))
+      const sum = weights.reduce((total, one) => total + one, 0)
       this.#members.forEach(({ store, skewMs, reconcile }, i) => {
+        const own = weights[i] ?? 0
+        if (own === 0) return
+        const perMs = (offeredPerSecond / 1000) * (own / sum)
         for (let n = poisson(perMs, this.#random); n > 0; n--) this.#request(store, skewMs)
         if ((ms + i * 7) % reconcileEveryMs === 0) reconcile()
       })
@@ -105,7 +116,7 @@ class Fleet {
   }
 
   #member(): Member {
-    const { counting = 'hybrid', instances, skewMs: most = 0 } = this.#options
+    const { counting = 'hybrid', instances: actual, believed: instances = actual, skewMs: most = 0 } = this.#options
     const skewMs = Math.round((this.#random() * 2 - 1) * most)
     if (counting === 'hot') {
       const store = hotKeyStore(this.#wire(), { instances, intervalMs: 0 })

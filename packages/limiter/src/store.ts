@@ -23,7 +23,8 @@ export interface Waiter {
 }
 
 /**
- * Keeps counters. Every method is one atomic step. A store that keeps them in this process answers at once, another
+ * Keeps counters. Every method is one atomic step. Policies may be combinations of several (`combinePolicies`); those with
+ * rules that count everyone beside others reach only `take` and `peek`, and only stores that say `combines`. A store that keeps them in this process answers at once, another
  * by a promise; it neither retries nor queues while its server is away. `now` is Unix milliseconds.
  */
 export interface CounterStore {
@@ -61,6 +62,8 @@ export interface CounterStore {
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
   /** The time this store counts by, when that is not the limiter's. */
   time?(now: number): number
+  /** Whether rules of a policy that have a `subject` are counted for it, in the same step as the others. */
+  readonly combines?: boolean
   /** Grows when the store may have lost counters. */
   readonly generation?: number | undefined
 }

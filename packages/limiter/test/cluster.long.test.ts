@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createLimiter, definePolicy, tierPolicy } from '@gatehouse/limiter'
+import { createLimiter, type Decision, definePolicy, tierPolicy } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
-import { type Server, startRedisCluster, testWith } from '@gatehouse/testing'
+import { askRedis, type Server, startRedisCluster, testWith } from '@gatehouse/testing'
 import { Cluster } from 'ioredis'
 
 /** Three primaries without replicas, and a client that gives up at once where one of them is gone. */
@@ -37,6 +37,8 @@ async function until(done: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+const isFromStore = ({ source }: Decision) => source === 'store'
 
 const users = Array.from({ length: 30 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
 
@@ -81,6 +83,123 @@ testWith(
         return settled >= 12 && settled < users.length
       })
       assert(sources.has('closed') && sources.has('store'))
+    } finally {
+      await stop()
+    }
+  },
+)
+
+/** Script calls of all servers since their figures were reset. */
+async function scriptCalls(servers: readonly Server[]): Promise<number> {
+  const stats = await Promise.all(servers.map(({ port }) => askRedis(port, 'info', 'commandstats')))
+  return stats.reduce((sum, text) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1] ?? 0), 0)
+}
+
+testWith('redis-server', 'on a cluster the checks of many users travel together', async () => {
+  const { cluster, servers, stop } = await startCluster()
+  try {
+    const limiter = createLimiter({ store: redisStore(cluster, { keyTag: 'braces' }), deadlineMs: 10_000 })
+    const free = tierPolicy('free', { rpm: 5, daily: 1_000 })
+    const many = Array.from({ length: 1_200 }, (_, i) => ({ kind: 'user', id: `many-${i}` }))
+    // Connections to all primaries are open once each has answered.
+    await until(async () => (await Promise.all(users.map((user) => limiter.check(free, user)))).every(isFromStore))
+    for (const { port } of servers) await askRedis(port, 'config', 'resetstat')
+    const decisions = await Promise.all(many.map((user) => limiter.check(free, user)))
+    assert.deepEqual(new Set(decisions.map(({ source, allowed }) => `${source} ${allowed}`)), new Set(['store true']))
+    const calls = await scriptCalls(servers)
+    assert(calls >= 12 && calls <= 30, `${calls} script calls`)
+  } finally {
+    await stop()
+  }
+})
+
+testWith('redis-server', 'with one primary frozen, groups of the others are answered by the store', async () => {
+  const { cluster, servers, stop } = await startCluster()
+  try {
+    const limiter = createLimiter({
+      store: redisStore(cluster, { keyTag: 'braces' }),
+      deadlineMs: 100,
+      breaker: { failures: 1_000_000 },
+    })
+    const policy = definePolicy('p', [{ name: 'p', limit: 1_000, windowMs: 3_600_000 }])
+    for (const user of users) await limiter.check(policy, user)
+    servers[0]?.process.kill('SIGSTOP')
+    const began = performance.now()
+    const decisions = await Promise.all(users.map((user) => limiter.check(policy, user)))
+    const sources = decisions.map(({ source }) => source)
+    assert(performance.now() - began < 5_000)
+    assert(sources.filter((source) => source === 'store').length >= 12, `${sources}`)
+    assert(sources.includes('local'))
+    servers[0]?.process.kill('SIGCONT')
+    await until(async () => {
+      const after = await Promise.all(users.map((user) => limiter.check(policy, user)))
+      return after.every(isFromStore)
+    })
+  } finally {
+    servers[0]?.process.kill('SIGCONT')
+    await stop()
+  }
+})
+
+/** Moves a slot from the server that has it to another, step by step, as resharding does; `during` runs in between. */
+async function moveSlot(servers: readonly Server[], key: string, during: () => Promise<void>): Promise<void> {
+  const slot = await askRedis(servers[0]?.port ?? 0, 'cluster', 'keyslot', key)
+  const ids = await Promise.all(servers.map(({ port }) => askRedis(port, 'cluster', 'myid')))
+  const counts = await Promise.all(
+    servers.map(async ({ port }) => Number(await askRedis(port, 'cluster', 'countkeysinslot', slot))),
+  )
+  const from = counts.findIndex((count) => count > 0)
+  const to = (from + 1) % servers.length
+  const [source, target] = [servers[from], servers[to]]
+  assert(source && target)
+  await askRedis(target.port, 'cluster', 'setslot', slot, 'importing', ids[from] ?? '')
+  await askRedis(source.port, 'cluster', 'setslot', slot, 'migrating', ids[to] ?? '')
+  await during()
+  for (;;) {
+    const keys = (await askRedis(source.port, 'cluster', 'getkeysinslot', slot, '3')).split('\n').filter(Boolean)
+    if (keys.length === 0) break
+    await askRedis(source.port, 'migrate', '127.0.0.1', String(target.port), '', '0', '5000', 'keys', ...keys)
+    await during()
+  }
+  for (const { port } of servers) await askRedis(port, 'cluster', 'setslot', slot, 'node', ids[to] ?? '')
+}
+
+testWith(
+  'redis-server',
+  'while a slot moves, every check is answered in time and what the store counted stays counted',
+  async () => {
+    const { cluster, servers, stop } = await startCluster()
+    try {
+      const deadlineMs = 500
+      const options = { deadlineMs, closedDeadlineMs: deadlineMs, breaker: { failures: 1_000_000 } }
+      const limiter = createLimiter({ store: redisStore(cluster, { keyTag: 'braces', tags: 3 }), ...options })
+      const rules = [{ name: 'r', limit: 1_000_000, windowMs: 366 * 86_400_000 }]
+      const closed = definePolicy('closed', rules, { failureMode: 'closed' })
+      const counted = new Map<string, number>()
+      const sources = new Set<string>()
+      const checkAll = async (): Promise<boolean> => {
+        const began = performance.now()
+        const decisions = await Promise.all(users.map((user) => limiter.check(closed, user)))
+        assert(performance.now() - began < deadlineMs + 2_000)
+        decisions.forEach(({ source, allowed }, i) => {
+          assert.equal(allowed, source === 'store')
+          sources.add(source)
+          const id = users[i]?.id ?? ''
+          if (allowed) counted.set(id, (counted.get(id) ?? 0) + 1)
+        })
+        return decisions.every(isFromStore)
+      }
+      assert(await checkAll())
+      const [key = ''] = (
+        await Promise.all(servers.map(({ port }) => askRedis(port, 'keys', 'rl:r:user:user-0{*')))
+      ).filter(Boolean)
+      await moveSlot(servers, key, async () => void (await checkAll()))
+      await until(checkAll)
+      for (const user of users) {
+        const [rule] = (await limiter.peek(closed, user)).rules
+        assert.equal(1_000_000 - (rule?.remaining ?? 0), counted.get(user.id))
+      }
+      assert([...sources].every((source) => source === 'store' || source === 'closed'))
     } finally {
       await stop()
     }

@@ -52,11 +52,11 @@ function setup(instances = 2) {
 test('after the first answer an advisory limit is counted here, at once, and told at the next reconciliation', async () => {
   const { one, asked, counted } = setup()
   await one.take(busy, who, 1, start)
-  for (let i = 0; i < 100; i++) assert(!(one.take(busy, who, 1, start) instanceof Promise))
+  for (let i = 0; i < 40; i++) assert(!(one.take(busy, who, 1, start) instanceof Promise))
   assert.equal(asked(), 1)
   assert.deepEqual(counted(), [0, 1])
   await one.reconcile()
-  assert.deepEqual(counted(), [0, 101])
+  assert.deepEqual(counted(), [0, 41])
 })
 
 test('processes learn at the reconciliation what the others have spent', async () => {
@@ -70,12 +70,12 @@ test('processes learn at the reconciliation what the others have spent', async (
   assert.deepEqual((await two.take(busy, who, 1, start)).counters, [0, 154])
 })
 
-test('a process spends only its share of half of what remains before it asks', async () => {
+test('a process spends only its share of a tenth of what remains before it asks', async () => {
   const { one, asked } = setup()
   await one.take(busy, who, 1, start)
   let local = 0
   while (!(one.take(busy, who, 1, start) instanceof Promise)) local++
-  assert.equal(local, Math.floor(999 / 4))
+  assert.equal(local, Math.floor(99.9 / 2))
   assert.equal(asked(), 2)
 })
 

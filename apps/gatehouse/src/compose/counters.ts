@@ -85,6 +85,7 @@ export function refuseUnshared({ areShared }: Counters, { tiers = {}, policies =
 function redisCounters({ settings, file }: Config, url: string, log: Log, metrics: Registry): Counters {
   const {
     redis_cluster: cluster = false,
+    redis_cluster_tags: tags,
     redis_regional_url: regionalUrl,
     gateways,
     hot_key_rate: perSecond = 500,
@@ -95,8 +96,8 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   const onClockMoved = countClockMoves(metrics)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
   const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
-  const { store: counters, presence } = storeIn(client, key, onClockMoved)
-  const region = regional && storeIn(regional, key, onClockMoved)
+  const { store: counters, presence } = storeIn(client, key, { onClockMoved, tags })
+  const region = regional && storeIn(regional, key, { onClockMoved, tags })
   const living = () => Math.max(gateways ?? 1, presence.instances ?? presumedGateways)
   const hot = hotKeyStore(counters, { perSecond, instances: living })
   const hybrid = hybridStore(hot, { instances: living })
@@ -128,9 +129,10 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
 function storeIn(
   redis: Redis | Cluster,
   key: string,
-  onClockMoved: () => void,
+  { onClockMoved, tags }: { readonly onClockMoved: () => void; readonly tags: number | undefined },
 ): { readonly store: CounterStore; readonly presence: Presence } {
-  const counters = redisStore(redis, { keyTag: redis.isCluster ? 'braces' : 'none', onClockMoved })
+  const keyTag = redis.isCluster ? 'braces' : 'none'
+  const counters = redisStore(redis, { keyTag, onClockMoved, ...(tags === undefined ? {} : { tags }) })
   const presence = redisPresence(redis, { key, onLoss: () => counters.suspectLoss() })
   return { store: shardedStore(counters), presence }
 }

@@ -124,8 +124,12 @@ async function warmUp(limiter: Limiter, { connected }: Counters): Promise<void> 
   }
 }
 
-function declaredLimits({ tiers, policies }: Parts['config']['file']) {
-  return { ...(tiers ? { tiers } : {}), ...(policies ? { policies } : {}) }
+function declaredLimits({ tiers, policies, global_policy: globalPolicy }: Parts['config']['file']) {
+  return {
+    ...(tiers ? { tiers } : {}),
+    ...(policies ? { policies } : {}),
+    ...(globalPolicy === undefined ? {} : { globalPolicy }),
+  }
 }
 
 function storesOf({ store, regionalStore, closed, onUnexpiredEviction }: Counters) {

@@ -1,4 +1,4 @@
-import type { RouteRule } from '@gatehouse/gateway'
+import { producerPolicy, type RouteRule } from '@gatehouse/gateway'
 
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
 const exempt = ['/healthz', '/readyz', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
@@ -33,6 +33,9 @@ const webhooks = '/v1/webhooks/*'
 /** What messages lead to: links, followed by browsers and mail services, and what apps report with the tokens of messages. */
 const linkPaths = ['/t/*', '/l/*', '/unsubscribe/*', '/preferences/*', '/v1/receipts']
 
+/** Where producers send events: a reader's tier would throttle them. */
+const producerPaths = ['/v1/notify', '/v1/notify/*', '/v1/scheduled']
+
 const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
@@ -51,6 +54,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...linkPaths.map((path) => ({ path, public: true, policy: 'links', ...through('notify') })),
+    ...producerPaths.map((path) => ({ path, methods: ['POST'], producers: producerPolicy, ...through('notify') })),
     ...(remote.identity ? identityApi.map((path) => ({ path, upstream: 'identity' })) : []),
     ...(remote.notify ? streams.map((path) => ({ path, methods: ['GET'], upstream: 'notify-streams' })) : []),
     ...(remote.notify ? notifyApi.map((path) => ({ path, upstream: 'notify' })) : []),

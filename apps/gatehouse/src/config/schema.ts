@@ -43,6 +43,15 @@ const Engines = Type.Object(
         default: false,
       }),
     ),
+    redis_cluster_tags: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_024,
+        description:
+          'Groups into which a Redis Cluster divides the identifiers; the checks of a group travel together. About four for each primary, and a multiple of their number. Another number forgets what was counted.',
+        default: 12,
+      }),
+    ),
     redis_regional_url: Type.Optional(
       Type.String({ description: 'Where policies with `quota: regional` are counted. Default: redis_url.' }),
     ),
@@ -114,6 +123,13 @@ export const FileSchema = Type.Object(
       }),
     ),
     policies: Type.Optional(Type.Record(Type.String(), PolicyDeclaration, { description: 'Limits that routes name.' })),
+    global_policy: Type.Optional(
+      Type.String({
+        description:
+          'The policy by which every request is counted beside its tier and route, but on routes with the policy none; with `shared: true` a limit for all callers together.',
+        examples: ['everybody'],
+      }),
+    ),
     max_limit_grant: Type.Optional(
       Type.Integer({
         minimum: 1,

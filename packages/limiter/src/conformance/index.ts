@@ -4,6 +4,7 @@ import { createLimiter, type Limiter } from '../limiter.ts'
 import type { Policy } from '../policy.ts'
 import { definePolicy, tierPolicy } from '../policy.ts'
 import type { CounterStore } from '../store.ts'
+import { combinedBehaviours } from './combined.ts'
 import { type Timetable, timetables } from './timetable.ts'
 
 export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulated-fleet.ts'
@@ -53,6 +54,7 @@ export function storeConformance(options: ConformanceOptions): void {
     })
   }
 
+  for (const [title, body] of combinedBehaviours) shows(title, body)
   for (const timetable of timetables) shows(timetable.title, (bench) => keepsTimetable(bench, timetable))
   shows('a rejected request takes nothing from the windows that would have let it through', allOrNothing)
   shows('of many requests at the same time exactly as many are admitted as the limit says', exactAtOnce)

@@ -1,4 +1,4 @@
-import { elapsedMs } from '../algorithms/window.ts'
+import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import { admits, remaining, waitMs } from '../reading.ts'
@@ -70,6 +70,18 @@ export class Portion {
       const fetching = this.#fetchingSince !== undefined && performance.now() - this.#fetchingSince < longestFetchMs
       if (!fetching) void this.#fetch(now)
     })
+  }
+
+  /** Puts back what a request took that was refused elsewhere; what belongs to a window that has ended is gone. */
+  refund(cost: number, taken: Taken): Taken {
+    const { rules } = this.policy
+    const told = this.#told?.now ?? Number.NaN
+    const isOfNow = rules.every(
+      ({ algorithm, windowMs }) =>
+        algorithm === 'token-bucket' || windowIndex(taken.now, windowMs) === windowIndex(told, windowMs),
+    )
+    if (isOfNow && this.#told !== undefined) this.#left += cost
+    return taken
   }
 
   /** Gives back what was not used since the last call. */

@@ -1,5 +1,7 @@
+import { countedBy, partsOf } from '../combine.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
+import { joined, type Request, shares, takeInTurn, takenBack } from '../split.ts'
 import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
 import { Heat } from './heat.ts'
 import { Portion } from './portion.ts'
@@ -68,17 +70,50 @@ class PortionStore implements HotKeyStore {
     return this.#shared.time?.(now) ?? now
   }
 
+  get combines(): boolean {
+    return this.#shared.combines ?? false
+  }
+
   take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
+    if (policy.parts !== undefined && policy.parts.length > 1)
+      return this.#takeParts(policy, identifier, { cost, now, withinMs })
     if (this.#portions.size > 0) {
       const portion = this.#portionOf(policy, identifier)
       if (portion !== undefined) return portion.take(cost, this.time(now))
     }
-    if (canBeSplit(policy)) {
-      this.#heat.note(policy, identifier)
-      if (this.#timer === undefined && this.#intervalMs > 0)
-        this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
-    }
+    this.#note(policy, identifier)
     return this.#shared.take(policy, identifier, cost, now, withinMs)
+  }
+
+  /** Policies of a combination that are hot for whom they count are taken from their portions first, the rest together. */
+  #takeParts(policy: Policy, identifier: Identifier, { cost, now, withinMs }: Request): Taken | Promise<Taken> {
+    const who = (part: Policy): Identifier => countedBy(part, identifier)
+    for (const part of partsOf(policy)) if (this.#portionOf(part, who(part)) === undefined) this.#note(part, who(part))
+    const hot = (part: Policy) => (this.#portions.size > 0 ? this.#portionOf(part, who(part)) : undefined)
+    const all = shares(policy, hot).toSorted(
+      (a, b) => Number(hot(a.policy) === undefined) - Number(hot(b.policy) === undefined),
+    )
+    if (all.length === 1 && hot(policy) === undefined) return this.#shared.take(policy, identifier, cost, now, withinMs)
+    const answers = takeInTurn(all, {
+      take: (share) =>
+        hot(share.policy)?.take(cost, this.time(now)) ??
+        this.#shared.take(share.policy, who(share.policy), cost, now, withinMs),
+      giveBack: (share, taken) => {
+        const portion = hot(share.policy)
+        if (portion !== undefined) return portion.refund(cost, taken)
+        return this.#shared.add(share.policy, who(share.policy), takenBack(share.policy, taken, cost), now, taken.now)
+      },
+      peek: (share) => this.#shared.peek(share.policy, who(share.policy), now),
+    })
+    if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
+    return joined(policy, all, answers, cost)
+  }
+
+  #note(policy: Policy, identifier: Identifier): void {
+    if (!canBeSplit(policy)) return
+    this.#heat.note(policy, identifier)
+    if (this.#timer === undefined && this.#intervalMs > 0)
+      this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {

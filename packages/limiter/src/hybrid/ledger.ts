@@ -15,8 +15,12 @@ export const cell = {
   allowance: 4,
   /** What the store last told. */
   told: 5,
+  /** Taken here for requests of which another policy is still being asked about; in `cur`, and not told. */
+  reserved: 6,
+  /** Sent to the store, which has not answered yet; in `cur`. */
+  sent: 7,
 } as const
-const perWindow = 6
+const perWindow = 8
 
 /**
  * Numbers kept for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds; a time that
@@ -125,6 +129,12 @@ export class Ledger {
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
     this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | heardFlag) & ~wrongFlag
+  }
+
+  /** What was spent here of a window and the store is not known to have counted. */
+  unheard(at: number): number {
+    const { cells } = this
+    return (cells[at + cell.pending] ?? 0) + (cells[at + cell.reserved] ?? 0) + (cells[at + cell.sent] ?? 0)
   }
 
   /** Forgets what the store told of a slot, which has to be asked before anything more is spent. */

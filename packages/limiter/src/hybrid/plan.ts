@@ -38,18 +38,26 @@ export function shortOnly(policy: Policy): Policy | undefined {
   return long > 0 ? { ...policy, rules: policy.rules.slice(0, long) } : undefined
 }
 
+/**
+ * All instances together may spend this part of a limit without the store having counted it: the bound of what is admitted
+ * beyond a limit, wherever the traffic moves (decision 0319).
+ */
+const unheardPart = 0.1
+
 /** The least a process's share of a limit must be, or asking the store every time costs no more. */
 const leastShare = 2
 
 /**
- * Whether a policy may be counted locally: its limits are advisory windows, each so large that half of it, shared out
+ * Whether a policy may be counted locally: its limits are advisory windows, each so large that a tenth of it, shared out
  * among all instances, is worth spending.
  */
 export function canBeHybrid(policy: Policy, instances: number): boolean {
   return (
     policy.advisory &&
     policy.shards === 1 &&
-    policy.rules.every((rule) => rule.algorithm !== 'token-bucket' && rule.limit / (2 * instances) >= leastShare)
+    policy.rules.every(
+      (rule) => rule.algorithm !== 'token-bucket' && (rule.limit * unheardPart) / instances >= leastShare,
+    )
   )
 }
 
@@ -59,11 +67,17 @@ export function staleMs(policy: Policy): number {
 }
 
 /**
- * What one instance may spend before it asks again: its share of half of what is left. All instances together can then
- * not spend more than half of it unseen, and the share shrinks as the limit comes near.
+ * What one instance may spend before it asks again: its share of a tenth of what is left, less what it has spent that the
+ * store has not counted yet. The share shrinks as the limit comes near.
  */
-export function allowance(rule: CountedRule, prev: number, cur: number, now: number, instances: number): number {
-  return Math.floor(remaining(rule, prev, cur, now) / (2 * instances))
+export function allowance(
+  rule: CountedRule,
+  counts: { readonly prev: number; readonly cur: number; readonly unheard: number },
+  now: number,
+  instances: number,
+): number {
+  const left = remaining(rule, counts.prev, counts.cur, now)
+  return Math.max(0, Math.floor((left * unheardPart) / instances) - counts.unheard)
 }
 
 /** All instances together presume that a hundredth of what is left may be spent unheard. */
@@ -119,7 +133,9 @@ export function roll(
   cells[at + cell.prev] = prev
   cells[at + cell.cur] = 0
   cells[at + cell.pending] = 0
+  cells[at + cell.reserved] = 0
   cells[at + cell.told] = 0
-  cells[at + cell.allowance] = allowance(rule, prev, 0, now, instances)
+  cells[at + cell.sent] = 0
+  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unheard: 0 }, now, instances)
   return untold === 0 ? undefined : { index: old, untold }
 }

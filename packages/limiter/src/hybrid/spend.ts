@@ -3,8 +3,18 @@ import type { Taken } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 import type { Plan } from './plan.ts'
 
-/** Spends `cost` here, when every rule admits it and this process's share of what is left covers it. */
-export function spend(plan: Plan, ledger: Ledger, slot: number, cost: number, now: number): Taken | undefined {
+/**
+ * Spends `cost` here, when every rule admits it and this process's share of what is left covers it: at once, to be told to
+ * the store, or as reserved until it is known whether other policies admit the request.
+ */
+export function spend(
+  plan: Plan,
+  ledger: Ledger,
+  slot: number,
+  cost: number,
+  now: number,
+  into: typeof cell.pending | typeof cell.reserved = cell.pending,
+): Taken | undefined {
   const { rules } = plan.policy
   const { cells } = ledger
   let violated = 0
@@ -21,7 +31,7 @@ export function spend(plan: Plan, ledger: Ledger, slot: number, cost: number, no
     const at = ledger.at(slot, i)
     if ((violated & (1 << i)) === 0) {
       cells[at + cell.cur] = (cells[at + cell.cur] ?? 0) + cost
-      cells[at + cell.pending] = (cells[at + cell.pending] ?? 0) + cost
+      cells[at + into] = (cells[at + into] ?? 0) + cost
       cells[at + cell.allowance] = (cells[at + cell.allowance] ?? 0) - cost
     }
     counters[2 * i] = cells[at + cell.prev] ?? 0

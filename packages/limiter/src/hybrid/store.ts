@@ -1,7 +1,8 @@
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CounterStore, Taken } from '../store.ts'
-import { Ledger, tail } from './ledger.ts'
+import { Combination, type Reservation } from './combination.ts'
+import { cell, Ledger, tail } from './ledger.ts'
 import { canBeHybrid, currentOnly, type Plan, presume, shortOnly, staleMs } from './plan.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
@@ -45,6 +46,7 @@ class LedgerStore implements HybridStore {
   readonly #teller: Teller
   readonly #intervalMs: number
   readonly #maxKeys: number
+  readonly #combination: Combination
   readonly #ledgers = new Map<string, Ledger>()
   #plans = new WeakMap<Policy, Map<string, Plan>>()
   /** The number of processes that the plans were made for. */
@@ -63,6 +65,13 @@ class LedgerStore implements HybridStore {
     this.#teller = new Teller(shared, this.#instances)
     this.#intervalMs = intervalMs
     this.#maxKeys = maxKeys
+    this.#combination = new Combination(shared, {
+      reserve: (policy, identifier, cost, now) => this.#reserve(policy, identifier, cost, now),
+      soil: (ledger, slot) => this.#soil(ledger, slot),
+      asking: ({ ledger, slot }) => this.#tell(ledger, slot, false, unheeded),
+      heard: ({ plan, ledger, slot, identifier }, taken, took) =>
+        this.#teller.hear(plan, ledger, slot, identifier, taken, took),
+    })
   }
 
   get generation(): number | undefined {
@@ -73,22 +82,38 @@ class LedgerStore implements HybridStore {
     return this.#shared.time?.(now) ?? now
   }
 
-  take(
-    policy: Policy,
-    identifier: Identifier,
-    cost: number,
-    callerNow: number,
-    withinMs?: number,
-  ): Taken | Promise<Taken> {
+  get combines(): boolean {
+    return this.#shared.combines ?? false
+  }
+
+  take(policy: Policy, identifier: Identifier, cost: number, at: number, withinMs?: number): Taken | Promise<Taken> {
+    if (policy.parts !== undefined && policy.parts.length > 1)
+      return this.#combination.take(policy, identifier, { cost, now: at, withinMs })
     const plan = this.#planOf(policy, identifier.kind)
     const { ledger } = plan
     if (ledger === undefined) {
       this.#countInstances()
-      return this.#shared.take(policy, identifier, cost, callerNow, withinMs)
+      return this.#shared.take(policy, identifier, cost, at, withinMs)
     }
-    const now = this.#shared.time?.(callerNow) ?? callerNow
+    const now = this.#shared.time?.(at) ?? at
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return this.#shared.take(policy, identifier, cost, now)
+    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.pending)
+    if (answer === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
+    if (answer.allowed) this.#soil(ledger, slot)
+    return answer
+  }
+
+  /** What is known here decides: a block rejects, this process's share admits; undefined where the store has to be asked. */
+  #here(
+    plan: Plan,
+    ledger: Ledger,
+    slot: number,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    into: typeof cell.pending | typeof cell.reserved,
+  ): Taken | undefined {
     this.#lastNow = now
     const place = ledger.tail(slot) + tail.policy
     // A block is one policy's: another tier of the same windows may still admit.
@@ -100,11 +125,12 @@ class LedgerStore implements HybridStore {
       if (!standing.allowed) return standing
     }
     const knows = ledger.isFresh(slot, now, plan.staleMs) || this.#presumes(plan, ledger, slot, now)
-    const spent = knows ? spend(plan, ledger, slot, cost, now) : undefined
-    if (spent === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
+    return knows ? spend(plan, ledger, slot, cost, now, into) : undefined
+  }
+
+  #soil(ledger: Ledger, slot: number): void {
     ledger.soil(slot)
     if (this.#timer === undefined) this.#schedule()
-    return spent
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
@@ -212,6 +238,19 @@ class LedgerStore implements HybridStore {
     if (slot !== undefined) ledger?.distrust(slot)
   }
 
+  /** One policy of a combination; undefined where it is counted by the store alone. */
+  #reserve(policy: Policy, identifier: Identifier, cost: number, callerNow: number): Reservation | undefined {
+    this.#countInstances()
+    const plan = this.#planOf(policy, identifier.kind)
+    const { ledger } = plan
+    if (ledger === undefined) return undefined
+    const now = this.time(callerNow)
+    const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
+    if (slot === undefined) return undefined
+    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.reserved)
+    return { plan, ledger, slot, identifier, answer, heardAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+  }
+
   #insert(ledger: Ledger, id: string, now: number): number | undefined {
     encodeId(id)
     return ledger.insert(id, now)
@@ -251,14 +290,7 @@ class LedgerStore implements HybridStore {
     this.#ledgers.set(name, ledger)
     const number = ledger.numberOf(policy, () => this.#planAnew())
     const current = currentOnly(policy)
-    return {
-      policy,
-      kind,
-      currentOnly: current,
-      shortOnly: shortOnly(current),
-      ledger,
-      number,
-      staleMs: staleMs(policy),
-    }
+    const short = shortOnly(current)
+    return { policy, kind, currentOnly: current, shortOnly: short, ledger, number, staleMs: staleMs(policy) }
   }
 }

@@ -47,7 +47,17 @@ export class Teller {
       heard()
       return
     }
-    const telling = new Telling(this, plan, ledger, slot, identifier, amounts, !knows, heard)
+    const telling = new Telling({
+      teller: this,
+      plan,
+      ledger,
+      slot,
+      identifier,
+      amounts,
+      now,
+      withPrevious: !knows,
+      heard,
+    })
     addFor(this.#shared, telling, policy, identifier, amounts, now)
   }
 
@@ -80,11 +90,12 @@ export class Teller {
       const told = taken.counters[2 * i + 1]
       if (told === undefined) continue
       const prev = (withPrevious ? taken.counters[2 * i] : cells[at + cell.prev]) ?? 0
-      const cur = told + (cells[at + cell.pending] ?? 0)
+      const unheard = ledger.unheard(at)
+      const cur = told + unheard
       cells[at + cell.prev] = prev
       cells[at + cell.cur] = cur
       cells[at + cell.told] = told
-      cells[at + cell.allowance] = allowance(rule, prev, cur, taken.now, instances)
+      cells[at + cell.allowance] = allowance(rule, { prev, cur, unheard }, taken.now, instances)
     }
     ledger.hear(slot, taken.now, taken.allowed ? taken.now : taken.now + blockMs(plan.policy, taken))
   }
@@ -122,6 +133,7 @@ function takePending(ledger: Ledger, slot: number, windows: number): number[] | 
     const at = ledger.at(slot, i) + cell.pending
     const amount = ledger.cells[at] ?? 0
     ledger.cells[at] = 0
+    ledger.cells[at - cell.pending + cell.sent] = (ledger.cells[at - cell.pending + cell.sent] ?? 0) + amount
     amounts[i] = amount
     if (amount > most) most = amount
   }
@@ -154,44 +166,51 @@ function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { co
   return false
 }
 
-/** Waits for what the store says to what a slot has told. */
-class Telling implements Waiter {
-  readonly #teller: Teller
-  readonly #plan: Plan
-  readonly #ledger: Ledger
-  readonly #slot: number
-  readonly #identifier: Identifier
-  readonly #amounts: readonly number[]
-  readonly #withPrevious: boolean
-  readonly #heard: () => void
+/** What a slot has sent to the store. */
+interface Sent {
+  readonly teller: Teller
+  readonly plan: Plan
+  readonly ledger: Ledger
+  readonly slot: number
+  readonly identifier: Identifier
+  readonly amounts: readonly number[]
+  /** When it was sent. */
+  readonly now: number
+  readonly withPrevious: boolean
+  readonly heard: () => void
+}
 
-  constructor(
-    teller: Teller,
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    amounts: readonly number[],
-    withPrevious: boolean,
-    heard: () => void,
-  ) {
-    this.#teller = teller
-    this.#plan = plan
-    this.#ledger = ledger
-    this.#slot = slot
-    this.#identifier = identifier
-    this.#amounts = amounts
-    this.#withPrevious = withPrevious
-    this.#heard = heard
+/** Waits for what the store says to what a slot has sent. */
+class Telling implements Waiter {
+  readonly #sent: Sent
+
+  constructor(sent: Sent) {
+    this.#sent = sent
   }
 
   answered(taken: Taken): void {
-    this.#teller.hear(this.#plan, this.#ledger, this.#slot, this.#identifier, taken, this.#amounts, this.#withPrevious)
-    this.#heard()
+    const { teller, plan, ledger, slot, identifier, amounts, withPrevious, heard } = this.#sent
+    this.#arrived()
+    teller.hear(plan, ledger, slot, identifier, taken, amounts, withPrevious)
+    heard()
   }
 
   /** The next share is spent from what is remembered; whoever asks the store next finds out that it is away. */
   failed(): void {
-    this.#heard()
+    this.#arrived()
+    this.#sent.heard()
+  }
+
+  #arrived(): void {
+    const { plan, ledger, slot, identifier, amounts, now } = this.#sent
+    // Its place may be another's by now.
+    if (ledger.idOf(slot) !== identifier.id) return
+    const { cells } = ledger
+    for (let i = 0; i < amounts.length; i++) {
+      const at = ledger.at(slot, i)
+      const { windowMs } = plan.policy.rules[i] ?? { windowMs: 1 }
+      if (cells[at + cell.index] === windowIndex(now, windowMs))
+        cells[at + cell.sent] = Math.max(0, (cells[at + cell.sent] ?? 0) - (amounts[i] ?? 0))
+    }
   }
 }

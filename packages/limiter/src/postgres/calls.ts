@@ -85,11 +85,11 @@ export function looking(): Change {
 
 /** The keys of an encoded identifier's rows, the note's last. */
 export function rowKeys(policy: Policy, { kind, id }: Identifier): string[] {
-  const keys = policy.rules.map(({ scope, algorithm, windowMs }) => {
+  const keys = policy.rules.map(({ scope, subject, algorithm, windowMs }) => {
     const place = algorithm === 'token-bucket' ? 'bucket' : windowMs
-    return `${encodedKey(scope, kind, id, 'none')}:${place}`
+    return `${encodedKey(scope, subject?.kind ?? kind, subject?.id ?? id)}:${place}`
   })
-  return [...keys, `${encodedKey('', kind, id, 'none')}:given`]
+  return [...keys, `${encodedKey('', kind, id)}:given`]
 }
 
 /** Makes a change to rows found by their keys. */

@@ -42,6 +42,7 @@ const tooLate = 'the database came to the check too late, and did not count it'
  * wait for the next. A process so takes up one connection, however many checks there are.
  */
 class PostgresCounters implements CounterStore {
+  readonly combines = true
   readonly #database: SqlDatabase
   readonly #countsByDatabase: boolean
   #calls: Call[] = []

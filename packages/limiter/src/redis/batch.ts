@@ -1,4 +1,4 @@
-import type { Identifier, KeyTag } from '../key.ts'
+import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { Waiter } from '../store.ts'
 import type { RedisClient } from './client.ts'
@@ -7,15 +7,17 @@ import { runScript, type Script } from './script.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /** One call of a store's method, waiting for its answer. */
-interface Call {
+export interface Call {
   readonly policy: Policy
   /** Its id encoded. */
   readonly identifier: Identifier
+  /** The hash tag of its keys, in its braces; '' for none. */
+  readonly tag: string
   readonly now: number
   readonly rest: readonly string[]
   readonly waiter: Waiter
-  /** How long its caller waits, where nothing may be counted after that. */
-  readonly withinMs?: number | undefined
+  /** Until when its caller waits, by `performance.now()`, where nothing may be counted after that. */
+  readonly until?: number | undefined
 }
 
 interface BatchOptions {
@@ -25,16 +27,17 @@ interface BatchOptions {
   readonly noted?: boolean
   /** Calls of one moment may be made in any order: like ones are put in a row, which takes fewer words. */
   readonly commutes?: boolean
-  readonly tag: KeyTag
   readonly clock: ServerClock
   /** Told when the server's clock was found to have moved, and by how many milliseconds. */
   readonly onClockMoved: (milliseconds: number) => void
   readonly onForgotten: () => void
-  /** Told of the first call of a batch; `flush` is due at the end of the turn. */
+  /** Reports the first call of a batch, which is due at the end of the turn. */
   readonly onFirst: () => void
 }
 
 const mostCallsTogether = 128
+/** Lua passes on no more than some thousand values at once. */
+const maxKeysTogether = 4_000
 const mostCallsUnanswered = 16_384
 /** Of the time that a caller waits, what is left to the way back. */
 const shareOfWayBack = 0.2
@@ -43,8 +46,8 @@ const earlyMs = 50
 const reportedMoveMs = 50
 
 /**
- * Calls that arrive in one turn of the event loop travel together, in one script call for each 128 of them; with key tags
- * (Redis Cluster) in one for each identifier. Nothing is sent twice, and nothing waits while the server is away.
+ * Calls that arrive in one turn of the event loop travel together, in one script call for each 128 of them. Nothing is
+ * sent twice.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -66,25 +69,26 @@ export class Batch {
     this.#calls.push(call)
   }
 
-  flush(): void {
+  /** Hands over the calls that have arrived since the last time. */
+  collect(): Call[] {
     const calls = this.#calls
+    if (calls.length > 0) this.#calls = []
+    return calls
+  }
+
+  /** Sends calls whose keys have one tag; resolves when all are settled. */
+  async send(calls: Call[]): Promise<void> {
     if (calls.length === 0) return
-    this.#calls = []
-    if (this.#options.tag === 'braces') {
-      const groups = Map.groupBy(calls, ({ identifier }) => identifier.id)
-      for (const group of groups.values()) void this.#send(group)
-    } else {
-      for (let i = 0; i < calls.length; i += mostCallsTogether) void this.#send(calls.slice(i, i + mostCallsTogether))
-    }
+    await Promise.all(scriptCalls(calls).map((some) => this.#send(some)))
   }
 
   async #send(calls: Call[]): Promise<void> {
-    const { noted = false, commutes = false, tag } = this.#options
+    const { noted = false, commutes = false } = this.#options
     if (commutes) calls.sort(byMomentAndRest)
     try {
-      const request = new ScriptRequest(tag)
+      const request = new ScriptRequest(calls[0]?.tag ?? '')
       for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
-      settle(calls, await this.#inTime(request, shortest(calls)))
+      settle(calls, await this.#inTime(request, leftMs(calls)))
     } catch (error) {
       for (const { waiter } of calls) waiter.failed(error)
     } finally {
@@ -98,6 +102,7 @@ export class Batch {
    */
   async #inTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
     if (withinMs === undefined) return this.#ask(keys, args)
+    if (withinMs <= 0) throw new Error('the check waited too long for the counter store, and was not sent')
     const spanMs = withinMs * (1 - shareOfWayBack)
     const sentAt = performance.now()
     const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.now(0), spanMs)])
@@ -119,6 +124,24 @@ export class Batch {
   }
 }
 
+/** Calls in the portions that travel in one script call each. */
+function scriptCalls(calls: Call[]): Call[][] {
+  const portions: Call[][] = []
+  let keys = Number.POSITIVE_INFINITY
+  for (const call of calls) {
+    const most = 2 * call.policy.rules.length + 1
+    const portion = portions.at(-1)
+    if (portion === undefined || portion.length === mostCallsTogether || keys + most > maxKeysTogether) {
+      portions.push([call])
+      keys = most
+    } else {
+      portion.push(call)
+      keys += most
+    }
+  }
+  return portions
+}
+
 /** Every answer begins with the server's time; one that is that alone has counted nothing. */
 function isCounted(answer: readonly unknown[]): boolean {
   return answer.length > 2
@@ -133,12 +156,10 @@ function span(now: number, milliseconds: number): string[] {
   return [String(now - earlyMs), String(now + milliseconds)]
 }
 
-/** How long the least patient of the callers waits. */
-function shortest(calls: readonly Call[]): number | undefined {
-  return calls.reduce<number | undefined>((least, { withinMs }) => {
-    if (withinMs === undefined) return least
-    return least === undefined ? withinMs : Math.min(least, withinMs)
-  }, undefined)
+/** How long the least patient of the callers still waits. */
+function leftMs(calls: readonly Call[]): number | undefined {
+  const until = calls.reduce((least, call) => Math.min(least, call.until ?? least), Number.POSITIVE_INFINITY)
+  return Number.isFinite(until) ? until - performance.now() : undefined
 }
 
 /** Like calls in a row; what belongs to an earlier window stays before what reads it as the one before. */

@@ -1,5 +1,5 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
-import { encodedKey, type Identifier, type KeyTag } from '../key.ts'
+import { encodedKey, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
 
@@ -26,9 +26,10 @@ export class ScriptRequest {
   readonly #head: string[] = []
   readonly #runs: Run[] = []
   readonly #plans: MomentPlan[] = []
-  readonly #tag: KeyTag
+  readonly #tag: string
 
-  constructor(tag: KeyTag) {
+  /** @param tag the hash tag of all calls, in its braces; '' for none */
+  constructor(tag: string) {
     this.#tag = tag
   }
 
@@ -62,28 +63,31 @@ export class ScriptRequest {
 }
 
 /** Where it is noted that an identifier's counters were given back or reset. */
-export function noteKey(identifier: Identifier, tag: KeyTag): string {
+export function noteKey(identifier: Identifier, tag: string): string {
   return `${encodedKey('', identifier.kind, identifier.id, tag)}:given`
 }
 
 /** The keys of an identifier's counters at a moment, in the scripts' order. */
-export function keysAt(policy: Policy, identifier: Identifier, now: number, tag: KeyTag): string[] {
+export function keysAt(policy: Policy, identifier: Identifier, now: number, tag: string): string[] {
   const keys: string[] = []
   const suffixes = policy.rules.map((rule) => suffixesOf(rule, now))
   pushKeys(keys, { number: '', policy, now, suffixes }, identifier, tag)
   return keys
 }
 
-function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: KeyTag): void {
+function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: string): void {
   const { rules } = plan.policy
   let scope: string | undefined
+  let subject: Identifier | undefined
   let base = ''
   // Plain loops: this is the path of every check.
   for (let i = 0; i < rules.length; i++) {
-    const own = rules[i]?.scope
-    if (own !== undefined && own !== scope) {
-      scope = own
-      base = encodedKey(scope, identifier.kind, identifier.id, tag)
+    const rule = rules[i]
+    if (rule !== undefined && (rule.scope !== scope || rule.subject !== subject)) {
+      scope = rule.scope
+      subject = rule.subject
+      const { kind, id } = subject ?? identifier
+      base = encodedKey(scope, kind, id, tag)
     }
     const suffixes = plan.suffixes[i] ?? []
     for (let j = 0; j < suffixes.length; j++) keys.push(base + suffixes[j])

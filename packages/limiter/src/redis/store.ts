@@ -1,8 +1,10 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
 import { keptMs, type Policy } from '../policy.ts'
 import type { CounterStore, Taken, Waiter } from '../store.ts'
-import { Batch } from './batch.ts'
+import { Batch, type Call } from './batch.ts'
 import type { RedisClient } from './client.ts'
+import { Groups } from './groups.ts'
+import { KeyTags } from './key-tags.ts'
 import { keysAt, noteKey } from './request.ts'
 import { loadScript, runScript } from './script.ts'
 import { ServerClock } from './server-clock.ts'
@@ -11,8 +13,17 @@ export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
 export { type Presence, type PresenceOptions, redisPresence } from './presence.ts'
 
 export interface RedisStoreOptions {
-  /** `braces` for Redis Cluster: all counters of one identifier lie in one slot. Default `none`: keys as specified. */
+  /**
+   * `braces` for Redis Cluster: a hash tag behind the id (`rl:user:42{7}:29`) puts each identifier into one of a few groups,
+   * all of whose counters lie in one slot, so that the checks of a group travel together. Default `none`: keys as
+   * specified.
+   */
   readonly keyTag?: KeyTag
+  /**
+   * How many groups there are with `braces`: about four or five for each primary, and best a multiple of their number.
+   * Fewer make larger batches, more divide the load more finely. Another number forgets what was counted. Default 12.
+   */
+  readonly tags?: number
   /**
    * By whose clock windows are counted: the server's, which all processes share (default), or the limiter's own, for
    * tests that move time.
@@ -44,17 +55,23 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return new RedisCounters(client, options)
 }
 
+/** Four for each of three primaries; divides evenly among two, four and six too. */
+const defaultTags = 12
+
 class RedisCounters implements RedisStore {
   /** Grows when the server may have lost counters. */
   generation = 0
+  /** A script call reaches one slot: with tags, counters of different identifiers may lie in different ones. */
+  readonly combines: boolean
   readonly #client: RedisClient
-  readonly #tag: KeyTag
+  readonly #tags: KeyTags | undefined
   readonly #clock = new ServerClock()
   readonly #countsByServer: boolean
   readonly #takes: Batch
   readonly #takesInTime: Batch
   readonly #adds: Batch
   readonly #raises: Batch
+  readonly #flush: () => void
   #scheduled = false
   #lastKind = ''
   readonly #onForgotten = (): void => this.suspectLoss()
@@ -64,20 +81,29 @@ class RedisCounters implements RedisStore {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      for (const batch of [this.#adds, this.#raises, this.#takes, this.#takesInTime]) batch.flush()
+      this.#flush()
     })
   }
 
-  constructor(client: RedisClient, { keyTag = 'none', clock = 'server', onClockMoved = () => {} }: RedisStoreOptions) {
+  constructor(client: RedisClient, options: RedisStoreOptions) {
+    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockMoved = () => {} } = options
     this.#client = client
-    this.#tag = keyTag
+    this.#tags = keyTag === 'braces' ? new KeyTags(tags) : undefined
+    this.combines = this.#tags === undefined
     this.#countsByServer = clock === 'server'
-    const told = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
-    const batch = { client, tag: keyTag, clock: this.#clock, ...told }
+    const listeners = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
+    const batch = { client, clock: this.#clock, ...listeners }
     this.#takes = new Batch({ ...batch, script: takeScript })
     this.#takesInTime = new Batch({ ...batch, script: takeInTimeScript })
     this.#adds = new Batch({ ...batch, script: addScript, commutes: true })
     this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
+    const batches = [this.#adds, this.#raises, this.#takes, this.#takesInTime]
+    const groups = new Groups(batches, this.#schedule)
+    this.#flush = this.#tags
+      ? () => groups.flush()
+      : () => {
+          for (const one of batches) void one.send(one.collect())
+        }
   }
 
   suspectLoss(): void {
@@ -98,7 +124,8 @@ class RedisCounters implements RedisStore {
   takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void {
     const batch = withinMs === undefined ? this.#takes : this.#takesInTime
     const rest = cost === 1 ? one : [String(cost)]
-    batch.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter, withinMs })
+    const until = withinMs === undefined ? undefined : performance.now() + withinMs
+    batch.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter, until })
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
@@ -117,12 +144,13 @@ class RedisCounters implements RedisStore {
 
   addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
     const rest = amounts.map(String)
-    this.#adds.call({ policy, identifier: this.#encoded(identifier), now: this.time(now), rest, waiter })
+    this.#adds.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter })
   }
 
   /** The note stands before anything is given: what was noted in vain is only not healed. */
   async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
-    const note = noteKey(this.#encoded(identifier), this.#tag)
+    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
+    const note = noteKey(encoded, tag)
     await runScript(this.#client, noteScript, [note], noteUntil(policy, this.time(now)), this.#onForgotten)
     const back = policy.rules.map(() => -amount)
     return this.add(policy, identifier, back, now)
@@ -134,25 +162,26 @@ class RedisCounters implements RedisStore {
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    const encoded = this.#encoded(identifier)
-    const keys = [...keysAt(policy, encoded, this.time(now), this.#tag), noteKey(encoded, this.#tag)]
+    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
+    const keys = [...keysAt(policy, encoded, this.time(now), tag), noteKey(encoded, tag)]
     await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
   }
 
   #call(batch: Batch, policy: Policy, identifier: Identifier, time: number, rest: readonly string[]): Promise<Taken> {
-    const encoded = this.#encoded(identifier)
+    const addressed = this.#addressed(policy, identifier)
     return new Promise((answered, failed) =>
-      batch.call({ policy, identifier: encoded, now: time, rest, waiter: { answered, failed } }),
+      batch.call({ ...addressed, now: time, rest, waiter: { answered, failed } }),
     )
   }
 
-  /** Faults in the identifier are told at once, so that they don't spoil the calls that travel with it. */
-  #encoded(identifier: Identifier): Identifier {
+  /** Faults in the identifier are thrown at once, so that they don't spoil the calls that travel with it. */
+  #addressed(policy: Policy, identifier: Identifier): Pick<Call, 'policy' | 'identifier' | 'tag'> {
     const { kind, id } = identifier
     if (kind !== this.#lastKind) checkKind(kind)
     this.#lastKind = kind
     const encoded = encodeId(id)
-    return encoded === id ? identifier : { kind, id: encoded }
+    const tag = this.#tags?.of(encoded) ?? ''
+    return { policy, identifier: encoded === id ? identifier : { kind, id: encoded }, tag }
   }
 }
 

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { combinePolicies } from '../combine.ts'
+import type { Limiter } from '../limiter.ts'
+import { definePolicy, tierPolicy } from '../policy.ts'
+
+/** What a store is shown with: a limiter over it, and the time. */
+export interface Bench {
+  readonly limiter: Limiter
+  at(milliseconds: number): void
+}
+
+const alice = { kind: 'user', id: 'alice' }
+const bob = { kind: 'user', id: 'bob' }
+const minute = 60_000
+const tier = tierPolicy('free', { rpm: 5, daily: 100 })
+const route = definePolicy('search', [{ name: 'search-rpm', limit: 3, windowMs: minute }])
+const everybody = definePolicy('everybody', [{ name: 'everybody-rpm', limit: 6, windowMs: minute }], { shared: true })
+const all = [tier, route, everybody]
+
+/** Behaviours of policies that are taken together. */
+export const combinedBehaviours: readonly (readonly [title: string, body: (bench: Bench) => Promise<void>])[] = [
+  ['a request is counted by all of its policies, each under its own counter', countsAll],
+  ['where one of several policies refuses, none is charged', chargesNone],
+  ['a policy for everybody counts all identifiers together', countsEverybody],
+  ['a client that waits as long as the refusing policies ask for is admitted', waits],
+  ['of many requests at once by several policies as many are admitted as the tightest says', exactAtOnce],
+  ['a rule in shadow among several policies counts and never refuses', shadows],
+  ['a cost is taken whole from several policies or from none', takesWhole],
+  ['buckets and windows of several policies are taken together', mixesAlgorithms],
+]
+
+async function left(limiter: Limiter, who = alice): Promise<Record<string, number>> {
+  const { rules } = await limiter.peek(all, who)
+  return Object.fromEntries(rules.map(({ name, remaining }) => [name, remaining]))
+}
+
+async function countsAll({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  const { allowed, limit, remaining, rules } = await limiter.check(all, alice)
+  assert.deepEqual([allowed, limit, remaining], [true, 3, 2])
+  assert.deepEqual(
+    rules.map(({ name, policy, remaining: rest }) => [policy, name, rest]),
+    [
+      ['free', 'rpm', 4],
+      ['free', 'daily', 99],
+      ['search', 'search-rpm', 2],
+      ['everybody', 'everybody-rpm', 5],
+    ],
+  )
+  assert.equal((await limiter.peek(tier, alice)).remaining, 4)
+  assert.equal((await limiter.peek(route, alice)).remaining, 2)
+  assert.equal((await limiter.peek(everybody, bob)).remaining, 5)
+}
+
+async function chargesNone({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  for (let i = 0; i < 3; i++) assert((await limiter.check(all, alice)).allowed)
+  for (let i = 0; i < 5; i++) {
+    const { allowed, rules, limit } = await limiter.check(all, alice)
+    const refusing = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
+    assert.deepEqual([allowed, limit, refusing], [false, 3, ['search']])
+  }
+  assert.deepEqual(await left(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 3 })
+  for (let i = 0; i < 3; i++) assert((await limiter.check(all, bob)).allowed)
+  at(1_000)
+  const { allowed, rules } = await limiter.check([tier, everybody], alice)
+  const refusing = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
+  assert.deepEqual([allowed, refusing], [false, ['everybody']])
+  assert.deepEqual(await left(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 0 })
+}
+
+async function countsEverybody({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  let admitted = 0
+  for (let i = 0; i < 10; i++)
+    if ((await limiter.check([tier, everybody], { kind: 'user', id: `user-${i}` })).allowed) admitted++
+  assert.equal(admitted, 6)
+  assert(!(await limiter.check(everybody, { kind: 'ip', id: '192.0.2.1' })).allowed)
+  assert.equal((await limiter.peek(tier, { kind: 'user', id: 'user-9' })).remaining, 5)
+}
+
+async function waits({ limiter, at }: Bench): Promise<void> {
+  let now = 7_000
+  at(now)
+  for (let i = 0; i < 6; i++) await limiter.check([tier, everybody], { kind: 'user', id: `user-${i}` })
+  for (let i = 0; i < 5; i++) await limiter.check(tier, alice)
+  for (const policies of [all, [everybody, tier]]) {
+    const { allowed, retryAfterSeconds } = await limiter.check(policies, alice)
+    assert(!allowed)
+    now += retryAfterSeconds * 1000
+    at(now)
+    assert((await limiter.check(policies, alice)).allowed)
+    for (let i = 0; i < 6; i++) await limiter.check(policies, alice)
+  }
+}
+
+async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  const wide = definePolicy('wide', [{ name: 'wide', limit: 1_000, windowMs: minute }])
+  const tight = definePolicy('tight', [{ name: 'tight', limit: 20, windowMs: minute }], { shared: true })
+  const users = Array.from({ length: 10 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
+  const decisions = await Promise.all(
+    Array.from({ length: 100 }, async (_, i) => {
+      const user = users[i % users.length] ?? alice
+      return limiter.check([wide, tight], user)
+    }),
+  )
+  const admitted = decisions.filter(({ allowed }) => allowed).length
+  assert.equal(admitted, 20)
+  let charged = 0
+  for (const user of users) charged += 1_000 - (await limiter.peek(wide, user)).remaining
+  assert.equal(charged, admitted)
+}
+
+async function shadows({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  const trial = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: minute, shadow: true }])
+  for (let i = 0; i < 5; i++) assert((await limiter.check([tier, trial], alice)).allowed)
+  const { allowed, limit, rules } = await limiter.check([tier, trial], alice)
+  assert.deepEqual([allowed, limit], [false, 5])
+  assert.equal(rules.find(({ policy }) => policy === 'trial')?.remaining, 0)
+}
+
+async function takesWhole({ limiter, at }: Bench): Promise<void> {
+  at(0)
+  assert((await limiter.check(all, alice, { cost: 2 })).allowed)
+  assert(!(await limiter.check(all, alice, { cost: 2 })).allowed)
+  assert.deepEqual(await left(limiter), { rpm: 3, daily: 98, 'search-rpm': 1, 'everybody-rpm': 4 })
+}
+
+async function mixesAlgorithms({ limiter, at }: Bench): Promise<void> {
+  const burst = definePolicy('burst', [{ name: 'burst', algorithm: 'token-bucket', limit: 2, refillPerSecond: 0.1 }])
+  const policies = combinePolicies([tier, burst, everybody])
+  at(0)
+  for (let i = 0; i < 2; i++) assert((await limiter.check(policies, alice)).allowed)
+  const { allowed, retryAfterSeconds, rules } = await limiter.check(policies, alice)
+  assert.deepEqual([allowed, retryAfterSeconds], [false, 10])
+  assert.deepEqual(
+    rules.map(({ remaining }) => remaining),
+    [3, 98, 0, 4],
+  )
+  at(10_000)
+  assert((await limiter.check(policies, alice)).allowed)
+}

@@ -1,0 +1,183 @@
+import { combinePolicies, countedBy, partsOf } from './combine.ts'
+import type { Identifier } from './key.ts'
+import type { Policy } from './policy.ts'
+import { waitMs } from './reading.ts'
+import type { CounterStore, Taken } from './store.ts'
+
+/** Some policies of a combination, which are taken in one step. */
+export interface Share {
+  readonly policy: Policy
+  /** The places of its rules among those of the whole. */
+  readonly places: readonly number[]
+}
+
+/** Divides a combination into those of its policies that are alike; in the order in which they come first. */
+export function shares(whole: Policy, alike: (part: Policy) => unknown): readonly Share[] {
+  const groups = new Map<unknown, { policies: Policy[]; places: number[] }>()
+  let place = 0
+  for (const part of partsOf(whole)) {
+    const key = alike(part)
+    const group = groups.get(key) ?? { policies: [], places: [] }
+    groups.set(key, group)
+    group.policies.push(part)
+    for (let i = 0; i < part.rules.length; i++) group.places.push(place++)
+  }
+  return [...groups.values()].map(({ policies, places }) => ({ policy: combinePolicies(policies), places }))
+}
+
+const bySubject = new WeakMap<Policy, readonly Share[]>()
+
+/** A combination divided by whom its rules count: whoever makes the request, and everyone. */
+export function subjectShares(whole: Policy): readonly Share[] {
+  let found = bySubject.get(whole)
+  if (found === undefined) {
+    found = shares(whole, ({ shared }) => shared)
+    bySubject.set(whole, found)
+  }
+  return found
+}
+
+/** Whether a policy has both rules for everyone and others. */
+export function isMixed(policy: Policy): boolean {
+  return policy.parts !== undefined && subjectShares(policy).length > 1
+}
+
+/** Has every share of a policy answered by itself; as one where it is not mixed. */
+export function eachShare(
+  policy: Policy,
+  identifier: Identifier,
+  ask: (policy: Policy, identifier: Identifier, share: Share | undefined) => Taken | Promise<Taken>,
+): Taken | Promise<Taken> {
+  if (!isMixed(policy)) return ask(policy, countedBy(policy, identifier), undefined)
+  const all = subjectShares(policy)
+  const answers = all.map((share) => ask(share.policy, countedBy(share.policy, identifier), share))
+  if (answers.some((answer) => answer instanceof Promise))
+    return Promise.all(answers).then((settled) => joined(policy, all, settled, 1))
+  return joined(policy, all, answers as Taken[], 1)
+}
+
+/** Takes from a store that takes only what counts one identifier in one step. */
+export function takeByShares(
+  store: CounterStore,
+  policy: Policy,
+  identifier: Identifier,
+  request: Request,
+): Taken | Promise<Taken> {
+  const { cost, now, withinMs } = request
+  const all = subjectShares(policy)
+  const until = withinMs === undefined ? undefined : performance.now() + withinMs
+  const who = (share: Share): Identifier => countedBy(share.policy, identifier)
+  const answers = takeInTurn(all, {
+    take: (share) =>
+      store.take(share.policy, who(share), cost, now, until === undefined ? undefined : until - performance.now()),
+    giveBack: (share, taken) =>
+      store.add(share.policy, who(share), takenBack(share.policy, taken, cost), now, taken.now),
+    peek: (share) => store.peek(share.policy, who(share), now),
+  })
+  if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
+  return joined(policy, all, answers, cost)
+}
+
+export interface Request {
+  readonly cost: number
+  readonly now: number
+  readonly withinMs?: number | undefined
+}
+
+/** How shares are taken one after another. */
+export interface Steps {
+  take(share: Share): Taken | Promise<Taken>
+  /** Takes back what a share took, since another one refused; answers how it stands then, where that is known. */
+  giveBack(share: Share, taken: Taken): Taken | undefined | Promise<Taken | undefined>
+  peek(share: Share): Taken | Promise<Taken>
+}
+
+/**
+ * Takes shares one after another, all or nothing: where one refuses, or cannot be asked, those before it are given back.
+ * Never admits more than each of them does. In between, other requests find what is given back later taken; a process that
+ * dies then leaves it taken until its windows end. At once when every step is.
+ */
+export function takeInTurn(all: readonly Share[], steps: Steps): readonly Taken[] | Promise<readonly Taken[]> {
+  return takeFrom(all, steps, [])
+}
+
+function takeFrom(
+  all: readonly Share[],
+  steps: Steps,
+  done: readonly Taken[],
+): readonly Taken[] | Promise<readonly Taken[]> {
+  const share = all[done.length]
+  if (share === undefined) return done
+  const after = (taken: Taken) =>
+    taken.allowed ? takeFrom(all, steps, [...done, taken]) : refused(all, steps, [...done, taken])
+  const taken = steps.take(share)
+  if (!(taken instanceof Promise)) return after(taken)
+  return taken.then(after, async (error: unknown) => {
+    await Promise.allSettled(done.map((one, i) => steps.giveBack(all[i] as Share, one)))
+    throw error
+  })
+}
+
+/** The last of `done` refused. Those before it are given back, those behind it are read, for how long to wait. */
+function refused(
+  all: readonly Share[],
+  steps: Steps,
+  done: readonly Taken[],
+): readonly Taken[] | Promise<readonly Taken[]> {
+  const last = done.length - 1
+  const stands = all.map((share, i): Taken | Promise<Taken> => {
+    const taken = done[i]
+    if (taken === undefined) return steps.peek(share)
+    if (i === last) return taken
+    const back = steps.giveBack(share, taken)
+    // What cannot be given back stays taken until its window ends.
+    return back instanceof Promise ? back.then((now) => now ?? taken).catch(() => taken) : (back ?? taken)
+  })
+  return stands.some((one) => one instanceof Promise) ? Promise.all(stands) : (stands as Taken[])
+}
+
+/** What a store answers to all shares together. */
+export function joined(whole: Policy, all: readonly Share[], answers: readonly Taken[], cost: number): Taken {
+  const counters = new Array<number>(2 * whole.rules.length).fill(0)
+  let violated = 0
+  all.forEach(({ places }, nth) => {
+    const answer = answers[nth]
+    places.forEach((place, i) => {
+      counters[2 * place] = answer?.counters[2 * i] ?? 0
+      counters[2 * place + 1] = answer?.counters[2 * i + 1] ?? 0
+      if (((answer?.violated ?? 0) & (1 << i)) !== 0) violated |= 1 << place
+    })
+  })
+  const allowed = answers.every((answer) => answer.allowed)
+  const now = Math.max(...answers.map((answer) => answer.now))
+  const taken = { allowed, violated, counters, now }
+  if (answers.every((answer) => answer.waitMs === undefined)) return taken
+  return { ...taken, waitMs: Math.max(...all.map(({ policy }, nth) => waitOf(policy, answers[nth], cost))) }
+}
+
+function waitOf({ rules }: Policy, answer: Taken | undefined, cost: number): number {
+  if (answer === undefined) return 0
+  if (answer.waitMs !== undefined) return answer.waitMs
+  const { counters, now } = answer
+  return Math.max(
+    ...rules.map((rule, i) =>
+      rule.shadow ? 0 : waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, cost, now),
+    ),
+  )
+}
+
+/** What was taken of each rule, to be taken back: nothing where a rule in shadow was violated. */
+export function takenBack({ rules }: Policy, { violated }: Taken, cost: number): number[] {
+  return rules.map((_, i) => ((violated & (1 << i)) === 0 ? -cost : 0))
+}
+
+/** The part of an answer that is about one share. */
+export function partOf({ places }: Share, { violated, counters, now }: Taken, whole: Policy): Taken {
+  let bits = 0
+  places.forEach((place, i) => {
+    if ((violated & (1 << place)) !== 0) bits |= 1 << i
+  })
+  const allowed = places.every((place) => whole.rules[place]?.shadow || (violated & (1 << place)) === 0)
+  const own = places.flatMap((place) => [counters[2 * place] ?? 0, counters[2 * place + 1] ?? 0])
+  return { allowed, violated: bits, counters: own, now }
+}

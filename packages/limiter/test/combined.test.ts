@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { migrate } from '@gatehouse/kit'
+import {
+  combinePolicies,
+  createLimiter,
+  decisionHeaders,
+  definePolicy,
+  hotKeyStore,
+  hybridStore,
+  memoryStore,
+  type Policy,
+  quotaExceededProblem,
+  shardedStore,
+  tierPolicy,
+} from '@gatehouse/limiter'
+import { storeConformance } from '@gatehouse/limiter/conformance'
+import { migrations, postgresStore } from '@gatehouse/limiter/postgres'
+import { redisStore } from '@gatehouse/limiter/redis'
+import { postgresDatabase, startPostgres, startRedis, testWith } from '@gatehouse/testing'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { admits } from '../src/reading.ts'
+import type { CounterStore } from '../src/store.ts'
+
+const minute = 60_000
+const start = Date.UTC(2026, 0, 1)
+const alice = { kind: 'user', id: 'alice' }
+const tier = tierPolicy('pro', { rpm: 4, daily: 30 })
+const route = definePolicy('search', [{ name: 'search-rpm', limit: 3, windowMs: minute }])
+const hourly = definePolicy('exports', [{ name: 'exports', limit: 5, windowMs: 3_600_000 }])
+const everybody = definePolicy('everybody', [{ name: 'everybody', limit: 7, windowMs: minute }], { shared: true })
+
+type Program = Parameters<typeof testWith>[0]
+
+interface Opened {
+  readonly store: CounterStore
+  close(): Promise<void>
+}
+
+async function onRedis(wrap: (redis: Redis) => CounterStore): Promise<Opened> {
+  const server = await startRedis()
+  const redis = new Redis(server.url)
+  return {
+    store: wrap(redis),
+    async close() {
+      redis.disconnect()
+      await server.stop()
+    },
+  }
+}
+
+async function onPostgres(): Promise<Opened> {
+  const server = await startPostgres()
+  const database = await postgresDatabase(server)
+  await migrate(database, 'limiter', migrations)
+  return {
+    store: postgresStore(database, { clock: 'limiter' }),
+    async close() {
+      await database.close()
+      await server.stop()
+    },
+  }
+}
+
+const engines: readonly (readonly [
+  name: string,
+  program: Program | undefined,
+  open: () => Promise<Opened>,
+  runs: number,
+])[] = [
+  ['memory', undefined, async () => ({ store: memoryStore(), close: async () => {} }), 300],
+  ['Redis', 'redis-server', () => onRedis((redis) => redisStore(redis, { clock: 'limiter' })), 40],
+  [
+    'Redis with tags',
+    'redis-server',
+    () => onRedis((redis) => redisStore(redis, { clock: 'limiter', keyTag: 'braces' })),
+    40,
+  ],
+  [
+    'hot keys and sub-counters before Redis',
+    'redis-server',
+    () => onRedis((redis) => hotKeyStore(shardedStore(redisStore(redis, { clock: 'limiter' })), { intervalMs: 0 })),
+    40,
+  ],
+  ['PostgreSQL', 'postgresql', onPostgres, 25],
+]
+
+for (const [name, program, open] of engines.slice(2, 4))
+  storeConformance({ name, test: (title, body) => testWith(program ?? 'redis-server', title, body), setup: open })
+
+storeConformance({
+  name: 'hybrid over memory',
+  setup: async () => ({ store: hybridStore(memoryStore(), { instances: 1, intervalMs: 0 }), close: async () => {} }),
+})
+
+/** A count of admitted requests by counter and window: what any limiter should say, and nothing clever. */
+class NaiveModel {
+  readonly #counts = new Map<string, number>()
+
+  check(policies: readonly Policy[], user: string, cost: number, now: number): boolean {
+    const rules = policies.flatMap(({ rules: own, shared }) => own.map((rule) => ({ rule, who: shared ? '*' : user })))
+    const fits = rules.every(({ rule, who }) => {
+      const index = Math.floor(now / rule.windowMs)
+      return admits(rule, this.#at(rule.family, who, index - 1), this.#at(rule.family, who, index), cost, now)
+    })
+    if (fits)
+      for (const { rule, who } of rules) {
+        const index = Math.floor(now / rule.windowMs)
+        this.#counts.set(`${rule.family} ${who} ${index}`, this.#at(rule.family, who, index) + cost)
+      }
+    return fits
+  }
+
+  used({ rules, shared }: Policy, user: string, now: number): number[] {
+    return rules.flatMap(({ family, windowMs }) => {
+      const index = Math.floor(now / windowMs)
+      const who = shared ? '*' : user
+      return [this.#at(family, who, index - 1), this.#at(family, who, index)]
+    })
+  }
+
+  #at(family: string, who: string, index: number): number {
+    return this.#counts.get(`${family} ${who} ${index}`) ?? 0
+  }
+}
+
+const policies = [tier, route, hourly, everybody]
+const request = fc.record({
+  user: fc.constantFrom('a', 'b', 'c'),
+  chosen: fc.subarray(policies, { minLength: 1 }),
+  cost: fc.integer({ min: 1, max: 2 }),
+  afterMs: fc.constantFrom(0, 0, 1, 900, 10_000, 45_000),
+})
+
+for (const [name, program, open, numRuns] of engines) {
+  const body = async (): Promise<void> => {
+    const { store, close } = await open()
+    let run = 0
+    try {
+      await fc.assert(
+        fc.asyncProperty(fc.array(request, { maxLength: 40 }), async (requests) => {
+          // Each run has days of its own, so that it begins without counts.
+          let now = start + run++ * 10 * 86_400_000
+          const limiter = createLimiter({ store, clock: { now: () => now }, deadlineMs: 60_000 })
+          const model = new NaiveModel()
+          for (const { user, chosen, cost, afterMs } of requests) {
+            now += afterMs
+            const { allowed } = await limiter.check(chosen, { kind: 'user', id: user }, { cost })
+            assert.equal(allowed, model.check(chosen, user, cost, now))
+            for (const policy of policies) {
+              const who = policy.shared ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
+              assert.deepEqual((await store.peek(policy, who, now)).counters, model.used(policy, user, now))
+            }
+          }
+        }),
+        { numRuns, endOnFailure: true },
+      )
+    } finally {
+      await close()
+    }
+  }
+  const title = `${name}: several policies admit and charge exactly as a naive count of admitted requests`
+  if (program === undefined) test(title, body)
+  else testWith(program, title, body)
+}
+
+for (const [name, program, open] of engines.slice(1)) {
+  testWith(
+    program ?? 'redis-server',
+    `${name}: checks of two processes that race charge no more than they admit`,
+    async () => {
+      const { store, close } = await open()
+      try {
+        const clock = { now: () => start }
+        const limiters = [1, 2].map(() => createLimiter({ store, clock, deadlineMs: 60_000 }))
+        const wide = definePolicy('wide', [{ name: 'wide', limit: 10_000, windowMs: minute }])
+        const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 50, windowMs: minute }], { shared: true })
+        const users = Array.from({ length: 8 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
+        const decisions = await Promise.all(
+          Array.from({ length: 400 }, async (_, i) => {
+            const limiter = limiters[i % 2]
+            assert(limiter)
+            return limiter.check([wide, narrow], users[i % users.length] ?? alice)
+          }),
+        )
+        const admitted = decisions.filter(({ allowed }) => allowed).length
+        assert.equal(admitted, 50)
+        const stands = await Promise.all(users.map((user) => store.peek(wide, user, start)))
+        assert.equal(
+          stands.reduce((sum, { counters }) => sum + (counters[1] ?? 0), 0),
+          admitted,
+        )
+      } finally {
+        await close()
+      }
+    },
+  )
+}
+
+testWith('redis-server', 'tier, route and global policy of a request travel in one script call', async () => {
+  const server = await startRedis()
+  const redis = new Redis(server.url)
+  try {
+    const limiter = createLimiter({ store: redisStore(redis), deadlineMs: 5_000 })
+    await limiter.check([tier, route, everybody], { kind: 'user', id: 'first' })
+    await redis.config('RESETSTAT')
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => limiter.check([tier, route, everybody], { kind: 'user', id: `u${i}` })),
+    )
+    assert.match(await redis.info('commandstats'), /cmdstat_evalsha:calls=1,/)
+  } finally {
+    redis.disconnect()
+    await server.stop()
+  }
+})
+
+test('headers and problem of several policies speak for the one that refuses', () => {
+  const limiter = createLimiter({ clock: { now: () => start } })
+  const check = () => {
+    const decision = limiter.check([tier, route], alice)
+    assert(!(decision instanceof Promise))
+    return decision
+  }
+  for (let i = 0; i < 3; i++) check()
+  const refused = check()
+  const headers = decisionHeaders(refused, { ietf: 'draft-11' })
+  assert.deepEqual(headers, {
+    'X-RateLimit-Limit': '3',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': String((start + minute) / 1000),
+    'Retry-After': '61',
+    'RateLimit-Policy': '"rpm";q=4;w=60,"daily";q=30;w=86400,"search-rpm";q=3;w=60',
+    RateLimit: '"rpm";r=1;t=60,"daily";r=27;t=86400,"search-rpm";r=0;t=61',
+  })
+  assert.deepEqual(quotaExceededProblem(refused)['violated-policies'], ['search-rpm'])
+})
+
+test('of rules on one counter the stricter one stays, whichever comes first', () => {
+  const free = tierPolicy('free', { rpm: 2, daily: 1_000 })
+  for (const order of [
+    [tier, free],
+    [free, tier],
+  ]) {
+    const limits = combinePolicies(order).rules.map(({ name, limit }) => [name, limit])
+    assert.deepEqual(limits.sort(), [
+      ['daily', 30],
+      ['rpm', 2],
+    ])
+  }
+  assert.equal(combinePolicies([tier, tier]), tier)
+  assert.equal(combinePolicies([tier, route]), combinePolicies([tier, route]))
+})
+
+test('rules of one name are told apart by their policies', () => {
+  const search = definePolicy('search', [{ name: 'rpm', limit: 3, windowMs: minute }])
+  assert.deepEqual(
+    combinePolicies([tier, search]).rules.map(({ name }) => name),
+    ['rpm', 'daily', 'search:rpm'],
+  )
+})
+
+test('policies in different stores are taken all or nothing too', async () => {
+  const [store, closedStore, regionalStore] = [memoryStore(), memoryStore(), memoryStore()]
+  const closed = definePolicy('closed', [{ name: 'closed', limit: 2, windowMs: minute }], { failureMode: 'closed' })
+  const region = definePolicy('region', [{ name: 'region', limit: 3, windowMs: minute }], { quota: 'regional' })
+  const limiter = createLimiter({ store, closedStore, regionalStore, clock: { now: () => start } })
+  for (let i = 0; i < 2; i++) assert((await limiter.check([closed, tier, region], alice)).allowed)
+  const refused = await limiter.check([closed, tier, region], alice)
+  assert.deepEqual([refused.allowed, refused.limit, refused.rules.length], [false, 2, 4])
+  assert.deepEqual(quotaExceededProblem(refused)['violated-policies'], ['closed'])
+  const left = async (policy: Policy) => (await limiter.peek(policy, alice)).remaining
+  assert.deepEqual([await left(closed), await left(tier), await left(region)], [0, 2, 1])
+})
+
+/** A store that never answers. */
+const silent = (): CounterStore => {
+  const never = () => new Promise<never>(() => {})
+  return { take: never, peek: never, add: never, give: never, raise: never, reset: never, combines: true }
+}
+
+for (const [modes, expected] of [
+  [['local', 'closed'], false],
+  [['open', 'closed'], false],
+  [['open', 'local'], true],
+  [['open', 'open'], true],
+] as const)
+  test(`with the store away, policies that fail ${modes.join(' and ')} ${expected ? 'admit' : 'reject'}`, async () => {
+    const breaker = { failures: 1, openMs: 60_000 }
+    const limiter = createLimiter({ store: silent(), deadlineMs: 1, closedDeadlineMs: 1, breaker })
+    const [one, other] = modes.map((failureMode, i) =>
+      definePolicy(`p${i}`, [{ name: `p${i}`, limit: 1, windowMs: minute }], { failureMode }),
+    )
+    assert(one && other)
+    await limiter.check([one, other], alice)
+    const decision = await limiter.check([one, other], { kind: 'user', id: 'bob' })
+    assert.equal(decision.allowed, expected)
+    // What is open admits any number; what is local counts here.
+    const again = await limiter.check([one, other], { kind: 'user', id: 'bob' })
+    assert.equal(
+      again.allowed,
+      modes.every((mode) => mode === 'open'),
+    )
+  })
+
+test('a process that counts locally refuses and spends several policies all or nothing', async () => {
+  const shared = memoryStore()
+  const advisory = tierPolicy('roomy', { rpm: 100, daily: 10_000 }, { advisory: true })
+  const exact = definePolicy('exact', [{ name: 'exact', limit: 5, windowMs: minute }])
+  const store = hybridStore(shared, { instances: 1, intervalMs: 0 })
+  const limiter = createLimiter({ store, clock: { now: () => start } })
+  let admitted = 0
+  for (let i = 0; i < 20; i++) if ((await limiter.check([advisory, exact], alice)).allowed) admitted++
+  await store.reconcile()
+  assert.equal(admitted, 5)
+  assert.deepEqual(shared.peek(advisory, alice, start).counters, [0, 5, 0, 5])
+  assert.deepEqual(shared.peek(exact, alice, start).counters, [0, 5])
+})

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { definePolicy } from '@gatehouse/limiter'
+import { type FleetOptions, simulateFleet } from '@gatehouse/limiter/conformance'
+import fc from 'fast-check'
+
+/** What a fleet may admit in any window, as a multiple of the limit: decision 0319. */
+const bound = 1.1
+
+const advisory = (limit: number, windowMs: number) =>
+  definePolicy('moving', [{ name: 'moving', limit, windowMs }], { advisory: true })
+const perSecond = advisory(10_000, 1_000)
+const perMinute = advisory(10_000, 60_000)
+
+type Weight = NonNullable<FleetOptions['weight']>
+
+/** Who gets the requests of 20 processes. */
+const patterns: readonly (readonly [title: string, weight: Weight])[] = [
+  ['traffic that moves from one process to another', (i, ms) => Number(ms < 1_500 ? i === 0 : i === 1)],
+  ['traffic that moves from one process to all others', (i, ms) => Number(ms < 1_500 ? i === 0 : i > 0)],
+  [
+    'traffic that leaves all processes for one and then comes back to the others',
+    (i, ms) => (ms < 60 ? 1 : Number(ms < 880 ? i === 0 : i > 0)),
+  ],
+  ['traffic that moves from all processes to one', (i, ms) => (ms < 1_500 ? 1 : Number(i === 0))],
+  ['traffic that oscillates between halves of the fleet', (i, ms) => Number(i % 2 === Math.floor(ms / 150) % 2)],
+  ['traffic that goes from process to process', (i, ms) => Number(i === Math.floor(ms / 100) % 20)],
+  ['a burst on one process', (i, ms) => (i === 0 && ms % 1_000 > 400 ? 100 : 1)],
+  ['a process that is frozen and goes on', (i, ms) => Number(i > 0 || ms < 700 || ms > 1_900)],
+  ['half of the processes leaving', (i, ms) => Number(i < 10 || ms < 1_200)],
+]
+
+for (const [title, weight] of patterns)
+  for (const [name, policy, offeredPerSecond] of [
+    ['second', perSecond, 40_000],
+    ['minute', perMinute, 12_000],
+  ] as const)
+    test(`${title} overshoots a limit of 10,000 a ${name} by at most a tenth`, async () => {
+      const { worstWindow } = await simulateFleet({ policy, instances: 20, offeredPerSecond, seconds: 2.4, weight })
+      assert(worstWindow <= bound, `${worstWindow} of the limit`)
+      assert(worstWindow >= 0.97, `${worstWindow} of the limit: not used up`)
+    })
+
+test('processes that the others have not counted yet add no more than their shares', async () => {
+  const weight: Weight = (i, ms) => Number(i < 10 || ms > 1_300)
+  const options = { policy: perSecond, instances: 20, believed: 10, offeredPerSecond: 40_000, seconds: 3, weight }
+  const { worstWindow } = await simulateFleet(options)
+  assert(worstWindow <= 1 + (0.1 * 20) / 10, `${worstWindow} of the limit`)
+})
+
+test('wherever the traffic moves, a fleet of any size overshoots no limit by more than a tenth', async () => {
+  const moves = fc.record({
+    instances: fc.integer({ min: 2, max: 24 }),
+    limit: fc.integer({ min: 50, max: 6_000 }),
+    windowMs: fc.constantFrom(1_000, 2_000, 60_000),
+    pressure: fc.double({ min: 1, max: 4, noNaN: true }),
+    phaseMs: fc.integer({ min: 30, max: 800 }),
+    phases: fc.array(fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 24, maxLength: 24 }), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+    roundTripMs: fc.integer({ min: 1, max: 6 }),
+    seed: fc.integer({ min: 1, max: 1_000_000 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(moves, async ({ limit, windowMs, pressure, phaseMs, phases, ...rest }) => {
+      const weight: Weight = (i, ms) => phases[Math.floor(ms / phaseMs) % phases.length]?.[i] ?? 0
+      const offeredPerSecond = Math.min(20_000, (limit * pressure) / Math.min(2, windowMs / 1_000))
+      const policy = advisory(limit, windowMs)
+      const { worstWindow } = await simulateFleet({ ...rest, policy, offeredPerSecond, weight, seconds: 3 })
+      assert(!(worstWindow > bound), `${worstWindow} of the limit`)
+    }),
+    { numRuns: 25 },
+  )
+})

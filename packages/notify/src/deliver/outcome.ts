@@ -81,8 +81,9 @@ export function judge(
   const last = reasonOf(left.at(-1))
   if (burns && failures >= policy.attempts)
     return end({ cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` })
-  const { dueAt, history } = nextAttempt(claimed, left, burns ? failures : undefined, policy, context)
-  if (dueAt > (history.waitsSince ?? now) + policy.patienceMs)
+  const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, left, burns ? failures : undefined, policy, context)
+  // The pause after a failure that counted is the operator's own: it is no waiting for a provider, however long it is.
+  if (dueAt > Math.max((history.waitsSince ?? now) + policy.patienceMs, backoffEndsAt))
     return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
   const what = accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed'
   const targets = left.map(({ target }) => target)
@@ -114,6 +115,7 @@ function nextAttempt(
   const leastMs = burns ? backoffMs(failures, backoff, random) : postponedFor
   return {
     dueAt: Math.min(Math.max(now + leastMs, freeAt), expiresAt),
+    backoffEndsAt: burns ? now + leastMs : now,
     history: { postponements, ...providers, waitsSince: burns ? undefined : (message.waitsSince ?? now) },
   }
 }

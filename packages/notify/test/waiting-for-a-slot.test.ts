@@ -24,14 +24,21 @@ function slow() {
 }
 
 /** Two mails, accepted while nobody works. */
-async function twoMails(t: TestContext): Promise<{ readonly before: Setup; readonly ids: readonly string[] }> {
+async function twoMails(): Promise<{ readonly before: Setup; readonly ids: readonly string[] }> {
   const before = await setup({ work: false })
-  t.after(before.close)
   await furnish(before)
   const ids: string[] = []
   for (const order_id of ['first', 'second'])
     ids.push((await before.call('POST', '/v1/notify', { ...shipped, data: { order_id } })).body.id)
   return { before, ids }
+}
+
+/** Whoever works stops first: it would wait for its database for as long as its leases last. */
+function closeAfter(t: TestContext, working: Setup, before: Setup): void {
+  t.after(async () => {
+    await working.notify.stop()
+    await before.close()
+  })
 }
 
 interface Held {
@@ -49,11 +56,11 @@ async function held({ database }: Setup): Promise<Record<string, Held>> {
 }
 
 test('what finds no slot while its lease leaves time is given back, counts for no crash, and is sent when there is one', async (t) => {
-  const { before, ids } = await twoMails(t)
+  const { before, ids } = await twoMails()
   const { provider, orders, end } = slow()
   const { database, clock } = before
   const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
-  t.after(() => s.notify.stop())
+  closeAfter(t, s, before)
   const again = await eventually(
     () => held(s),
     ({ 'Order second': second }) => (second?.attempt ?? 0) >= 3,
@@ -70,7 +77,7 @@ test('what finds no slot while its lease leaves time is given back, counts for n
 })
 
 test('a worker that stops gives back what waits for a slot at once, and waits for the calls it has made', async (t) => {
-  const { before, ids } = await twoMails(t)
+  const { before, ids } = await twoMails()
   const { provider, orders, end } = slow()
   const { database, clock } = before
   const options = { ...oneSlot, leaseMs: 600_000 }
@@ -80,6 +87,7 @@ test('a worker that stops gives back what waits for a slot at once, and waits fo
     ({ 'Order second': second }) => second?.leased === true && orders.length === 1,
   )
   const stopped = s.notify.stop()
+  t.after(before.close)
   const left = await eventually(
     () => held(s),
     ({ 'Order second': second }) => second?.leased === false,
@@ -92,13 +100,13 @@ test('a worker that stops gives back what waits for a slot at once, and waits fo
 })
 
 test('a delivery whose workers died is tried before those that were claimed with it', async (t) => {
-  const { before } = await twoMails(t)
+  const { before } = await twoMails()
   const { provider, orders, end } = slow()
   end()
   const { database, clock } = before
   await database.query("UPDATE notify.work SET crashes = 3 WHERE message->>'subject' = 'Order second'")
   const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
-  t.after(() => s.notify.stop())
+  closeAfter(t, s, before)
   await eventually(
     async () => orders,
     ({ length }) => length === 2,

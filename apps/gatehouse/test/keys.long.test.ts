@@ -113,10 +113,11 @@ test('an encryption key is replaced: added, put first, everything resealed, and 
     [
       ['identity.signing_key', {}],
       ['identity.outbox', {}],
+      ['identity.sign_in_link', {}],
       ['notify.sealed_secret', {}],
     ],
   )
-  assert.ok(tables[0].resealed >= 2 && tables[2].resealed === 1)
+  assert.ok(tables[0].resealed >= 2 && tables[3].resealed === 1)
   assert.deepEqual([old_keys.length, old_keys[0].stored, old_keys[0].removable], [1, 0, true])
   assert.ok(Date.parse(old_keys[0].removable_after) > Date.now())
   const again = JSON.parse(gatehouse(dataDir, `${newKey},${oldKey}`, 'keys', 'reseal').stdout)

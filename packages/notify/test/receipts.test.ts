@@ -212,7 +212,6 @@ test('receipts that are none are refused, with what was expected and without the
     [{ token, report: 'bounced' }],
     [{ token, report: 'opened', extra: 1 }],
     [{ report: 'opened' }],
-    [{ token, report: 'opened', link: 'https://shop.example' }],
     [{ token, report: 'clicked', link: 'x'.repeat(501) }],
     [{ token, report: 'clicked', link: '' }],
     [{ token, report: 'opened', at: 'yesterday' }],
@@ -225,6 +224,11 @@ test('receipts that are none are refused, with what was expected and without the
     assert.equal(status, 400, text)
     assert.ok(!text.includes(token), text)
   }
+  const misplaced = await s.report({ token, report: 'opened', link: 'https://shop.example' })
+  assert.equal(misplaced.status, 422)
+  assert.deepEqual(misplaced.body.errors, [
+    { pointer: '/receipts/0/link', detail: 'is for clicked, and this receipt says opened' },
+  ])
   const { status } = await s.report({ token, report: 'clicked', link: 'x'.repeat(70_000) })
   assert.equal(status, 413)
 })

@@ -113,12 +113,12 @@ function reportOf({ report, link, at }: Receipt, deliveryId: string, now: number
   }
 }
 
-/** @throws Problem 400 for a link beside anything but a click */
+/** @throws Problem 422 for a link beside anything but a click */
 function refuseLinks(receipts: readonly Receipt[]): void {
   const errors = receipts.flatMap(({ report, link }, index) =>
     link === undefined || report === 'clicked'
       ? []
       : [{ pointer: `/receipts/${index}/link`, detail: `is for clicked, and this receipt says ${report}` }],
   )
-  if (errors.length > 0) throw new Problem(400, 'A link is for receipts of clicks alone.', { errors })
+  if (errors.length > 0) throw new Problem(422, 'A link is for receipts of clicks alone.', { errors })
 }

@@ -75,8 +75,8 @@ test('what may have been sent goes to the next provider once the first says that
 })
 
 /** A critical event type, and a way to let time pass until its only delivery is `sent` or ended as `state` says. */
-async function critical(s: Setup) {
-  await furnish(s, 'code', { priority: 'critical' })
+async function critical(s: Setup, settings: object = {}) {
+  await furnish(s, 'code', { priority: 'critical', ...settings })
   const { body } = await s.call('POST', '/v1/notify', text)
   return (state: string, stepMs = 250) =>
     eventually(
@@ -112,6 +112,17 @@ test('a critical SMS that may have been sent waits while the breaker of its prov
   await (await critical(s))('sent')
   assert.deepEqual(order, ['first', 'first'])
   assert.ok(s.clock.now() - begun >= 60_000)
+})
+
+test('what waits for the provider that may have sent it expires when it is too old, not when that one is back', async (t) => {
+  const { order, providers } = texting({ first: [ambiguous], second: [accepted] })
+  const breaker = { windowMs: 600_000, leastCalls: 1, failureRate: 0.1, openMs: 600_000, longestOpenMs: 600_000 }
+  const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
+  t.after(s.close)
+  const begun = s.clock.now()
+  await (await critical(s, { ttl_seconds: 60 }))('expired')
+  assert.deepEqual(order, ['first'])
+  assert.ok(s.clock.now() - begun < 300_000, 'it ended before the breaker lets a probe through')
 })
 
 test('a replayed critical SMS that may have been sent goes to the provider that may have sent it', async (t) => {

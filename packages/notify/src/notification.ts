@@ -72,6 +72,13 @@ export interface Message extends Content {
   readonly providerPauses?: Readonly<Record<string, number>>
   /** Set to false where a call that timed out, and may have been carried out, is repeated at the same provider only. */
   readonly failoverOnTimeout?: false
+  /**
+   * By target id, with `failoverOnTimeout` false: the provider that may have taken it, since a call was not answered or
+   * its answer says nothing. Until that provider says that it did not take it, no other one is called for the target.
+   */
+  readonly unresolved?: Readonly<Record<string, string>>
+  /** How often it was claimed before it became a dead letter that was replayed. */
+  readonly earlierClaims?: number
 }
 
 /** Something that was decided or happened, told in a notification's timeline. */

@@ -41,17 +41,35 @@ export interface Call {
   readonly result: SendResult
 }
 
-/** No breaker is ever open. */
-const allHealthy: ProviderHealth = {
-  open: async () => new Map(),
-  report: async () => false,
-  probe: async () => false,
+/** A breaker that is open from one time to another, Unix milliseconds. */
+export interface Opened {
+  readonly provider: string
+  readonly from: number
+  readonly until: number
+}
+
+/** Breakers that are open when the play says so; once their time is over, whoever comes may probe. */
+function breakersOf(opened: readonly Opened[], clock: ManualClock): ProviderHealth {
+  const isProbed = new Set<Opened>()
+  return {
+    open: async () =>
+      new Map(
+        opened
+          .filter((each) => each.from <= clock.now() && !isProbed.has(each))
+          .map(({ provider, until }) => [provider, until]),
+      ),
+    report: async (provider) => {
+      for (const each of opened) if (each.provider === provider && each.until <= clock.now()) isProbed.add(each)
+      return false
+    },
+    probe: async () => true,
+  }
 }
 
 /** The channel as a process that was just started knows it: nothing of what providers answered before. */
-function startProcess(names: readonly string[], clock: ManualClock): Carriers {
+function startProcess(names: readonly string[], health: ProviderHealth, clock: ManualClock): Carriers {
   const providers = names.map((name): Provider => ({ name, channel: 'push', timeoutMs: 1_000, send: async () => [] }))
-  return createCarriers(providers, allHealthy, defaultOptions.breaker, clock)
+  return createCarriers(providers, health, defaultOptions.breaker, clock)
 }
 
 export interface Play {
@@ -61,6 +79,7 @@ export interface Play {
   /** Whether another process takes the delivery at each of its attempts. */
   readonly restarts: boolean
   readonly delivery?: Partial<ClaimedDelivery>
+  readonly breakers?: readonly Opened[]
   /** When it begins, Unix milliseconds. */
   readonly begun?: number
   /** How long it waits for a slot after it was claimed, and how long each call takes. */
@@ -83,7 +102,8 @@ export async function play(given: Play): Promise<Played> {
   const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = given
   const calls: Call[] = []
   const clock = manualClock(begun)
-  let carriers = startProcess(providers, clock)
+  const health = breakersOf(given.breakers ?? [], clock)
+  let carriers = startProcess(providers, health, clock)
   let claimed = { ...fresh, ...delivery }
   let held = 0
   const attempt = async (): Promise<TryRecord | undefined> => {
@@ -102,7 +122,8 @@ export async function play(given: Play): Promise<Played> {
     return judge(claimed, results, policy, { now: clock.now(), random, availability: carriers.availability })
   }
   for (let n = 0; n < mostClaims; n++) {
-    if (restarts) carriers = startProcess(providers, clock)
+    if (restarts) carriers = startProcess(providers, health, clock)
+    await carriers.refresh()
     const hold = heldBack(claimed, holdRules, clock.now(), random)
     if (hold) held++
     const next = (hold ?? (await attempt()))?.next
@@ -117,7 +138,7 @@ export async function play(given: Play): Promise<Played> {
 
 export const reason = 'because'
 const pause = fc.option(fc.nat(120_000), { nil: undefined })
-const anyResult: fc.Arbitrary<SendResult> = fc.oneof(
+export const anyResult: fc.Arbitrary<SendResult> = fc.oneof(
   fc.tuple(pause, fc.boolean()).map(
     ([retryAfterMs, pauses]): SendResult => ({
       kind: 'rate_limited',

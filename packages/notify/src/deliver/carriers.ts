@@ -3,13 +3,21 @@ import type { Target } from '../notification.ts'
 import type { BreakerRules } from '../options.ts'
 import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ProviderHealth } from '../store.ts'
-import { type Availability, inCallOrder, type ProviderHistory, pausedUntil } from './provider-pauses.ts'
+import {
+  type Availability,
+  inCallOrder,
+  type ProviderHistory,
+  pausedUntil,
+  unresolvedAt,
+  withUnresolved,
+} from './provider-pauses.ts'
 
 /** Who carries to a target: a provider, nobody before a time, or nobody at all. */
 export type Carrier =
   | { readonly kind: 'provider'; readonly provider: Provider; readonly isProbe: boolean }
   | { readonly kind: 'later'; readonly at: number; readonly reason: string }
-  | { readonly kind: 'nobody' }
+  /** With `unresolved` that provider may have taken it, and carries no more to the target. */
+  | { readonly kind: 'nobody'; readonly unresolved?: string }
 
 /** Why nobody is called for a target. */
 export type Uncarried = Exclude<Carrier, { readonly kind: 'provider' }>
@@ -30,8 +38,8 @@ export interface Carriers {
   choose(target: Target, history: ProviderHistory): Carrier | undefined
   /** The first that may be called for the target and whose breaker lets a call through, as a probe where need be. */
   probe(target: Target, history: ProviderHistory): Promise<Carrier>
-  /** The providers that carry to the target, the preferred first. */
-  availability(target: Target): readonly Availability[]
+  /** The providers that may be called for the target at some time, the preferred first. */
+  availability(target: Target, history: ProviderHistory): readonly Availability[]
   /** Counts the answers of a call. True when they opened the provider's breaker. */
   seen(provider: Provider, results: readonly SendResult[]): Promise<boolean>
 }
@@ -70,6 +78,12 @@ export function createCarriers(
   }
   const isResting = ({ name }: Provider) => open.has(name) || (paused.get(name) ?? 0) > clock.now()
   const ableFor = (target: Target) => providers.filter((provider) => provider.carries?.(target) ?? true)
+  const inOrderFor = (target: Target, history: ProviderHistory) =>
+    inCallOrder(withUnresolved(ableFor(target), history, target), history)
+  const nobody = (target: Target, history: ProviderHistory): Carrier => {
+    const unresolved = unresolvedAt(history, target)
+    return { kind: 'nobody', ...(unresolved === undefined ? {} : { unresolved }) }
+  }
   return {
     async refresh() {
       if (performance.now() - readAt >= refreshEveryMs) await read()
@@ -82,17 +96,21 @@ export function createCarriers(
     },
     isResting,
     choose(target, history) {
-      const able = inCallOrder(ableFor(target), history)
-      if (able.length === 0) return { kind: 'nobody' }
+      const able = inOrderFor(target, history)
+      if (able.length === 0) return nobody(target, history)
       const now = clock.now()
       const preferred = able.find((provider) => pausedUntil(history, provider.name) <= now)
       if (!preferred || isResting(preferred)) return undefined
       return { kind: 'provider', provider: preferred, isProbe: false }
     },
-    availability: (target) => ableFor(target).map((each) => ({ name: each.name, restsUntil: restsUntil(each) })),
+    availability: (target, history) =>
+      withUnresolved(ableFor(target), history, target).map((each) => ({
+        name: each.name,
+        restsUntil: restsUntil(each),
+      })),
     async probe(target, history) {
-      const able = inCallOrder(ableFor(target), history)
-      if (able.length === 0) return { kind: 'nobody' }
+      const able = inOrderFor(target, history)
+      if (able.length === 0) return nobody(target, history)
       const now = clock.now()
       for (const provider of able) {
         if (Math.max(paused.get(provider.name) ?? 0, pausedUntil(history, provider.name)) > now) continue

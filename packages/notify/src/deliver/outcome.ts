@@ -3,7 +3,7 @@ import type { Message, Target } from '../notification.ts'
 import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { type SuppressionDays, suppressing } from '../suppression.ts'
-import { type Availability, nextCallAt, patientPauseMs, withPauses } from './provider-pauses.ts'
+import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'
 import { withoutQuotes } from './quotes.ts'
 
 /** What came back for one target of a delivery. */
@@ -31,8 +31,8 @@ export interface RetryContext {
   readonly now: number
   /** In [0, 1). */
   readonly random: number
-  /** The providers that carry to the target, in the channel's order. */
-  availability(target: Target): readonly Availability[]
+  /** The providers that may be called for the target at some time, in the channel's order. */
+  availability(target: Target, history: ProviderHistory): readonly Availability[]
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
@@ -64,24 +64,23 @@ export function judge(
     ...(accepted ? { acknowledged: acknowledgement(accepted) } : {}),
     detail: { results: results.map(told) },
     ...suppressedBy(results, policy.suppressionDays, now),
-    deadTokens: results.flatMap(({ target, result }) =>
-      result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
-    ),
+    deadTokens: deadTokensIn(results, now),
   }
+  const left = results.filter(({ result }) => waits.has(result.kind))
+  const burns = left.some(({ result }) => !spares.has(result.kind))
+  const failures = claimed.failures + (burns ? 1 : 0)
+  const counted = burns ? failures : undefined
+  const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, results, counted, policy, context)
   const taken = accepted !== undefined || claimed.message.taken === true
   /** Where some target took it, what the others came to is no matter for a dead letter. */
   const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
     taken
       ? { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-      : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed) } }
-  const left = results.filter(({ result }) => waits.has(result.kind))
+      : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed), left: history } }
   if (left.length === 0) return end(permanent(results))
-  const burns = left.some(({ result }) => !spares.has(result.kind))
-  const failures = claimed.failures + (burns ? 1 : 0)
   const last = reasonOf(left.at(-1))
   if (burns && failures >= policy.attempts)
     return end({ cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` })
-  const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, left, burns ? failures : undefined, policy, context)
   // The pause after a failure that counted is the operator's own: it is no waiting for a provider, however long it is.
   if (dueAt > Math.max((history.waitsSince ?? now) + policy.patienceMs, backoffEndsAt))
     return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
@@ -96,22 +95,25 @@ export function judge(
  */
 function nextAttempt(
   { message, expiresAt = Number.POSITIVE_INFINITY }: ClaimedDelivery,
-  left: readonly TargetResult[],
+  results: readonly TargetResult[],
   failures: number | undefined,
   { backoff }: RetryPolicy,
   { now, random, availability }: RetryContext,
 ) {
   const burns = failures !== undefined
   const postponements = burns ? 0 : (message.postponements ?? 0) + 1
-  const pauses = left.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
+  const pauses = results.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
   const called = pauses.filter(({ provider }) => provider !== noProvider)
   const asked = called.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
   const providers = {
     failedProviders: providersFailed(message, called),
     providerPauses: withPauses(message, asked, now),
+    unresolved: unresolvedAfter(message, called),
   }
-  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target), providers, now)))
-  const postponedFor = called.length > 0 ? minPostponedMs : postponedMs(postponements)
+  const left = results.filter(({ result }) => waits.has(result.kind))
+  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target, providers), providers, now)))
+  const isCalled = left.some(({ provider }) => provider !== noProvider)
+  const postponedFor = isCalled ? minPostponedMs : postponedMs(postponements)
   const leastMs = burns ? backoffMs(failures, backoff, random) : postponedFor
   return {
     dueAt: Math.min(Math.max(now + leastMs, freeAt), expiresAt),
@@ -145,6 +147,20 @@ function postponedMs(postponements: number): number {
 function providersFailed(message: Message, called: readonly Pause[]): string[] {
   const failed = new Set(called.filter((each) => failsOver(each, message)).map(({ provider }) => provider))
   return [...(message.failedProviders ?? []).filter((name) => !failed.has(name)), ...failed]
+}
+
+/**
+ * Which providers may have taken what of a message after these answers, where that keeps it from the others. A refusal
+ * says only that its own call was not taken; nothing but the provider's word for the earlier ones resolves those.
+ */
+function unresolvedAfter(message: Message, called: readonly Pause[]): Readonly<Record<string, string>> {
+  const unresolved = new Map(Object.entries(message.unresolved ?? {}))
+  for (const { target, provider, result } of called) {
+    const isTaken = result.kind === 'accepted'
+    if (result.kind === 'ambiguous' && message.failoverOnTimeout === false) unresolved.set(target.id, provider)
+    else if (isTaken || ('notTaken' in result && result.notTaken)) unresolved.delete(target.id)
+  }
+  return Object.fromEntries(unresolved)
 }
 
 function failsOver({ result, pauseMs }: Pause, message: Message): boolean {
@@ -197,6 +213,12 @@ function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRec
     ...(providerMessageId === undefined ? {} : { providerMessageId }),
     ...(inInbox ? { inInbox } : {}),
   }
+}
+
+function deadTokensIn(results: readonly TargetResult[], now: number): TryRecord['deadTokens'] {
+  return results.flatMap(({ target, result }) =>
+    result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
+  )
 }
 
 function suppressedBy(

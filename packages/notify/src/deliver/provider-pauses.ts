@@ -1,7 +1,10 @@
-import type { Message } from '../notification.ts'
+import type { Message, Target } from '../notification.ts'
 
-/** What a delivery remembers of its providers: those in `failedProviders` come last, a pause is kept to its end. */
-export type ProviderHistory = Pick<Message, 'failedProviders' | 'providerPauses'>
+/**
+ * What a delivery remembers of its providers: those in `failedProviders` come last, a pause is kept to its end, and while
+ * it is unresolved whether one of them took it no other is called.
+ */
+export type ProviderHistory = Pick<Message, 'failedProviders' | 'providerPauses' | 'unresolved'>
 
 /** A provider, and until when (Unix milliseconds) it takes nothing, whoever the message is for; 0 for one that is healthy. */
 export interface Availability {
@@ -15,6 +18,21 @@ export const patientPauseMs = 5_000
 /** Until when (Unix milliseconds) a provider is not called with a delivery; 0 where it asked for no pause. */
 export function pausedUntil({ providerPauses = {} }: ProviderHistory, provider: string): number {
   return Object.hasOwn(providerPauses, provider) ? (providerPauses[provider] ?? 0) : 0
+}
+
+/** The provider that may have taken the message for a target already; undefined where none has, or it is no matter. */
+export function unresolvedAt({ unresolved = {} }: ProviderHistory, { id }: Pick<Target, 'id'>): string | undefined {
+  return Object.hasOwn(unresolved, id) ? unresolved[id] : undefined
+}
+
+/** Those that may be called for a target: all of them, or the one that may have taken the message already. */
+export function withUnresolved<Named extends { readonly name: string }>(
+  able: readonly Named[],
+  history: ProviderHistory,
+  target: Pick<Target, 'id'>,
+): readonly Named[] {
+  const only = unresolvedAt(history, target)
+  return only === undefined ? able : able.filter(({ name }) => name === only)
 }
 
 /** Those that carry to a target in the order they are called: the preferred first, then those that failed, the latest at the end. */

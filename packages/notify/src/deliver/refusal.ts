@@ -23,5 +23,10 @@ export function suppressedSince(claimed: ClaimedDelivery, target: Target, now: n
 export function withoutCarrier(carrier: Uncarried, service: string, now: number): SendResult {
   if (carrier.kind === 'later')
     return { kind: 'rate_limited', retryAfterMs: Math.max(0, carrier.at - now), reason: carrier.reason }
-  return { kind: 'permanent', code: 'no_provider', reason: `no provider carries to ${service}` }
+  const { unresolved } = carrier
+  const reason =
+    unresolved === undefined
+      ? `no provider carries to ${service}`
+      : `${unresolved} may have sent it, and no provider of that name carries to ${service} any more`
+  return { kind: 'permanent', code: 'no_provider', reason }
 }

@@ -23,8 +23,8 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
 
 /** The message without what is kept of its attempts. */
 function contentOf(message: Message): Content {
-  const { targets, taken, waitsSince, postponements, failedProviders, providerPauses, failoverOnTimeout, ...content } =
-    message
+  const { targets, taken, waitsSince, postponements, earlierClaims, ...mine } = message
+  const { failedProviders, providerPauses, failoverOnTimeout, unresolved, ...content } = mine
   return content
 }
 

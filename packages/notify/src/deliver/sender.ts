@@ -3,7 +3,9 @@ import type { CompleteMessages } from '../complete-messages.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
 import { maySend } from './hold.ts'
+import { createMarkedCalls } from './marked-calls.ts'
 import { noProvider } from './outcome.ts'
+import { unresolvedAt } from './provider-pauses.ts'
 import type { RecorderOptions } from './recorder.ts'
 import { withoutLinks } from './refusal.ts'
 import { callProvider, outgoing } from './send.ts'
@@ -54,6 +56,32 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
       return calls.map(() => false)
     }
   }
+  const markedCalls = createMarkedCalls(settings.deliveries)
+  const needsMark = ({ of: { claimed }, target }: Call) =>
+    claimed.message.failoverOnTimeout === false &&
+    unresolvedAt(claimed.message, target) === undefined &&
+    carriers.availability(target, {}).length > 1
+  /** Of those that may go, the ones that still may once it is remembered who is called, where it must be. */
+  const markedAmong = async (provider: Provider, calls: readonly Call[], may: readonly boolean[]) => {
+    const needing = calls.filter((call, index) => may[index] && needsMark(call))
+    if (needing.length === 0) return may
+    try {
+      const marks = needing.map(({ of, target }) => ({
+        claimed: of.claimed,
+        target: target.id,
+        provider: provider.name,
+      }))
+      const marked = await markedCalls.mark(marks)
+      const left = new Set(needing.filter((_, index) => !marked[index]))
+      const now = clock.now()
+      return calls.map(
+        (call, index) => may[index] === true && !left.has(call) && maySend(call.of.claimed, options, now),
+      )
+    } catch (error) {
+      settings.log.warn({ err: error, channel: settings.channel }, 'calls could not be marked; their deliveries wait')
+      return calls.map((call, index) => may[index] === true && !needing.includes(call))
+    }
+  }
   return {
     beginBy: ({ timeoutMs }, leaseEndsAt) => leaseEndsAt - timeoutMs - options.leaseMs * recordingShare,
     async send(provider, all, claimedAt) {
@@ -65,7 +93,8 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
       }
       const held = await heldAmong(all, claimedAt)
       const now = clock.now()
-      const goes = all.map(({ of }, index) => held[index] === true && maySend(of.claimed, options, now))
+      const may = all.map(({ of }, index) => held[index] === true && maySend(of.claimed, options, now))
+      const goes = await markedAmong(provider, all, may)
       for (const [index, call] of all.entries()) if (!goes[index]) answer(provider, call, undefined)
       const going = all.filter((_, index) => goes[index])
       if (going.length === 0) return

@@ -48,12 +48,12 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     else recorder.giveBack(claimed)
   }
   const sender = createSender(settings, carriers, finish)
-  /** It is left where it is, until some provider may take it; no longer than it may wait. */
+  /** It is left where it is, until some provider may take it or it expires; no longer than it may wait. */
   const putOff = (claimed: ClaimedDelivery, at: number): boolean => {
     const now = clock.now()
     if (at > (claimed.message.waitsSince ?? now) + policy.patienceMs) return false
     trial.ended(claimed)
-    recorder.giveBack(claimed, at, now)
+    recorder.giveBack(claimed, Math.min(at, claimed.expiresAt ?? at), now)
     return true
   }
 

@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
-import type { ClaimedDelivery, Deliveries } from '../store.ts'
+import type { ClaimedDelivery, Deliveries, MarkedCall } from '../store.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
@@ -29,6 +29,7 @@ export function postgresDeliveries(
         claimer.lower(bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
     },
     held: (bucket, claimed) => held(database, bucket, claimed),
+    markCalled: (bucket, calls) => markCalled(database, bucket, calls),
     report: (reports, now) => applyReports(database, reports, buckets, now, options),
   }
 }
@@ -57,6 +58,32 @@ async function held(
         claimed,
         (c) => c.deliveryId,
         (c) => c.attempt,
+      ),
+    ],
+  })
+  return new Set(rows.map((row) => row.delivery_id))
+}
+
+async function markCalled(database: Database, bucket: number, calls: readonly MarkedCall[]): Promise<Set<string>> {
+  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
+    name: 'notify_mark_called',
+    text: `UPDATE notify.work w
+              SET message = (w.message::jsonb || jsonb_build_object('unresolved',
+                              coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved))::json
+             FROM (SELECT delivery_id, attempt, jsonb_object_agg(target, provider) AS unresolved
+                     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[]) AS c (delivery_id, attempt, target, provider)
+                    GROUP BY delivery_id, attempt) AS c
+            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = c.delivery_id
+              AND w.attempt = c.attempt
+        RETURNING w.delivery_id`,
+    values: [
+      bucket,
+      ...columns(
+        calls,
+        (c) => c.claimed.deliveryId,
+        (c) => c.claimed.attempt,
+        (c) => c.target,
+        (c) => c.provider,
       ),
     ],
   })

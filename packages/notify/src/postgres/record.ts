@@ -1,7 +1,7 @@
 import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../ids.ts'
 import type { Message } from '../notification.ts'
-import type { TryRecord } from '../store.ts'
+import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
 import { putItems } from './inbox.ts'
@@ -175,7 +175,7 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
         (r) => r.next.cause,
         (r) => r.next.detail,
         (r) => timestamp(r.at),
-        (r) => JSON.stringify(withoutAttempts(r.claimed.message)),
+        (r) => JSON.stringify(replayable(r.claimed, r.next.left)),
         (r) => optionalTimestamp(r.claimed.expiresAt),
       ),
     ],
@@ -192,10 +192,19 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
   )
 }
 
-/** What a replay begins with: the message, and nothing of what was tried but the pauses that providers asked for. */
-function withoutAttempts(message: Message): Message {
+/**
+ * What a replay begins with: the message, and nothing of what was tried but the pauses that providers asked for, who may
+ * have taken it, and that it was claimed.
+ */
+function replayable({ message, attempt }: ClaimedDelivery, left: Partial<Message> = {}): Message {
   const { waitsSince, postponements, failedProviders, ...fresh } = message
-  return fresh
+  const { providerPauses = fresh.providerPauses, unresolved = fresh.unresolved } = left
+  return {
+    ...fresh,
+    ...(providerPauses && { providerPauses }),
+    ...(unresolved && { unresolved }),
+    earlierClaims: attempt,
+  }
 }
 
 /** Gives a push that died to email, once: not when the notification has an email delivery already. */

@@ -24,7 +24,7 @@ export interface TakenRow extends LetterRow {
   readonly message: (Message & { request?: NotifyRequest }) | null
 }
 
-/** Has messages sent as they were. */
+/** Has messages sent as they were. Their claims are counted on, so that a record from before is too late, and a provider can be asked. */
 export async function sendAgain(
   tx: Transaction,
   bucket: number,
@@ -32,10 +32,10 @@ export async function sendAgain(
   at: number,
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message, expires_at)
+    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message, expires_at, attempt)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
             CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json,
-            w.expires_at
+            w.expires_at, coalesce((w.message::json->>'earlierClaims')::integer, 0)
        FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[], $9::timestamptz[])
             AS w (id, user_id, channel, event, message, notification_id, expires_at)
        LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id

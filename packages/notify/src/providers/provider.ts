@@ -37,9 +37,14 @@ export type SendResult =
       readonly kind: 'rate_limited'
       readonly retryAfterMs?: number
       readonly pauses?: boolean
+      readonly notTaken?: true
       readonly reason: string
     }
-  | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly reason: string }
+  /**
+   * This call was not taken. With `notTaken`, of this one and of 'rate_limited' and 'misconfigured', the provider has
+   * looked, and no earlier call of the message was taken either.
+   */
+  | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly notTaken?: true; readonly reason: string }
   /** Never. With `undeliverable` it is the address that is at fault, and nothing more is sent to it. */
   | {
       readonly kind: 'permanent'
@@ -51,7 +56,7 @@ export type SendResult =
    * The provider refuses us, whoever the message is for: a wrong credential, a closed account, an unverified sender. No
    * try is burnt, and its breaker opens at once. Not for a fault that one recipient could bring about.
    */
-  | { readonly kind: 'misconfigured'; readonly reason: string }
+  | { readonly kind: 'misconfigured'; readonly notTaken?: true; readonly reason: string }
   /** The device is gone since `at` (Unix milliseconds; now when the provider doesn't say). */
   | { readonly kind: 'dead_token'; readonly at?: number; readonly reason: string }
   /** Nobody knows whether it was taken: the answer never came. */

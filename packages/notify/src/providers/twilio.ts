@@ -80,11 +80,23 @@ async function sendSms(twilio: Twilio, message: OutgoingMessage, signal: AbortSi
     const earlier = await findEarlier(twilio, message, signal)
     if (earlier) return earlier
   }
+  const result = await sendNow(twilio, message, signal)
+  return message.retried ? withoutEarlier(result) : result
+}
+
+async function sendNow(twilio: Twilio, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
   try {
     return resultOf(await post(twilio, message, signal), twilio.context.clock.now())
   } catch (error) {
     return unanswered(error)
   }
+}
+
+/** What an answer means once Twilio has said that it has no earlier try. */
+function withoutEarlier(result: SendResult): SendResult {
+  const { kind } = result
+  const isRefusal = kind === 'transient' || kind === 'rate_limited' || kind === 'misconfigured'
+  return isRefusal ? { ...result, notTaken: true } : result
 }
 
 function post(

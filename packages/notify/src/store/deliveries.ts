@@ -37,6 +37,8 @@ interface Left {
   readonly failedProviders?: readonly string[]
   /** Until when providers asked not to be called with it. */
   readonly providerPauses?: Readonly<Record<string, number>>
+  /** Which providers may have taken it, by target id. */
+  readonly unresolved?: Readonly<Record<string, string>>
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
@@ -57,13 +59,28 @@ export interface TryRecord {
       }
     /** It is too old to be sent. */
     | { readonly kind: 'expired' }
-    | { readonly kind: 'dead'; readonly cause: string; readonly detail: string; readonly fallback: boolean }
+    | {
+        readonly kind: 'dead'
+        readonly cause: string
+        readonly detail: string
+        readonly fallback: boolean
+        /** What a replay must keep of the last attempt; without it, what the delivery remembered before. */
+        readonly left?: Pick<Left, 'providerPauses' | 'unresolved'>
+      }
   /** What the timeline tells of it. */
   readonly what: string
   readonly detail: Readonly<Record<string, unknown>>
   /** Set when the provider says that it is the address that is at fault. */
   readonly suppressed?: Suppressing & { readonly address: string; readonly detail: string }
   readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
+}
+
+/** A call that may be carried out without its answer being recorded. */
+export interface MarkedCall {
+  readonly claimed: Pick<ClaimedDelivery, 'bucket' | 'deliveryId' | 'attempt'>
+  /** The target's id. */
+  readonly target: string
+  readonly provider: string
 }
 
 /** Deliveries on their way. */
@@ -91,6 +108,11 @@ export interface Deliveries {
     bucket: number,
     claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
   ): Promise<ReadonlySet<string>>
+  /**
+   * Remembers of claimed deliveries which provider is about to be called for a target, so that no other one is called
+   * should this process die before it knows the answer. Answers the ids of those that are still their claimer's.
+   */
+  markCalled(bucket: number, calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */
   report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
 }

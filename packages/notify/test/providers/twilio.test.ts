@@ -124,6 +124,18 @@ test('an SMS that Twilio never had is sent again, whatever else went to that num
   assert.equal(fake.requests.length, 2)
 })
 
+test('Twilio says that it took none of an SMS once it has looked for the earlier try, and not before', async (t) => {
+  const { fake, provider } = await setup(t)
+  const sent = message()
+  fake.answerNext({ status: 503 })
+  assert.equal('notTaken' in (await sendOne(provider, sent)), false)
+  fake.answerNext({ status: 503 })
+  const { kind, notTaken } = { notTaken: undefined, ...(await sendOne(provider, { ...sent, retried: true })) }
+  assert.deepEqual([kind, notTaken], ['transient', true])
+  await fake.stop()
+  assert.equal('notTaken' in (await sendOne(provider, { ...sent, retried: true })), false)
+})
+
 test('a Twilio that hangs is given up after its timeout, and one that is not there was never reached', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('hang')

@@ -82,7 +82,8 @@ describe('the plans of the hot statements', () => {
         assert.notEqual(node['Node Type'], 'Seq Scan', told)
         assert.ok(readBy(node) <= mostRead, `${readBy(node)} rows of ${node['Relation Name']} were read\n${told}`)
       }
-    texts = [...new Set(hot.map(({ 'Query Text': text }) => text))]
+    // Those of the function that numbers state changes name its variables, and can't be prepared by themselves.
+    texts = [...new Set(hot.map(({ 'Query Text': text }) => text))].filter((text) => !/\bmine\b/.test(text))
   })
 
   it('read no table either when they are planned without their values', async () => {

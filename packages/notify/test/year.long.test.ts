@@ -4,6 +4,7 @@ import { type Database, manualClock } from '@gatehouse/kit'
 import { defaultOptions, type Provider } from '../src/index.ts'
 import { notifyTables } from '../src/postgres/index.ts'
 import { handTopic } from './hand-topic.ts'
+import { baseUrl, linkSecret } from './mailing.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const dayMs = 86_400_000
@@ -20,7 +21,7 @@ const longestKeptDays = 25
 /** What grows with what an operator or the product has, and not with time. */
 const registers = new Set([
   ...['property', 'declared', 'event_type', 'template', 'published_template', 'provider_health', 'event_rate'],
-  ...['recipient', 'preference', 'device', 'push_token', 'sealed_secret', 'migration'],
+  ...['recipient', 'preference', 'device', 'push_token', 'sealed_secret', 'migration', 'state_change_position'],
 ])
 /** What is under way for a moment, and never stays. */
 const passing = new Set(['work', 'deferral', 'scheduled', 'parked', 'pending_window', 'pending_item', 'outbox'])
@@ -49,6 +50,8 @@ test('after a year of small traffic every table that ages has as many rows as af
   const s = await setup({
     clock,
     topic,
+    linkSecret,
+    publicUrl: baseUrl,
     tables: { streaming: true },
     providers: {
       email: [carry('email', { kind: 'accepted' })],
@@ -68,7 +71,15 @@ test('after a year of small traffic every table that ages has as many rows as af
 async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTopic>['deliver']): Promise<void> {
   const { clock } = s
   await furnish(s)
-  await furnish(s, 'photo.liked', { channels: ['in-app'], aggregation: { actor: 'actor', threshold: 1 } })
+  await furnish(s, 'photo.liked', {
+    channels: ['in-app'],
+    aggregation: { actor: 'actor', threshold: 1 },
+    tracking: 'clicks',
+  })
+  await s.call('PUT', '/v1/templates/photo.liked/in-app/en', {
+    subject: 'A like',
+    body: 'See https://shop.example/photo',
+  })
   await furnish(s, 'news.weekly', { channels: ['email'], rate_limit: { limit: 1, per_seconds: 60 } })
 
   /** Users who come for good, and one who comes once. */
@@ -106,6 +117,13 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
     await s.call('POST', '/v1/scheduled', { fire_at, payload })
     for (const place of [0, 1])
       await deliver(2 * day + place, { event: 'news.weekly', user_id: `user-${place}`, data: {} })
+    const failed = {
+      key: `NOTIFICATIONS:failed-${day}`,
+      text: '{}',
+      reason: 'a fault of its own',
+      request: { event: 'order.shipped', user_id: 'user-0' },
+    }
+    await s.store.deadLetters.countFailure(failed, 5, clock.now())
     await s.store.devices.bury('user-0', `token-${day} of user-0`, clock.now(), 'Unregistered')
   }
   const advance = (ms: number) => {

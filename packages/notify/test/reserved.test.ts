@@ -221,6 +221,27 @@ test('no route shows the link of a mail that waits or died', async () => {
   }
 })
 
+test('no route shows the link that a later report about a mail quotes, and its code stays', async () => {
+  const { body } = await s.call('POST', '/v1/reserved-mails', { ...mail, user_id: 'bounced' }, service)
+  await eventually(
+    async () => addressesOf('bounced'),
+    (addresses) => addresses.length > 0,
+  )
+  const about = { provider: 'carrier', deliveryId: body.deliveries[0].id, at: s.clock.now() }
+  const reason = `550 5.7.1 blocked for its link ${link}`
+  await s.store.deliveries.report(
+    [{ ...about, eventId: 'quoting', report: 'bounced', reason, suppressing: { reason: 'bounced' } }],
+    s.clock.now(),
+  )
+  const paths = [`/v1/notifications/${body.id}`, '/v1/suppressions?user_id=bounced', '/v1/users/bounced/data']
+  for (const path of paths) {
+    const answer = await s.call('GET', path, undefined, `${manager} admin:privacy`)
+    assert.equal(answer.status, 200)
+    assert.doesNotMatch(JSON.stringify(answer.body), /hush/, path)
+    assert.match(JSON.stringify(answer.body), /550 5\.7\.1/, path)
+  }
+})
+
 test('a replayed reserved mail goes to its own address again, and to no stored one', async () => {
   await s.call('PUT', '/v1/recipients/carol', { email: 'mallory@evil.example' }, manager)
   const dead = { ...mail, user_id: 'carol', email: 'dead@home.example' }

@@ -62,17 +62,26 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
   }
 }
 
+/** Belongs between services: whoever holds it sends mails that let people into accounts. */
+const reservedMailScope = 'write:reserved-mails'
+
 /** What identity has itself. Its mails let people into accounts: what is sent, to whom and how is its own, and only their texts are chosen. */
 function refuseForIdentity(settings: Settings, file: File, fault: ReadFile['fault']): void {
   const { event_types: declared = [], api_keys: keys = [] } = file
   const trust = trustOf(settings)
   if (trust === 'own' && keys.length > 0)
     fault(['api_keys'], 'is for processes without identity; here keys are made at /admin/v1/api-keys')
+  for (const [index, { scopes }] of keys.entries())
+    if (scopes.includes(reservedMailScope))
+      fault(['api_keys', index, 'scopes'], `must not have ${reservedMailScope}: no API key sends the mails of identity`)
   if (trust === 'issuer' || trust === 'keys') return
   const reserved: readonly string[] = Object.values(identityEvents)
-  for (const [index, { event }] of declared.entries())
+  for (const [index, { event, template_id: templateId = event }] of declared.entries()) {
     if (reserved.includes(event))
       fault(['event_types', index, 'event'], `is identity's own: ${event}; its texts are changed in \`templates\``)
+    else if (reserved.includes(templateId))
+      fault(['event_types', index, 'template_id'], `is of a mail of identity: ${templateId}; choose another`)
+  }
 }
 
 /** Where there is no mailbox to look into, nobody should learn from an empty one that mail goes nowhere. */

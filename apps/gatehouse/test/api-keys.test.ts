@@ -67,3 +67,22 @@ users:
   assert.equal((await send('GET', hers, alice)).status, 401, 'a locked user has no key')
   assert.equal((await program.stop()).code, 0)
 })
+
+test('no API key holds the mails of identity, though the client that owns it does', async () => {
+  const file = join(folder, 'reserved.yaml')
+  const scopes = ['admin:api-keys', 'write:reserved-mails']
+  writeFileSync(file, JSON.stringify({ clients: [{ ...operator, grant_types: ['client_credentials'], scopes }] }))
+  const program = await started({ env: { GATEHOUSE_CONFIG: file } })
+  const body = new URLSearchParams({ ...operator, grant_type: 'client_credentials' })
+  const { access_token } = (await (await fetch(`${program.url}/token`, { method: 'POST', body })).json()) as {
+    access_token: string
+  }
+  const answer = await fetch(`${program.url}/admin/v1/api-keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ owner: operator.client_id, name: 'mails', scopes: ['write:reserved-mails'] }),
+  })
+  assert.equal(answer.status, 422, await answer.clone().text())
+  assert.match(await answer.text(), /unlike write:reserved-mails/)
+  await program.stop()
+})

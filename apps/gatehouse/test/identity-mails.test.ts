@@ -153,6 +153,23 @@ test('the file declares no event type of the names of the mails of identity', as
   )
 })
 
+test('the file has no event type speak in the words of the mails of identity', async () => {
+  const file = written({ event_types: [{ event: 'lure', channels: ['email'], template_id: 'reset_password' }] })
+  await assert.rejects(
+    readConfig({ GATEHOUSE_CONFIG: file }),
+    /event_types\.0\.template_id is of a mail of identity: reset_password/,
+  )
+})
+
+test('the file gives no API key the mails of identity', async () => {
+  const key = { id: 'shop', key_hash: `sha256:${'0'.repeat(64)}`, scopes: ['read:settings', 'write:reserved-mails'] }
+  const GATEHOUSE_CONFIG = written({ api_keys: [key] })
+  await assert.rejects(
+    readConfig({ GATEHOUSE_CONFIG, SERVICES: 'notify', IDENTITY_URL: 'http://localhost:1' }),
+    /api_keys\.0\.scopes must not have write:reserved-mails/,
+  )
+})
+
 test('each of the mails of identity expires when its link does', () => {
   const { verifyLink, resetLink, signInLink } = defaultLifetimes
   const { eventTypes } = reservedForIdentity([])

@@ -85,6 +85,14 @@ for (const [environment, expected] of [
     { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_TOKEN_TYPES: 'jwt' },
     /ISSUER_TOKEN_TYPES: must be at\+jwt/,
   ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_ADMIN_SCOPES: 'admin:notification' },
+    /ISSUER_ADMIN_SCOPES: must name scopes of management/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER_ADMIN_SCOPES: 'admin:notifications' },
+    /ISSUER_ADMIN_SCOPES: must be set together with ISSUER/,
+  ],
   [{ SERVICES: 'notify', ISSUER_AUDIENCE: 'api' }, /ISSUER_AUDIENCE: must be set together with ISSUER/],
 ] as const)
   test(`${JSON.stringify(environment)} is refused with what was expected`, () => {

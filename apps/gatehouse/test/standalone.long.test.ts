@@ -203,6 +203,28 @@ describe('with an issuer that is not ours', () => {
     await program.stop()
   })
 
+  for (const services of ['notify', 'notify,gateway'])
+    test(`${services} lets its clients manage, and its users as far as ISSUER_ADMIN_SCOPES says`, async () => {
+      const file = fileOf(product)
+      const asked = { scope: 'read:notifications admin:notifications admin:privacy read:personal-data' }
+      const user = { ...asked, sub: 'mallory', client_id: 'app' }
+      const read = async ({ url }: Program, path: string, claims: object) => {
+        const authorization = `Bearer ${token(url, 'at+jwt', claims)}`
+        return (await fetch(`${url}${path}`, { headers: { authorization } })).status
+      }
+      const env = { SERVICES: services, ISSUER: url, GATEHOUSE_CONFIG: file }
+      const bounded = await started({ env })
+      assert.equal(await read(bounded, '/v1/dead-letters', asked), 200)
+      assert.equal(await read(bounded, '/v1/dead-letters', user), 403)
+      assert.equal(await read(bounded, '/v1/users/alice/data', user), 403)
+      assert.equal(await read(bounded, '/v1/users/mallory/inbox', user), 200, 'what is their own stays theirs')
+      await bounded.stop()
+      const opened = await started({ env: { ...env, ISSUER_ADMIN_SCOPES: 'admin:notifications' } })
+      assert.equal(await read(opened, '/v1/dead-letters', user), 200)
+      assert.equal(await read(opened, '/v1/users/alice/data', user), 403)
+      await opened.stop()
+    })
+
   test('no event type is reserved for an identity that is not there', async () => {
     const env = { SERVICES: 'notify', ISSUER: url, GATEHOUSE_CONFIG: fileOf(product) }
     const program = await started({ env })

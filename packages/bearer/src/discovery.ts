@@ -36,5 +36,9 @@ function jwksUriOf(issuer: string, { body }: JsonAnswer, allowInsecureHttp: bool
   if (!isJsonObject(body) || body.issuer !== issuer)
     throw new TypeError(`metadata of the issuer ${issuer} was expected`)
   if (typeof body.jwks_uri !== 'string') throw new TypeError("jwks_uri is missing in the issuer's metadata")
-  return endpointUrl('jwks_uri', body.jwks_uri, allowInsecureHttp)
+  const url = endpointUrl('jwks_uri', body.jwks_uri, allowInsecureHttp)
+  // An issuer elsewhere has no keys on this machine: what answers here is somebody else.
+  if (url.protocol === 'http:' && issuer.startsWith('https:') && !allowInsecureHttp)
+    throw new TypeError('jwks_uri must be https, as its issuer is')
+  return url
 }

@@ -60,3 +60,18 @@ for (const [what, metadata, cause] of refused) {
     assert.equal(server.requests.length, 1)
   })
 }
+
+test('an issuer over https is not believed that its keys are on this machine in the clear', async () => {
+  const issuer = 'https://issuer.example/tenant'
+  const asked: string[] = []
+  const fetch: typeof globalThis.fetch = async (address) => {
+    asked.push(String(address))
+    return Response.json({ issuer, jwks_uri: 'http://127.0.0.1:1/keys' })
+  }
+  const causes: string[] = []
+  const observer = { keysFailed: (failed: { cause: unknown }) => causes.push(String(failed.cause)) }
+  const bearer = createBearer({ issuer, audience, fetch, observer })
+  assert.equal(await bearer.prefetch(), false)
+  assert.match(causes[0] ?? '', /jwks_uri must be https, as its issuer is/)
+  assert.equal(asked.length, 1, 'nothing on this machine is asked')
+})

@@ -42,6 +42,11 @@ export const producerPolicy = 'producer'
 /** What limits sign-in and what else could be guessed is exact, global and closed, whatever a configuration says. */
 const securityCritical = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
 
+/** Whether a policy stands between somebody who guesses and an account. */
+export function guardsSignIn({ name }: Policy): boolean {
+  return securityCritical.test(name)
+}
+
 /** A guard as a service asks for it: so many tries in so many seconds. */
 export interface GuardDeclaration {
   readonly limit: number

@@ -6,7 +6,7 @@ import type { Authenticate } from './authenticate.ts'
 import type { ContextTokens } from './context-token.ts'
 import { decisionTold, explanationTold, limitsTold } from './limit-answers.ts'
 import { maskedExplanation } from './limit-masking.ts'
-import type { Limits } from './limits.ts'
+import { guardsSignIn, type Limits } from './limits.ts'
 import { type OperationId, operation } from './operations.ts'
 import { createOperators, limitScopes, type Operators } from './operators.ts'
 import { type RouteRule, unlimited } from './route-rule.ts'
@@ -113,6 +113,11 @@ function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, o
     const { amount } = request.body
     const policy = policyOf(limits(), request.params.policy)
     const identifier = whose(request.params)
+    if (guardsSignIn(policy) && !operators.holds(request, limitScopes.manage))
+      throw new Problem(
+        403,
+        `Tries counted by ${policy.name} are given back with ${limitScopes.manage[0]} alone: it stops guesses.`,
+      )
     if (amount > maxGrant && !operators.holds(request, limitScopes.manage))
       throw new Problem(403, `At most ${maxGrant} may be given back in one call without ${limitScopes.manage[0]}.`)
     await operators.record(request, { action: 'limits.grant', policy, identifier, after: { amount } })

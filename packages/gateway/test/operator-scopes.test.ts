@@ -134,6 +134,29 @@ test('a caller who may only give back gives back up to the set amount in one cal
   )
 })
 
+test('a caller who may only give back gives nobody more guesses at a password', async () => {
+  const changes: ManagementChange[] = []
+  const { http, bearer } = await setup({
+    guards: { 'login-account': { limit: 3, windowSeconds: 3_600 } },
+    recordChange: async (change) => {
+      changes.push(change)
+    },
+  })
+  const grant = (scope: string) =>
+    http.inject({
+      method: 'POST',
+      url: '/admin/v1/limits/login-account/account/alice/grant',
+      headers: bearer({ sub: 'op', scope, client_id: 'console' }),
+      payload: { amount: 1 },
+    })
+  const refused = await grant('write:limit-grants')
+  assert.equal(refused.statusCode, 403, refused.body)
+  assert.match(refused.json().detail, /login-account are given back with admin:limits alone/)
+  assert.deepEqual(changes, [])
+  assert.equal((await grant('admin:limits')).statusCode, 200)
+  assert.equal(changes.length, 1)
+})
+
 const identifiers = [
   ['ip', '203.0.113.77', /203\.0\.113\.77/, '203.0.113.0/24'],
   ['ip', '2001:db8:1:77::1', /1:77/, '2001:db8:1::/48'],

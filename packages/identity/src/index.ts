@@ -16,7 +16,7 @@ export {
 export { createIdentity, defaultPlan, type Identity } from './identity.ts'
 export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './lifetimes.ts'
 export type { Management } from './management.ts'
-export { isManagementRole } from './management-roles.ts'
+export { isManagementRole, isManagementScope } from './management-roles.ts'
 export {
   type GoneRecipient,
   identityEvents,

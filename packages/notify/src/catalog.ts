@@ -2,6 +2,7 @@ import { type Channel, channels } from './channel.ts'
 import type { EventType } from './event-type.ts'
 import { canonicalLocale, lookUpLocale } from './locale.ts'
 import { hidden } from './masking.ts'
+import type { Reserved } from './reserved.ts'
 import type { ShortenLinks } from './short-links.ts'
 import type { EventTypes, Templates } from './store.ts'
 import { type Compiled, compileTemplate, TemplateError, type TemplateText } from './template.ts'
@@ -17,6 +18,8 @@ export interface Catalog {
   channels(templateId: string): readonly Channel[]
   /** Whether an event type belongs to another service, which alone sends its mails. */
   isReserved(event: string): boolean
+  /** Whether an event type that is not reserved names the template of one that is: it may not speak in its words. */
+  borrowsReserved(event: string): boolean
   /** Variables of every mail, besides those of its event. */
   readonly mailVariables?: MailVariables
   /** Replaces the links of texts that are tracked. */
@@ -36,23 +39,29 @@ export interface CatalogOptions {
   readonly mailVariables?: MailVariables | undefined
   readonly shortenLinks?: ShortenLinks | undefined
   /** Event types that belong to another service. */
-  readonly reserved?: Pick<ReadonlySet<string>, 'has'>
+  readonly reserved?: Pick<Reserved, 'eventTypes' | 'hasTemplate'>
 }
 
 export function createCatalogKeeper(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
-  { mailVariables, shortenLinks, reserved = new Set() }: CatalogOptions = {},
+  { mailVariables, shortenLinks, reserved }: CatalogOptions = {},
 ): CatalogKeeper {
   let kept: Promise<Catalog> | undefined
   let keptVersion = -1
   const read = (version: number): Promise<Catalog> => {
     keptVersion = version
+    const isReserved = (event: string) => reserved?.eventTypes.has(event) === true
     const common = {
-      isReserved: (event: string) => reserved.has(event),
+      isReserved,
       ...(mailVariables ? { mailVariables } : {}),
       ...(shortenLinks ? { shortenLinks } : {}),
     }
-    kept = readCatalog(store, version).then((read) => ({ ...read, ...common }))
+    kept = readCatalog(store, version).then((read) => ({
+      ...read,
+      ...common,
+      borrowsReserved: (event) =>
+        !isReserved(event) && reserved?.hasTemplate(read.eventTypes.get(event)?.templateId ?? '') === true,
+    }))
     kept.catch(() => {
       kept = undefined
       keptVersion = -1
@@ -66,7 +75,7 @@ export function createCatalogKeeper(
 async function readCatalog(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
   version: number,
-): Promise<Omit<Catalog, 'isReserved' | 'mailVariables'>> {
+): Promise<Omit<Catalog, 'isReserved' | 'borrowsReserved' | 'mailVariables'>> {
   const [eventTypes, texts] = await Promise.all([store.eventTypes.all(), store.templates.published()])
   const byPlace = Map.groupBy(texts, ({ templateId, channel }) => placeOf(templateId, channel))
   const places = new Map([...byPlace].map(([place, list]) => [place, new Place(list)]))

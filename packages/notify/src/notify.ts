@@ -202,7 +202,7 @@ const dayMs = 86_400_000
 function linking(
   { branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
   store: NotifyStore,
-  { eventTypes: reserved }: Reserved,
+  reserved: Reserved,
   options: NotifyOptions,
 ) {
   const branding = brandingFrom(given)

@@ -16,6 +16,11 @@ export function problemOf(
 ): Problem | undefined {
   if (catalog.isReserved(event))
     return new Problem(403, `The event type ${event} is reserved: only the service that it belongs to sends its mails.`)
+  if (catalog.borrowsReserved(event))
+    return new Problem(
+      403,
+      `The event type ${event} names the template of a reserved event type; give it one of its own.`,
+    )
   const isKnown = catalog.eventTypes.has(event)
   if (isKnown && channels?.length !== 0) return undefined
   const empty: Fault = {

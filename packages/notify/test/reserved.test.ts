@@ -194,6 +194,31 @@ test('what was stored under a reserved name does not take its place', async (t) 
   assert.equal(sent[0]?.critical, true)
 })
 
+test('a stored event type that names a reserved template sends nothing in its words', async (t) => {
+  const database = await notifyDatabase()
+  const open = await setup({ database })
+  await open.call('PUT', `/v1/templates/${event}/email/en`, { subject: 'x', body: 'x' })
+  const lure = { channels: ['email'], template_id: event }
+  assert.equal((await open.call('PUT', '/v1/event-types/lure', lure)).status, 200)
+  await open.call('PUT', '/v1/recipients/alice', { email: 'alice@home.example' })
+  await open.notify.stop()
+  const { provider, sent } = carrier()
+  const closed = await setup({ database, reserved, providers: { email: [provider] } })
+  t.after(closed.close)
+  const answer = await closed.call('POST', '/v1/notify', { ...request, event: 'lure' }, manager)
+  assert.equal(answer.status, 403, JSON.stringify(answer.body))
+  assert.match(answer.body.detail, /lure names the template of a reserved event type/)
+  const other = { channels: ['email'], template_id: 'order.shipped' }
+  await closed.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'x', body: 'x' }, manager)
+  assert.equal((await closed.call('PUT', '/v1/event-types/lure', other, manager)).status, 200)
+  assert.equal((await closed.call('POST', '/v1/notify', { ...request, event: 'lure' }, manager)).status, 202)
+  await eventually(
+    async () => sent.length,
+    (count) => count === 1,
+  )
+  assert.equal(sent[0]?.content.body, 'x')
+})
+
 test('no route shows the link of a mail that waits or died', async () => {
   const waiting = await s.call('POST', '/v1/reserved-mails', { ...mail, email: 'slow@home.example' }, service)
   const dead = await s.call('POST', '/v1/reserved-mails', { ...mail, email: 'dead@home.example' }, service)
@@ -219,6 +244,40 @@ test('no route shows the link of a mail that waits or died', async () => {
       assert.doesNotMatch(answer.body, /hush/, route)
     }
   }
+})
+
+test('no route shows the link that a later report about a mail quotes, and its code stays', async () => {
+  const { body } = await s.call('POST', '/v1/reserved-mails', { ...mail, user_id: 'bounced' }, service)
+  await eventually(
+    async () => addressesOf('bounced'),
+    (addresses) => addresses.length > 0,
+  )
+  const about = { provider: 'carrier', deliveryId: body.deliveries[0].id, at: s.clock.now() }
+  const reason = `550 5.7.1 blocked for its link ${link}`
+  await s.store.deliveries.report(
+    [{ ...about, eventId: 'quoting', report: 'bounced', reason, suppressing: { reason: 'bounced' } }],
+    s.clock.now(),
+  )
+  const paths = [`/v1/notifications/${body.id}`, '/v1/suppressions?user_id=bounced', '/v1/users/bounced/data']
+  for (const path of paths) {
+    const answer = await s.call('GET', path, undefined, `${manager} admin:privacy`)
+    assert.equal(answer.status, 200)
+    assert.doesNotMatch(JSON.stringify(answer.body), /hush/, path)
+    assert.match(JSON.stringify(answer.body), /550 5\.7\.1/, path)
+  }
+})
+
+test('the export of a user leaves out what the development mailbox holds of a sensitive message', async (t) => {
+  const dev = await setup({ reserved })
+  t.after(dev.close)
+  await dev.call('POST', '/v1/reserved-mails', mail, service)
+  await eventually(
+    () => dev.call('GET', '/dev/mailbox'),
+    ({ body }) => body.messages.length === 1,
+  )
+  const { body } = await dev.call('GET', '/v1/users/alice/data', undefined, 'admin:privacy')
+  assert.equal(body.data.mailbox.length, 1)
+  assert.doesNotMatch(JSON.stringify(body), /hush/)
 })
 
 test('a replayed reserved mail goes to its own address again, and to no stored one', async () => {

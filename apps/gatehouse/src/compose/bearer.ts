@@ -17,6 +17,7 @@ import { observeBearer } from '@gatehouse/gateway'
 import type { Identity } from '@gatehouse/identity'
 import { type Clock, type Log, type Registry, StartError } from '@gatehouse/kit'
 import { type Settings, trustOf } from '../config.ts'
+import { boundToIssuer } from './issuer-scopes.ts'
 
 export interface BearerParts {
   readonly settings: Settings
@@ -64,7 +65,7 @@ function foreignBearer({ settings, clock, log, metrics }: Omit<BearerParts, 'iss
   if (!settings.issuer) return noIssuer
   const { url: issuer, audiences: audience, tokenTypes } = settings.issuer
   try {
-    return createBearer({ ...common, issuer, audience, tokenTypes })
+    return boundToIssuer(createBearer({ ...common, issuer, audience, tokenTypes }), settings.issuerAdminScopes)
   } catch (error) {
     throw error instanceof TypeError
       ? new StartError(`ISSUER can't be used: ${error.message}`, { cause: error })

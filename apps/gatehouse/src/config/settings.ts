@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { TokenType } from '@gatehouse/bearer'
+import { isManagementScope } from '@gatehouse/identity'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
@@ -28,6 +29,8 @@ export interface Settings {
   readonly authUrl: string
   /** Whose tokens are taken where no identity of ours is; undefined where one is. */
   readonly issuer: ForeignIssuer | undefined
+  /** Scopes of management that users of that issuer may hold; its clients may hold all. */
+  readonly issuerAdminScopes: readonly string[]
   /** Whether an identity of ours runs elsewhere: something names where. */
   readonly identityElsewhere: boolean
   readonly identityUrl: string | undefined
@@ -72,6 +75,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     baseUrl,
     authUrl: read.url('AUTH_URL') ?? local,
     issuer: read.issuer(services, baseUrl),
+    issuerAdminScopes: read.issuerAdminScopes(),
     identityElsewhere: !services.has('identity') && read.someOf('AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'),
     identityUrl: read.url('IDENTITY_URL'),
     notifyUrl: read.url('NOTIFY_URL'),
@@ -173,7 +177,7 @@ class Reader {
     const audiences = this.list('ISSUER_AUDIENCE') ?? [baseUrl]
     const tokenTypes = this.tokenTypes()
     if (url === undefined) {
-      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES'])
+      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES', 'ISSUER_ADMIN_SCOPES'])
         if (this.someOf(name)) this.#faults.add(name, 'must be set together with ISSUER')
       return undefined
     }
@@ -183,6 +187,16 @@ class Reader {
     for (const name of ['AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'])
       if (this.someOf(name)) this.#faults.add(name, 'must not be set with ISSUER: there is no identity of ours')
     return { url, audiences, tokenTypes }
+  }
+
+  issuerAdminScopes(): readonly string[] {
+    const given = this.list('ISSUER_ADMIN_SCOPES') ?? []
+    for (const scope of given.filter((each) => !isManagementScope(each)))
+      this.#faults.add(
+        'ISSUER_ADMIN_SCOPES',
+        `must name scopes of management such as admin:notifications, not ${JSON.stringify(scope)}; others need no mention`,
+      )
+    return given
   }
 
   tokenTypes(): readonly TokenType[] {

@@ -77,7 +77,13 @@ interface Owner {
   refuseOthers(by: Authority): void
 }
 
-/** A user may have management scopes by their roles, and no scope that is between services; a client what it is registered for. */
+/** Sends the mails that let people into accounts: no key holds it. */
+const reservedMailScope = 'write:reserved-mails'
+
+/**
+ * A user may have management scopes by their roles, and no scope that is between services; a client what it is registered
+ * for, but no mails of identity.
+ */
 async function ownerOf({ store }: Pick<Parts, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
   if (user) {
@@ -94,7 +100,7 @@ async function ownerOf({ store }: Pick<Parts, 'store'>, id: string): Promise<Own
     client && {
       plan: client.plan,
       kind: 'client',
-      mayHold: (scope) => withIncludedScopes(client.scopes).has(scope),
+      mayHold: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
       refuseOthers: (by) => refuseUnlessOverClient(by, client),
     }
   )

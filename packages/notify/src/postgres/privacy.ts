@@ -1,5 +1,5 @@
 import type { Database, Notifier, Transaction } from '@gatehouse/kit'
-import { bucketOfUser } from '../ids.ts'
+import { bucketOfUser, notificationIdOf } from '../ids.ts'
 import type { Privacy } from '../store.ts'
 import { createPurge } from './purge.ts'
 
@@ -56,12 +56,13 @@ export function postgresPrivacy(database: Database, buckets: number, inboxes: No
 interface Exported {
   readonly id?: string
   readonly notification_id?: string | null
+  readonly delivery_id?: string
   readonly sensitive?: boolean
 }
 
 /**
- * What waits to be sent, or died, of a sensitive event type is not handed out: its links and codes let whoever reads them
- * in. A dead letter whose notification is purged counts as sensitive.
+ * What waits to be sent, died, or lies in the development mailbox of a sensitive event type is not handed out: its links
+ * and codes let whoever reads them in. What belongs to a notification that is purged counts as sensitive.
  */
 function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknown[]> {
   const rows = (table: string) => (found[table] ?? []) as Exported[]
@@ -72,6 +73,7 @@ function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknow
     ...found,
     ...hide('notification', 'data', ({ sensitive }) => sensitive === true),
     ...hide('work', 'message', ({ sensitive }) => sensitive === true),
+    ...hide('mailbox', 'message', ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
     ...hide('dead_letter', 'message', ({ notification_id: id }) => id !== null && !open.has(id)),
   }
 }

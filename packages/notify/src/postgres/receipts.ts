@@ -15,7 +15,7 @@ interface Recorded {
 export interface Unrecorded {
   /** The first of each delivery, report and link. */
   readonly reports: readonly ProviderReport[]
-  /** Deliveries of sensitive notifications: the links of these are not kept. */
+  /** Deliveries of sensitive notifications among them. */
   readonly sensitive: ReadonlySet<string>
 }
 
@@ -63,19 +63,24 @@ function keyOf(deliveryId: string, type: string, link: string | null | undefined
   return JSON.stringify([deliveryId, type, link ?? null])
 }
 
-/** Links may quote what a message says, so it is asked where there is one. */
-async function sensitiveAmong(
+/**
+ * The deliveries of sensitive notifications among those whose reports have words of others: links and reasons may quote
+ * what a message says. Those of machines are ours.
+ */
+export async function sensitiveAmong(
   tx: Transaction,
   bucket: number,
   reports: readonly ProviderReport[],
 ): Promise<ReadonlySet<string>> {
-  const linked = reports.flatMap(({ deliveryId, link }) => (link === undefined ? [] : [deliveryId]))
-  if (linked.length === 0) return nothing.sensitive
+  const worded = reports.flatMap(({ deliveryId, link, reason, machine }) =>
+    link === undefined && (reason === undefined || machine) ? [] : [deliveryId],
+  )
+  if (worded.length === 0) return nothing.sensitive
   const { rows } = await tx.query<{ id: string }>({
     name: 'notify_sensitive_receipts',
     text: `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')} AND sensitive`,
-    values: [bucket, [...new Set(linked.map(notificationIdOf))]],
+    values: [bucket, [...new Set(worded.map(notificationIdOf))]],
   })
   const found = new Set(rows.map(({ id }) => id))
-  return new Set(linked.filter((id) => found.has(notificationIdOf(id))))
+  return new Set(worded.filter((id) => found.has(notificationIdOf(id))))
 }

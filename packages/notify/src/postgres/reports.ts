@@ -2,10 +2,11 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../channel.ts'
 import { type DeliveryState, nextState } from '../delivery-state.ts'
 import { bucketOfId, channelOf, newId, notificationIdOf } from '../ids.ts'
+import { maskReason } from '../masking.ts'
 import type { ProviderReport, ReportOutcome } from '../store.ts'
 import { all } from '../suppression.ts'
 import { eraseSensitive } from './erase-sensitive.ts'
-import { unrecorded } from './receipts.ts'
+import { sensitiveAmong, unrecorded } from './receipts.ts'
 import { type StreamOptions, writeChanges } from './stream-changes.ts'
 import { addSuppressions } from './suppressions.ts'
 import { among, columns, planAfresh, timestamp } from './words.ts'
@@ -60,19 +61,20 @@ async function applyInBucket(
     known,
     ({ byRecipient }) => `${byRecipient === true}`,
   )
-  const [seen, { reports: unseen, sensitive }] = await Promise.all([
+  const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
     firstSeen(tx, bucket, others, now),
     unrecorded(tx, bucket, receipts),
+    sensitiveAmong(tx, bucket, others),
   ])
   const counted = new Set([...seen, ...unseen])
   const fresh = follow(
     known.filter((report) => counted.has(report)),
     deliveries,
-  )
+  ).map((each) => withoutQuotes(each, sensitive.union(quoted)))
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      tell(tx, bucket, fresh, sensitive),
+      tell(tx, bucket, fresh),
       raise(tx, bucket, changed),
       endWork(tx, bucket, changed),
       withdraw(
@@ -84,7 +86,7 @@ async function applyInBucket(
       options.streaming ? stream(tx, bucket, changed) : undefined,
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
-  for (const { report, state } of fresh) outcomes.set(report, state ? 'changed' : 'unchanged')
+  for (const { given, state } of fresh) outcomes.set(given, state ? 'changed' : 'unchanged')
   return outcomes
 }
 
@@ -159,12 +161,18 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
   })
 }
 
-async function tell(
-  tx: Transaction,
-  bucket: number,
-  fresh: readonly FreshReport[],
-  sensitive: ReadonlySet<string>,
-): Promise<void> {
+/**
+ * Of a sensitive message nothing is kept, not even where a report quotes it: a mail server may name the link that it
+ * blocks. The code of its reply stays.
+ */
+function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { given: ProviderReport } {
+  const { report: given, delivery } = fresh
+  if (!sensitive.has(delivery.id)) return { ...fresh, given }
+  const { link: _, reason, ...report } = given
+  return { ...fresh, given, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
+}
+
+async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
   await tx.query({
     name: 'notify_tell_reports',
     text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
@@ -182,8 +190,8 @@ async function tell(
         (f) => timestamp(f.report.at),
         (f) => f.report.report,
         (f) => f.state ?? null,
-        ({ delivery, report: { provider, reason, link, soft, machine } }) =>
-          JSON.stringify({ provider, reason, soft, machine, ...(sensitive.has(delivery.id) ? {} : { link }) }),
+        ({ report: { provider, reason, link, soft, machine } }) =>
+          JSON.stringify({ provider, reason, soft, machine, link }),
       ),
     ],
   })

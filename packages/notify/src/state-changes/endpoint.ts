@@ -121,18 +121,24 @@ function beginningOf(
   }
 }
 
-/** Reads until there is something, for as long as the reader waits and stays. */
+/**
+ * Reads until there is something, for as long as the reader waits and stays.
+ * @throws Problem 401 once the credential of the reader is no longer good
+ */
 async function waitFor(
-  { guards, stateChanges, readers }: ChangeRoutes,
+  { guards, stateChanges, readers, watch }: ChangeRoutes,
   request: FastifyRequest,
   beginning: Beginning,
   waitMs: number,
 ): Promise<ChangePage> {
-  const leave = readers.enter(guards.callerOf(request).subject)
+  const { subject, expiresAt } = guards.callerOf(request)
+  const leave = readers.enter(subject)
   const gone = new AbortController()
   const onClose = () => gone.abort()
   request.raw.socket.once('close', onClose)
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(waitMs)])
+  const ended = new AbortController()
+  const stopWatching = watch?.(request, expiresAt, () => ended.abort())
+  const signal = AbortSignal.any([gone.signal, ended.signal, AbortSignal.timeout(waitMs)])
   try {
     let page = await readPage(stateChanges, beginning)
     while (page.changes.length === 0) {
@@ -140,11 +146,18 @@ async function waitFor(
       if (signal.aborted) break
       page = await readPage(stateChanges, { ...beginning, after: page.through })
     }
+    if (ended.signal.aborted) throw credentialEnded()
     return page
   } finally {
     request.raw.socket.off('close', onClose)
+    stopWatching?.()
     leave()
   }
+}
+
+function credentialEnded(): Problem {
+  const headers = { 'www-authenticate': 'Bearer error="invalid_token"' }
+  return new Problem(401, 'The credential expired, or was revoked, while it was waited for events.', { headers })
 }
 
 async function openStream(

@@ -192,6 +192,28 @@ test('readers that wait are bounded, of one client and of all, and none is forgo
   await count(0)
 })
 
+test('a reader whose credential is revoked while it waits is answered 401, and gets no event', async (t) => {
+  const watched: (() => void)[] = []
+  let stopped = 0
+  const s = await service(t, {
+    watch: (_request, _expiresAt, end) => {
+      watched.push(end)
+      return () => stopped++
+    },
+  })
+  await write(s, 'before')
+  const waiting = read(s, '?after=1&wait=30')
+  await eventually(
+    async () => watched.length,
+    (count) => count === 1,
+  )
+  watched[0]?.()
+  const answer = await waiting
+  assert.equal(answer.status, 401)
+  assert.match(String(answer.headers['www-authenticate']), /invalid_token/)
+  assert.equal(stopped, 1, 'it is watched no longer')
+})
+
 /** A stream of events over a real connection. */
 async function stream(s: Setup, headers: Record<string, string> = {}) {
   const address = await s.http.listen({ port: 0, host: '127.0.0.1' }).catch(() => s.http.listeningOrigin)

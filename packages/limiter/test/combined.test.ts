@@ -252,6 +252,33 @@ test('of rules on one counter the stricter one stays, whichever comes first', ()
   assert.equal(combinePolicies([tier, route]), combinePolicies([tier, route]))
 })
 
+test('a policy that fails closed keeps a combination closed where another is stricter on its counter', () => {
+  const rule = { name: 'same', windowMs: minute }
+  const lax = definePolicy('lax', [{ ...rule, limit: 5 }], { failureMode: 'closed' })
+  const strict = definePolicy('strict', [{ ...rule, limit: 3 }], { advisory: true })
+  for (const order of [
+    [lax, strict],
+    [strict, lax],
+  ]) {
+    const { failureMode, advisory, rules } = combinePolicies(order)
+    assert.deepEqual([failureMode, advisory, rules.map(({ limit }) => limit)], ['closed', false, [3]])
+  }
+})
+
+test('of a sliding and a fixed window of one limit on one counter the sliding one stays', () => {
+  const rule = { name: 'same', limit: 3, windowMs: minute }
+  const fixed = definePolicy('fixed', [{ ...rule, algorithm: 'fixed-window' }])
+  const sliding = definePolicy('sliding', [rule])
+  for (const order of [
+    [fixed, sliding],
+    [sliding, fixed],
+  ])
+    assert.deepEqual(
+      combinePolicies(order).rules.map(({ algorithm }) => algorithm),
+      ['sliding-window'],
+    )
+})
+
 test('rules of one name are told apart by their policies', () => {
   const search = definePolicy('search', [{ name: 'rpm', limit: 3, windowMs: minute }])
   assert.deepEqual(

@@ -2,7 +2,7 @@ import { countedBy } from './combine.ts'
 import type { Identifier } from './key.ts'
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
 import type { Policy } from './policy.ts'
-import { isMixed, partOf, subjectShares } from './split.ts'
+import { closedShares, isMixed, partOf, subjectShares } from './split.ts'
 import type { Taken } from './store.ts'
 
 /**
@@ -52,7 +52,8 @@ export class Mirror {
       return subjectShares(policy).every((share) =>
         this.#follows(share.policy, countedBy(share.policy, identifier), partOf(share, taken, policy), took),
       )
-    if (policy.failureMode === 'closed' && !this.memory.covers(policy, identifier, taken, took)) return false
+    for (const share of closedShares(policy))
+      if (!this.memory.covers(share.policy, identifier, partOf(share, taken, policy), took)) return false
     return this.memory.copy(policy, identifier, taken, took, this.#generation)
   }
 

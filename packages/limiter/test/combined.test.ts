@@ -300,6 +300,62 @@ test('policies in different stores are taken all or nothing too', async () => {
   assert.deepEqual([await left(closed), await left(tier), await left(region)], [0, 2, 1])
 })
 
+const regional = definePolicy('region', [{ name: 'region', limit: 6, windowMs: 10_000 }], { quota: 'regional' })
+const guarded = definePolicy('guarded', [{ name: 'guarded', limit: 5, windowMs: 30_000 }], { failureMode: 'closed' })
+const fixed = definePolicy('fixed', [
+  { name: 'fixed', algorithm: 'fixed-window', limit: 5, windowMs: 20_000 },
+  { name: 'fixed-trial', algorithm: 'fixed-window', limit: 1, windowMs: minute, shadow: true },
+])
+const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 6, refillPerSecond: 0.3 }])
+const split = definePolicy('split', [{ name: 'split', limit: 8, windowMs: minute }], { shards: 2 })
+const ofAllKinds = [tier, route, everybody, regional, guarded, fixed, bucket, split]
+
+for (const [name, open] of [
+  ['in one store', () => ({ store: shardedStore(memoryStore()) })],
+  ['in different stores', () => ({ store: memoryStore(), closedStore: memoryStore(), regionalStore: memoryStore() })],
+  ['in slots that cannot be taken in one step', () => ({ store: shardedStore(inSlots(memoryStore())) })],
+] as const)
+  test(`a client that waits exactly Retry-After is admitted by policies counted ${name}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            chosen: fc.subarray(ofAllKinds, { minLength: 1 }),
+            cost: fc.integer({ min: 1, max: 3 }),
+            afterMs: fc.constantFrom(0, 0, 1, 900, 7_000, 25_000),
+          }),
+          { maxLength: 40 },
+        ),
+        async (requests) => {
+          let now = start
+          const limiter = createLimiter({ ...open(), clock: { now: () => now } })
+          for (const { chosen, cost, afterMs } of requests) {
+            now += afterMs
+            const decision = await limiter.check(chosen, alice, { cost })
+            assert.equal(decision.retryAfterSeconds > 0, !decision.allowed)
+            if (decision.allowed) continue
+            now += decision.retryAfterSeconds * 1_000
+            assert((await limiter.check(chosen, alice, { cost })).allowed, `after ${decision.retryAfterSeconds} s`)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+/** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
+function inSlots(store: CounterStore): CounterStore {
+  return {
+    take: (...call) => store.take(...call),
+    peek: (...call) => store.peek(...call),
+    add: (...call) => store.add(...call),
+    give: (...call) => store.give(...call),
+    raise: (...call) => store.raise(...call),
+    reset: (...call) => store.reset(...call),
+    combines: false,
+  }
+}
+
 /** A store that never answers. */
 const silent = (): CounterStore => {
   const never = () => new Promise<never>(() => {})

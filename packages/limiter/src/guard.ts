@@ -70,7 +70,7 @@ export class Guard {
       breaker: new Breaker({ ...breaker, onChange: (state) => observer.breakerChanged?.(state, patience) }),
     })
     this.store = store
-    this.#mirror = new Mirror(fallback)
+    this.#mirror = new Mirror(fallback, store.combines ?? false)
     this.#ways = { quick: way('quick', deadlineMs), patient: way('patient', closedDeadlineMs) }
     this.#closedDeadlineMs = closedDeadlineMs
     this.#observer = observer

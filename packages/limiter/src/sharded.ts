@@ -130,7 +130,9 @@ class ShardedStore implements CounterStore {
   /** Of a combination the policies with sub-counters are taken one after another, the others together. */
   async #takeParts(policy: Policy, identifier: Identifier, request: Request): Promise<Taken> {
     const { cost, now, withinMs } = request
-    const all = shares(policy, alike)
+    // What fails closed comes last: it is compared with what is remembered, so none of it may be given back.
+    const last = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
+    const all = shares(policy, alike).toSorted((a, b) => last(a) - last(b))
     const who = (share: Share): Identifier => countedBy(share.policy, identifier)
     const answers = await takeInTurn(all, {
       take: (share) => this.take(share.policy, who(share), cost, now, withinMs),

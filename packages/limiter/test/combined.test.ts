@@ -21,6 +21,7 @@ import { postgresDatabase, startPostgres, startRedis, testWith } from '@gatehous
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { admits } from '../src/reading.ts'
+import type { CountedRule } from '../src/rule.ts'
 import type { CounterStore } from '../src/store.ts'
 
 const minute = 60_000
@@ -35,16 +36,25 @@ type Program = Parameters<typeof testWith>[0]
 
 interface Opened {
   readonly store: CounterStore
+  /** The store of another process, with connections of its own, or of the pool. */
+  another(): Promise<CounterStore>
   close(): Promise<void>
 }
 
+const ofMemory = (store: CounterStore): Opened => ({ store, another: async () => store, close: async () => {} })
+
 async function onRedis(wrap: (redis: Redis) => CounterStore): Promise<Opened> {
   const server = await startRedis()
-  const redis = new Redis(server.url)
+  const connections = [new Redis(server.url)]
   return {
-    store: wrap(redis),
+    store: wrap(connections[0] as Redis),
+    async another() {
+      const redis = new Redis(server.url)
+      connections.push(redis)
+      return wrap(redis)
+    },
     async close() {
-      redis.disconnect()
+      for (const redis of connections) redis.disconnect()
       await server.stop()
     },
   }
@@ -56,6 +66,9 @@ async function onPostgres(): Promise<Opened> {
   await migrate(database, 'limiter', migrations)
   return {
     store: postgresStore(database, { clock: 'limiter' }),
+    async another() {
+      return postgresStore(database, { clock: 'limiter' })
+    },
     async close() {
       await database.close()
       await server.stop()
@@ -69,7 +82,7 @@ const engines: readonly (readonly [
   open: () => Promise<Opened>,
   runs: number,
 ])[] = [
-  ['memory', undefined, async () => ({ store: memoryStore(), close: async () => {} }), 300],
+  ['memory', undefined, async () => ofMemory(memoryStore()), 300],
   ['Redis', 'redis-server', () => onRedis((redis) => redisStore(redis, { clock: 'limiter' })), 40],
   [
     'Redis with tags',
@@ -94,38 +107,54 @@ storeConformance({
   setup: async () => ({ store: hybridStore(memoryStore(), { instances: 1, intervalMs: 0 }), close: async () => {} }),
 })
 
-/** A count of admitted requests by counter and window: what any limiter should say, and nothing clever. */
+/**
+ * A count of admitted requests by counter and window, and tokens by bucket: what any limiter should say, and nothing clever.
+ * A fixed window counts what it rejects itself.
+ */
 class NaiveModel {
   readonly #counts = new Map<string, number>()
+  readonly #buckets = new Map<string, readonly [tokens: number, at: number]>()
 
   check(policies: readonly Policy[], user: string, cost: number, now: number): boolean {
     const rules = policies.flatMap(({ rules: own, shared }) => own.map((rule) => ({ rule, who: shared ? '*' : user })))
-    const fits = rules.every(({ rule, who }) => {
-      const index = Math.floor(now / rule.windowMs)
-      return admits(rule, this.#at(rule.family, who, index - 1), this.#at(rule.family, who, index), cost, now)
+    const fits = rules.map(({ rule, who }) => admits(rule, ...this.#standing(rule, who, now), cost, now))
+    const allowed = fits.every(Boolean)
+    rules.forEach(({ rule, who }, i) => {
+      if (allowed || (!fits[i] && rule.algorithm === 'fixed-window')) this.#count(rule, who, cost, now)
     })
-    if (fits)
-      for (const { rule, who } of rules) {
-        const index = Math.floor(now / rule.windowMs)
-        this.#counts.set(`${rule.family} ${who} ${index}`, this.#at(rule.family, who, index) + cost)
-      }
-    return fits
+    return allowed
   }
 
   used({ rules, shared }: Policy, user: string, now: number): number[] {
-    return rules.flatMap(({ family, windowMs }) => {
-      const index = Math.floor(now / windowMs)
-      const who = shared ? '*' : user
-      return [this.#at(family, who, index - 1), this.#at(family, who, index)]
+    return rules.flatMap((rule) => {
+      const [a, b] = this.#standing(rule, shared ? '*' : user, now)
+      return [rule.algorithm === 'fixed-window' ? 0 : a, b]
     })
   }
 
-  #at(family: string, who: string, index: number): number {
-    return this.#counts.get(`${family} ${who} ${index}`) ?? 0
+  #standing(rule: CountedRule, who: string, now: number): [a: number, b: number] {
+    if (rule.algorithm === 'token-bucket') {
+      const [tokens, at] = this.#buckets.get(`${rule.family} ${who}`) ?? [rule.limit, now]
+      return [Math.min(rule.limit, tokens + (now - at) * rule.refillPerMs), now]
+    }
+    const index = Math.floor(now / rule.windowMs)
+    const at = (nth: number): number => this.#counts.get(`${rule.family} ${who} ${nth}`) ?? 0
+    return [at(index - 1), at(index)]
+  }
+
+  #count(rule: CountedRule, who: string, cost: number, now: number): void {
+    const [a, b] = this.#standing(rule, who, now)
+    if (rule.algorithm === 'token-bucket') this.#buckets.set(`${rule.family} ${who}`, [a - cost, now])
+    else this.#counts.set(`${rule.family} ${who} ${Math.floor(now / rule.windowMs)}`, b + cost)
   }
 }
 
-const policies = [tier, route, hourly, everybody]
+const calendar = definePolicy('calendar', [{ name: 'calendar', algorithm: 'fixed-window', limit: 4, windowMs: 30_000 }])
+/** A part of a token in a millisecond that every sum tells exactly. */
+const bursts = definePolicy('bursts', [
+  { name: 'bursts', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1_000 / 2 ** 13 },
+])
+const policies = [tier, route, hourly, everybody, calendar, bursts]
 const request = fc.record({
   user: fc.constantFrom('a', 'b', 'c'),
   chosen: fc.subarray(policies, { minLength: 1 }),
@@ -160,43 +189,53 @@ for (const [name, program, open, numRuns] of engines) {
       await close()
     }
   }
-  const title = `${name}: several policies admit and charge exactly as a naive count of admitted requests`
+  const title = `${name}: several policies admit and charge as a naive count does`
   if (program === undefined) test(title, body)
   else testWith(program, title, body)
 }
 
-for (const [name, program, open] of engines.slice(1)) {
+for (const [name, program, open, failureMode] of engines
+  .slice(1)
+  .flatMap(([name, program, open]) => [
+    [name, program, open, 'local'] as const,
+    [name, program, open, 'closed'] as const,
+  ]))
   testWith(
     program ?? 'redis-server',
-    `${name}: checks of two processes that race charge no more than they admit`,
+    `${name}: two racing processes admit and charge what every policy allows, one of which fails ${failureMode}`,
     async () => {
-      const { store, close } = await open()
+      const { store, another, close } = await open()
       try {
         const clock = { now: () => start }
-        const limiters = [1, 2].map(() => createLimiter({ store, clock, deadlineMs: 60_000 }))
-        const wide = definePolicy('wide', [{ name: 'wide', limit: 10_000, windowMs: minute }])
-        const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 50, windowMs: minute }], { shared: true })
+        const patient = { deadlineMs: 60_000, closedDeadlineMs: 60_000 }
+        const limiters = [store, await another()].map((one) => createLimiter({ store: one, clock, ...patient }))
+        const windows = { name: 'own', limit: 40, windowMs: minute }
+        const bucket = { name: 'own-bucket', algorithm: 'token-bucket', limit: 45, refillPerSecond: 1 } as const
+        const own = definePolicy('own', [windows, bucket], { failureMode })
+        const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 130, windowMs: minute }], { shared: true })
         const users = Array.from({ length: 8 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
-        const decisions = await Promise.all(
-          Array.from({ length: 400 }, async (_, i) => {
-            const limiter = limiters[i % 2]
-            assert(limiter)
-            return limiter.check([wide, narrow], users[i % users.length] ?? alice)
+        const admitted = users.map(() => 0)
+        await Promise.all(
+          Array.from({ length: 800 }, async (_, i) => {
+            // Two users want far more than their own limits, all together more than the shared one.
+            const nth = i % 2 === 0 ? i % 4 : i % users.length
+            const { allowed } = (await limiters[(i >> 3) % 2]?.check([own, narrow], users[nth] ?? alice)) ?? {}
+            if (allowed) admitted[nth] = (admitted[nth] ?? 0) + 1
           }),
         )
-        const admitted = decisions.filter(({ allowed }) => allowed).length
-        assert.equal(admitted, 50)
-        const stands = await Promise.all(users.map((user) => store.peek(wide, user, start)))
-        assert.equal(
-          stands.reduce((sum, { counters }) => sum + (counters[1] ?? 0), 0),
-          admitted,
+        const sum = admitted.reduce((total, one) => total + one, 0)
+        assert.deepEqual([Math.max(...admitted) <= 40, sum], [true, 130])
+        const stands = await Promise.all(users.map((user) => store.peek(own, user, start)))
+        assert.deepEqual(
+          stands.map(({ counters }) => [counters[1], 45 - (counters[2] ?? 0)]),
+          admitted.map((count) => [count, count]),
         )
+        assert.equal((await store.peek(narrow, { kind: 'global', id: 'all' }, start)).counters[1], 130)
       } finally {
         await close()
       }
     },
   )
-}
 
 testWith('redis-server', 'tier, route and global policy of a request travel in one script call', async () => {
   const server = await startRedis()

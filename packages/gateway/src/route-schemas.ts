@@ -7,7 +7,7 @@ const count = Type.Integer()
 /** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
 export const whoseLimit = Type.Object({
   policy: Type.String({
-    description: 'A tier or policy by name; to read, several joined by +, which count together: free+search.',
+    description: 'A tier or policy by name; to read, up to three joined by +, which count together: free+search.',
   }),
   kind: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$', description: 'user, client, key, ip, or one of a policy.' }),
   id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),

@@ -134,11 +134,16 @@ function policyOf({ tiers, policies }: Limits, name: string): Policy {
   )
 }
 
-/** One policy, or several that count together: `free+search`. */
-function policiesOf(limits: Limits, names: string): readonly Policy[] {
-  return limits.tiers.has(names) || limits.policies.has(names)
-    ? [policyOf(limits, names)]
-    : names.split('+').map((name) => policyOf(limits, name))
+/** A request is counted by a tier, a route's policy and the global one. */
+const mostTogether = 3
+
+/** One policy, or several that count together: `free+search`. Combinations are remembered, so their number is bounded. */
+function policiesOf(limits: Limits, text: string): readonly Policy[] {
+  if (limits.tiers.has(text) || limits.policies.has(text)) return [policyOf(limits, text)]
+  const names = text.split('+')
+  if (names.length > mostTogether)
+    throw new Problem(400, `At most ${mostTogether} limits are read together, not ${names.length}.`)
+  return names.map((name) => policyOf(limits, name))
 }
 
 /** What an operator asked for was not done when the store is away, and they must know. */

@@ -78,6 +78,31 @@ test('reading several limits together shows every rule, its policy and its keys'
   assert.equal(unknown.statusCode, 404)
 })
 
+test('limits read together are named by up to three known names; anything else is refused with the reason', async () => {
+  const bench = await setup({ policies: composed.policies ?? {}, tiers: { free: { rpm: 50 }, pro: { rpm: 50 } } })
+  const headers = bench.bearer({ sub: 'root', client_id: 'root', scope: 'admin:limits' })
+  const read = (names: string) => bench.http.inject({ url: `/admin/v1/limits/${names}/user/u1`, headers })
+  const answers: readonly (readonly [names: string, status: number, detail: RegExp])[] = [
+    ['free+free', 200, /^$/],
+    ['free+pro', 200, /^$/],
+    ['free+search+everybody+solo', 400, /At most 3 limits are read together, not 4/],
+    [Array(40).fill('free').join('+'), 400, /At most 3/],
+    ['free+', 404, /no tier or policy ""/],
+    ['+', 404, /no tier or policy ""/],
+    ['free%20search', 404, /no tier or policy "free search"/],
+    ['__proto__+constructor', 404, /no tier or policy "__proto__"/],
+    ['free%2F..%2Fpro', 404, /no tier or policy "free\/\.\.\/pro"/],
+    ['free%00+pro', 400, /must be text without U\+0000/],
+  ]
+  for (const [names, status, detail] of answers) {
+    const answer = await read(names)
+    assert.equal(answer.statusCode, status, `${names}: ${answer.body}`)
+    assert.match(answer.json().detail ?? '', detail, names)
+  }
+  const twice = (await read('free+free')).json() as { rules: unknown[] }
+  assert.equal(twice.rules.length, 1, 'what is named twice counts once')
+})
+
 test('the list of limits tells which policies hold on which routes', async () => {
   const bench = await setup(composed)
   const headers = bench.bearer({ sub: 'root', client_id: 'root', scope: 'admin:limits' })

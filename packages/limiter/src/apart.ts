@@ -15,8 +15,8 @@ export interface Apart {
 export function countedApart(policy: Policy, guardOf: (part: Policy) => Guard): Apart | undefined {
   const all = shares(policy, guardOf).toSorted((a, b) => lastness(a) - lastness(b))
   if (all.length < 2) return undefined
-  const peek = ({ policy: part }: Share, identifier: Identifier, now: number) =>
-    guardOf(part).peek(part, identifier, now)
+  const peek = ({ policy: part }: Share, identifier: Identifier, now: number, cost?: number) =>
+    guardOf(part).peek(part, identifier, now, cost)
   return {
     async take(identifier, cost, now) {
       const done: Decision[] = []
@@ -28,10 +28,10 @@ export function countedApart(policy: Policy, guardOf: (part: Policy) => Guard): 
       const refused = done.at(-1)?.allowed === false
       const stands = all.map(async (share, i) => {
         const decision = done[i]
-        if (decision === undefined) return peek(share, identifier, now)
+        if (decision === undefined) return peek(share, identifier, now, cost)
         if (!refused || i === done.length - 1) return decision
         await guardOf(share.policy).giveBack(share.policy, identifier, cost, decision)
-        return peek(share, identifier, now)
+        return peek(share, identifier, now, cost)
       })
       return joinDecisions(policy, all, await Promise.all(stands), !refused)
     },

@@ -58,7 +58,10 @@ function combined(candidates: readonly Policy[]): Policy {
   })
 }
 
-/** The parts without the rules whose counter a stricter one has too: a request is counted once. */
+/**
+ * The parts without the rules whose counter a stricter one has too: a request is counted once. The part whose rule stays
+ * then fails, and is counted, no less strictly than the one whose rule went.
+ */
 function withoutDoubles(candidates: readonly Policy[]): readonly Policy[] {
   const kept = new Map<string, CountedRule>()
   for (const rule of candidates.flatMap((part) => part.rules)) {
@@ -68,15 +71,25 @@ function withoutDoubles(candidates: readonly Policy[]): readonly Policy[] {
   const stays = new Set(kept.values())
   return candidates.flatMap((part) => {
     const rules = part.rules.filter((rule) => stays.has(rule))
-    if (rules.length === part.rules.length) return [part]
-    return rules.length === 0 ? [] : [Object.freeze({ ...part, rules: Object.freeze(rules) })]
+    if (rules.length === 0) return []
+    const counters = new Set(rules.map(counterOf))
+    const sharing = candidates.filter((other) => other.rules.some((rule) => counters.has(counterOf(rule))))
+    const failureMode = strictest(sharing)
+    const advisory = sharing.every((other) => other.advisory)
+    const isWhole = rules.length === part.rules.length
+    if (isWhole && failureMode === part.failureMode && advisory === part.advisory) return [part]
+    return [Object.freeze({ ...part, rules: Object.freeze(rules), failureMode, advisory })]
   })
 }
 
 const counterOf = ({ family, subject }: CountedRule): string => `${subject === undefined ? '' : 'shared '}${family}`
 
+/** By the limit; of equal ones a sliding window, which also looks back, and the bucket that refills more slowly. */
 function isStricter(rule: CountedRule, other: CountedRule): boolean {
-  return rule.shadow === other.shadow ? rule.limit < other.limit : other.shadow
+  if (rule.shadow !== other.shadow) return other.shadow
+  if (rule.limit !== other.limit) return rule.limit < other.limit
+  if (rule.refillPerMs !== other.refillPerMs) return rule.refillPerMs < other.refillPerMs
+  return rule.algorithm === 'sliding-window' && other.algorithm === 'fixed-window'
 }
 
 /** Rules of one name are told apart by their policies. */

@@ -1,12 +1,13 @@
 import { Breaker, type BreakerOptions } from './breaker.ts'
 import { combinePolicies, countedBy } from './combine.ts'
 import { Deadline, type Outcomes, type Turn } from './deadline.ts'
-import { type Decision, decide, uncounted } from './decision.ts'
+import { type Decision, decide, type Source, uncounted } from './decision.ts'
 import type { Identifier } from './key.ts'
 import type { MemoryStoreOptions } from './memory/store.ts'
 import { Mirror } from './mirror.ts'
 import type { Observer, Patience } from './observer.ts'
 import type { Policy } from './policy.ts'
+import { admits } from './reading.ts'
 import { eachShare, isMixed, partOf, subjectShares, takeByShares, takenBack } from './split.ts'
 import type { CounterStore, Taken } from './store.ts'
 
@@ -69,7 +70,7 @@ export class Guard {
       breaker: new Breaker({ ...breaker, onChange: (state) => observer.breakerChanged?.(state, patience) }),
     })
     this.store = store
-    this.#mirror = new Mirror(fallback)
+    this.#mirror = new Mirror(fallback, store.combines ?? false)
     this.#ways = { quick: way('quick', deadlineMs), patient: way('patient', closedDeadlineMs) }
     this.#closedDeadlineMs = closedDeadlineMs
     this.#observer = observer
@@ -100,15 +101,16 @@ export class Guard {
     return deadline.race(taken, { policy, identifier, cost, now }, this.#outcomes)
   }
 
-  /** Looks without taking; what this process remembers when the store is silent. */
-  peek(policy: Policy, identifier: Identifier, now: number): Decision | Promise<Decision> {
-    const taken = eachShare(policy, identifier, (part, who) => this.store.peek(part, who, now))
-    if (!(taken instanceof Promise)) return decide(policy, taken, 1, 'store')
+  /** How a request of `cost` would fare, without taking; by what this process remembers when the store is silent. */
+  peek(policy: Policy, identifier: Identifier, now: number, cost = 1): Decision | Promise<Decision> {
+    const stands = (value: Taken, source: Source): Decision => decide(policy, atCost(policy, value, cost), cost, source)
+    const taken = eachShare(policy, identifier, (part, who) => this.store.peek(part, who, now, cost), cost)
+    if (!(taken instanceof Promise)) return stands(taken, 'store')
     const { memory } = this.#mirror
     const here = () => eachShare(policy, identifier, (part, who) => memory.peek(part, who, this.#time(now))) as Taken
-    const read = (): Decision => decide(policy, here(), 1, 'local')
+    const read = (): Decision => stands(here(), 'local')
     const outcomes = {
-      answered: (_: null, value: Taken) => decide(policy, value, 1, 'store'),
+      answered: (_: null, value: Taken) => stands(value, 'store'),
       failed: read,
       late: read,
     }
@@ -132,9 +134,11 @@ export class Guard {
     const violated = rules.reduce((bits, rule, i) => (rule.allowed ? bits : bits | (1 << i)), 0)
     const store = source === 'store' ? this.store : this.#mirror.memory
     const taken: Taken = { allowed: true, violated, counters: [], now }
-    const back = eachShare(policy, identifier, (part, who, share) => {
+    const back = eachShare(policy, identifier, async (part, who, share) => {
       const amounts = takenBack(part, share === undefined ? taken : partOf(share, taken, policy), cost)
-      return store.add(part, who, amounts, now, now)
+      const answer = await store.add(part, who, amounts, now, now)
+      if (source === 'store') this.#mirror.copy(part, who, answer)
+      return answer
     })
     await this.#patiently(back).catch(() => {})
   }
@@ -234,6 +238,18 @@ export class Guard {
       },
     })
   }
+}
+
+/** A store tells how a request of cost 1 would fare; how a dearer one would, its counters tell, or `waitMs`. */
+function atCost({ rules }: Policy, taken: Taken, cost: number): Taken {
+  if (cost === 1) return taken
+  const { counters, now, waitMs = 0 } = taken
+  let violated = 0
+  rules.forEach((rule, i) => {
+    if (!admits(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, cost, now)) violated |= 1 << i
+  })
+  const allowed = waitMs === 0 && rules.every(({ shadow }, i) => shadow || (violated & (1 << i)) === 0)
+  return { ...taken, allowed, violated }
 }
 
 /** Those of a combination that are counted in this process while the store is away: `open` ones admit without. */

@@ -2,7 +2,7 @@ import { countedBy } from './combine.ts'
 import type { Identifier } from './key.ts'
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
 import type { Policy } from './policy.ts'
-import { isMixed, partOf, subjectShares } from './split.ts'
+import { closedShares, isMixed, partOf, subjectShares } from './split.ts'
 import type { Taken } from './store.ts'
 
 /**
@@ -11,10 +11,13 @@ import type { Taken } from './store.ts'
  */
 export class Mirror {
   readonly memory: MemoryStore
+  readonly #combines: boolean
   #generation = 1
   #storeGeneration: number | undefined
 
-  constructor(options: MemoryStoreOptions) {
+  /** @param combines whether the store takes all of a combination in one step */
+  constructor(options: MemoryStoreOptions, combines: boolean) {
+    this.#combines = combines
     this.memory = memoryStore(options)
   }
 
@@ -49,10 +52,15 @@ export class Mirror {
 
   #follows(policy: Policy, identifier: Identifier, taken: Taken, took: number): boolean {
     if (isMixed(policy))
-      return subjectShares(policy).every((share) =>
-        this.#follows(share.policy, countedBy(share.policy, identifier), partOf(share, taken, policy), took),
-      )
-    if (policy.failureMode === 'closed' && !this.memory.covers(policy, identifier, taken, took)) return false
+      return subjectShares(policy).every((share, i, all) => {
+        const [who, answer] = [countedBy(share.policy, identifier), partOf(share, taken, policy)]
+        if (this.#combines || i === all.length - 1) return this.#follows(share.policy, who, answer, took)
+        // Others' units may have been in it that were given back since: less is no sign of a loss.
+        const copied = () => this.memory.copy(share.policy, who, answer, took, this.#generation)
+        return copied() || copied()
+      })
+    for (const share of closedShares(policy))
+      if (!this.memory.covers(share.policy, identifier, partOf(share, taken, policy), took)) return false
     return this.memory.copy(policy, identifier, taken, took, this.#generation)
   }
 

@@ -22,6 +22,8 @@ interface Shard {
 class ShardedStore implements CounterStore {
   readonly #store: CounterStore
   readonly #policies = new WeakMap<Policy, readonly Policy[]>()
+  /** Of takes of policies with sub-counters, which one it was. */
+  readonly #takenFrom = new WeakMap<Taken, Shard>()
   #turn = 0
 
   constructor(store: CounterStore) {
@@ -46,15 +48,10 @@ class ShardedStore implements CounterStore {
     return this.#takeSplit(policy, identifier, cost, now)
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
-    if (isSplit(policy)) {
-      const all = shares(policy, alike)
-      return Promise.all(all.map((share) => this.peek(share.policy, countedBy(share.policy, identifier), now))).then(
-        (answers) => joined(policy, all, answers, 1),
-      )
-    }
-    if (policy.shards === 1) return this.#store.peek(policy, identifier, now)
-    return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now))
+  peek(policy: Policy, identifier: Identifier, now: number, cost = 1): Taken | Promise<Taken> {
+    if (isSplit(policy)) return this.#each(policy, identifier, (part, who) => this.peek(part, who, now, cost), cost)
+    if (policy.shards === 1) return this.#store.peek(policy, identifier, now, cost)
+    return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now), cost)
   }
 
   add(
@@ -64,6 +61,16 @@ class ShardedStore implements CounterStore {
     now: number,
     then?: number,
   ): Taken | Promise<Taken> {
+    if (isSplit(policy))
+      return this.#each(policy, identifier, (part, who, { places }) =>
+        this.add(
+          part,
+          who,
+          places.map((place) => amounts[place] ?? 0),
+          now,
+          then,
+        ),
+      )
     if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now, then)
     return this.#all(policy, identifier, (shard, i) =>
       this.#store.add(
@@ -77,11 +84,12 @@ class ShardedStore implements CounterStore {
   }
 
   addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
-    if (policy.shards === 1) addFor(this.#store, waiter, policy, identifier, amounts, now)
+    if (policy.shards === 1 && !isSplit(policy)) addFor(this.#store, waiter, policy, identifier, amounts, now)
     else tell(waiter, this.add(policy, identifier, amounts, now))
   }
 
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
+    if (isSplit(policy)) return this.#each(policy, identifier, (part, who) => this.give(part, who, amount, now))
     if (policy.shards === 1) return this.#store.give(policy, identifier, amount, now)
     return this.#all(policy, identifier, (shard, i) =>
       this.#store.give(shard.policy, shard.identifier, share(amount, policy.shards, i), now),
@@ -90,6 +98,15 @@ class ShardedStore implements CounterStore {
 
   /** What was remembered is the sum; an equal part of it is asked back of each sub-counter. A bucket's time is no sum. */
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+    if (isSplit(policy))
+      return this.#each(policy, identifier, (part, who, { places }) =>
+        this.raise(
+          part,
+          who,
+          places.flatMap((place) => counters.slice(2 * place, 2 * place + 2)),
+          now,
+        ),
+      )
     if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)
     return this.#all(policy, identifier, (shard) =>
       this.#store.raise(
@@ -102,6 +119,10 @@ class ShardedStore implements CounterStore {
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    if (isSplit(policy)) {
+      for (const { policy: part } of shares(policy, alike)) await this.reset(part, countedBy(part, identifier), now)
+      return
+    }
     if (policy.shards === 1) return this.#store.reset(policy, identifier, now)
     for (const shard of this.#shards(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
   }
@@ -109,30 +130,47 @@ class ShardedStore implements CounterStore {
   /** Of a combination the policies with sub-counters are taken one after another, the others together. */
   async #takeParts(policy: Policy, identifier: Identifier, request: Request): Promise<Taken> {
     const { cost, now, withinMs } = request
-    const all = shares(policy, alike)
+    // What fails closed comes last: it is compared with what is remembered, so none of it may be given back.
+    const last = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
+    const all = shares(policy, alike).toSorted((a, b) => last(a) - last(b))
     const who = (share: Share): Identifier => countedBy(share.policy, identifier)
     const answers = await takeInTurn(all, {
       take: (share) => this.take(share.policy, who(share), cost, now, withinMs),
-      giveBack: (share, taken) =>
-        this.add(share.policy, who(share), takenBack(share.policy, taken, cost), now, taken.now),
-      peek: (share) => this.peek(share.policy, who(share), now),
+      giveBack: (share, taken) => this.#giveBack(share.policy, who(share), takenBack(share.policy, taken, cost), taken),
+      peek: (share) => this.peek(share.policy, who(share), now, cost),
     })
     return joined(policy, all, answers, cost)
+  }
+
+  /** To the sub-counter that it was taken from: another one may be full already. */
+  #giveBack(policy: Policy, identifier: Identifier, amounts: readonly number[], taken: Taken): Taken | Promise<Taken> {
+    const { now } = taken
+    const shard = this.#takenFrom.get(taken)
+    if (shard === undefined) return this.add(policy, identifier, amounts, now, now)
+    const back = this.#store.add(shard.policy, shard.identifier, amounts, now, now)
+    return Promise.resolve(back).then(() => this.peek(policy, identifier, now))
   }
 
   async #takeSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
     const shards = this.#shards(policy, identifier)
     const first = this.#turn++ % shards.length
     const states = new Map<number, Taken>()
-    const tried = await this.#tryAt(shards, first, cost, now, states)
-    if (!tried) {
+    let from = (await this.#tryAt(shards, first, cost, now, states)) ? first : undefined
+    if (from === undefined) {
       const looks = shards.map(async (shard, i) => {
         if (i !== first) states.set(i, await this.#store.peek(shard.policy, shard.identifier, now))
       })
       await Promise.all(looks)
-      for (const i of byRoom(shards, states, first)) if (await this.#tryAt(shards, i, cost, now, states)) break
+      for (const i of byRoom(shards, states, first)) {
+        if (!(await this.#tryAt(shards, i, cost, now, states))) continue
+        from = i
+        break
+      }
     }
-    return whole(policy, shards, states, cost)
+    const taken = whole(policy, shards, states, cost)
+    const shard = from === undefined ? undefined : shards[from]
+    if (shard !== undefined) this.#takenFrom.set(taken, shard)
+    return taken
   }
 
   async #tryAt(
@@ -153,10 +191,27 @@ class ShardedStore implements CounterStore {
     policy: Policy,
     identifier: Identifier,
     ask: (shard: Shard, i: number) => Taken | Promise<Taken>,
+    cost = 1,
   ): Promise<Taken> {
     const shards = this.#shards(policy, identifier)
     const answers = await Promise.all(shards.map(ask))
-    return whole(policy, shards, new Map(answers.entries()), 1)
+    const states = new Map(answers.entries())
+    const taken = whole(policy, shards, states, cost)
+    // There may be room for one, and for so many in none of them.
+    const wait = taken.allowed && cost > 1 ? soonestMs(shards, states, cost) : 0
+    return wait === 0 ? taken : { ...taken, waitMs: wait }
+  }
+
+  /** Of a combination the policies with sub-counters each by itself, the others together. */
+  async #each(
+    policy: Policy,
+    identifier: Identifier,
+    ask: (part: Policy, who: Identifier, share: Share) => Taken | Promise<Taken>,
+    cost = 1,
+  ): Promise<Taken> {
+    const all = shares(policy, alike)
+    const answers = all.map((share) => ask(share.policy, countedBy(share.policy, identifier), share))
+    return joined(policy, all, await Promise.all(answers), cost)
   }
 
   #shards(policy: Policy, identifier: Identifier): readonly Shard[] {
@@ -229,9 +284,12 @@ function whole(policy: Policy, shards: readonly Shard[], states: ReadonlyMap<num
   const last = answers.at(-1)
   const violated = allowed ? 0 : answers.reduce((bits, answer) => bits | answer.violated, 0)
   const taken = { allowed, violated, counters, now: last?.now ?? 0 }
-  return allowed
-    ? taken
-    : { ...taken, waitMs: Math.min(...[...states].map(([i, state]) => waitAt(shards[i], state, cost))) }
+  return allowed ? taken : { ...taken, waitMs: soonestMs(shards, states, cost) }
+}
+
+/** Milliseconds until the first sub-counter admits a lone request of `cost`. */
+function soonestMs(shards: readonly Shard[], states: ReadonlyMap<number, Taken>, cost: number): number {
+  return Math.min(...[...states].map(([i, state]) => waitAt(shards[i], state, cost)))
 }
 
 function waitAt(shard: Shard | undefined, { counters, now }: Taken, cost: number): number {

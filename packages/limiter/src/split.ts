@@ -37,6 +37,21 @@ export function subjectShares(whole: Policy): readonly Share[] {
   return found
 }
 
+const byMode = new WeakMap<Policy, readonly Share[]>()
+
+/** The policies of a combination that fail closed, together; none where there are none. */
+export function closedShares(whole: Policy): readonly Share[] {
+  if (whole.failureMode !== 'closed') return []
+  let found = byMode.get(whole)
+  if (found === undefined) {
+    found = shares(whole, ({ failureMode }) => failureMode === 'closed').filter(
+      ({ policy }) => policy.failureMode === 'closed',
+    )
+    byMode.set(whole, found)
+  }
+  return found
+}
+
 /** Whether a policy has both rules for everyone and others. */
 export function isMixed(policy: Policy): boolean {
   return policy.parts !== undefined && subjectShares(policy).length > 1
@@ -47,13 +62,14 @@ export function eachShare(
   policy: Policy,
   identifier: Identifier,
   ask: (policy: Policy, identifier: Identifier, share: Share | undefined) => Taken | Promise<Taken>,
+  cost = 1,
 ): Taken | Promise<Taken> {
   if (!isMixed(policy)) return ask(policy, countedBy(policy, identifier), undefined)
   const all = subjectShares(policy)
   const answers = all.map((share) => ask(share.policy, countedBy(share.policy, identifier), share))
   if (answers.some((answer) => answer instanceof Promise))
-    return Promise.all(answers).then((settled) => joined(policy, all, settled, 1))
-  return joined(policy, all, answers as Taken[], 1)
+    return Promise.all(answers).then((settled) => joined(policy, all, settled, cost))
+  return joined(policy, all, answers as Taken[], cost)
 }
 
 /** Takes from a store that takes only what counts one identifier in one step. */
@@ -72,7 +88,7 @@ export function takeByShares(
       store.take(share.policy, who(share), cost, now, until === undefined ? undefined : until - performance.now()),
     giveBack: (share, taken) =>
       store.add(share.policy, who(share), takenBack(share.policy, taken, cost), now, taken.now),
-    peek: (share) => store.peek(share.policy, who(share), now),
+    peek: (share) => store.peek(share.policy, who(share), now, cost),
   })
   if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
   return joined(policy, all, answers, cost)

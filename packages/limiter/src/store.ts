@@ -35,8 +35,11 @@ export interface CounterStore {
   take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken>
   /** As `take`, telling a waiter at any time unless it throws: a promise for every check is dear. */
   takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void
-  /** Reads without taking: `allowed` tells whether a request of cost 1 would be. */
-  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken>
+  /**
+   * Reads without taking: `allowed` tells whether a request of cost 1 would be. Where `waitMs` is told, since the counters
+   * alone do not tell, it is that of a request of `cost` (default 1).
+   */
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken>
   /**
    * Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity).
    * `then` is a moment of an earlier window that they belong to, by the time this store counts by (`time`).

@@ -41,6 +41,31 @@ redisTest('checks that a frozen Redis let time out are not counted when it goes 
   assert.equal(await admitted([1, 2, 3].map(() => limiter.check(policy, alice))), 2)
 })
 
+redisTest('no check is counted late after an answer so slow that it said little of the clock of Redis', async () => {
+  await using bench = await setup()
+  const { server, redis } = bench
+  const store = redisStore(redis)
+  const limiter = createLimiter({ store, closedDeadlineMs: 300, breaker: { failures: 100 } })
+  const policy = login(2)
+  await createLimiter({ store: redisStore(redis), closedDeadlineMs: 5_000 }).check(login(1), {
+    kind: 'user',
+    id: 'bob',
+  })
+  await redisStore(redis).peek(policy, alice, 0)
+  server.process.kill('SIGSTOP')
+  const slow = store.peek(policy, alice, 0)
+  assert.equal((await limiter.peek(policy, alice)).source, 'local')
+  server.process.kill('SIGCONT')
+  await slow
+  server.process.kill('SIGSTOP')
+  const rejected = await Promise.all([1, 2].map(() => limiter.check(policy, alice)))
+  server.process.kill('SIGCONT')
+  assert.deepEqual(new Set(rejected.map(({ source }) => source)), new Set(['closed']))
+  await redis.ping()
+  assert.deepEqual(await redis.keys('rl:login:user:alice*'), [], 'nothing was counted')
+  assert.equal(await admitted([1, 2, 3].map(() => limiter.check(policy, alice))), 2)
+})
+
 redisTest('a frozen Redis counts late what was answered here meanwhile, since that was served', async () => {
   await using bench = await setup()
   const { server, redis } = bench

@@ -4,9 +4,8 @@ import { redisStore } from '@gatehouse/limiter/redis'
 import { askRedis, type Server, startRedisCluster, testWith } from '@gatehouse/testing'
 import { Cluster } from 'ioredis'
 
-/** Three primaries without replicas, and a client that gives up at once where one of them is gone. */
-async function startCluster(): Promise<{ servers: readonly Server[]; cluster: Cluster; stop(): Promise<void> }> {
-  const { servers, stop } = await startRedisCluster()
+/** A client that gives up at once where a primary is gone. */
+async function connect(servers: readonly Server[]): Promise<Cluster> {
   const cluster = new Cluster(
     servers.map(({ port }) => ({ host: '127.0.0.1', port })),
     {
@@ -20,6 +19,13 @@ async function startCluster(): Promise<{ servers: readonly Server[]; cluster: Cl
   )
   cluster.on('error', () => {})
   await new Promise((resolve) => cluster.once('ready', resolve))
+  return cluster
+}
+
+/** Three primaries without replicas, and a client. */
+async function startCluster(): Promise<{ servers: readonly Server[]; cluster: Cluster; stop(): Promise<void> }> {
+  const { servers, stop } = await startRedisCluster()
+  const cluster = await connect(servers)
   return {
     servers,
     cluster,
@@ -201,6 +207,91 @@ testWith(
       }
       assert([...sources].every((source) => source === 'store' || source === 'closed'))
     } finally {
+      await stop()
+    }
+  },
+)
+
+const hour = 3_600_000
+const own = definePolicy('own', [{ name: 'own', limit: 40, windowMs: hour }], { failureMode: 'closed' })
+const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 130, windowMs: hour }], { shared: true })
+
+testWith('redis-server', 'on a cluster two racing processes admit and charge what every policy allows', async () => {
+  const { cluster, servers, stop } = await startCluster()
+  const other = await connect(servers)
+  try {
+    const limiters = [cluster, other].map((one) =>
+      createLimiter({ store: redisStore(one, { keyTag: 'braces' }), deadlineMs: 20_000, closedDeadlineMs: 20_000 }),
+    )
+    const wide = definePolicy('wide', [{ name: 'wide', limit: 1_000_000, windowMs: hour }])
+    for (const limiter of limiters)
+      await until(async () => (await Promise.all(users.map((user) => limiter.check(wide, user)))).every(isFromStore))
+    const admitted = new Map<string, number>()
+    await Promise.all(
+      Array.from({ length: 1_200 }, async (_, i) => {
+        const user = users[i % 2 === 0 ? i % 4 : i % users.length] ?? { kind: 'user', id: 'nobody' }
+        const decision = await limiters[(i >> 3) % 2]?.check([own, narrow], user)
+        assert.equal(decision?.source, 'store')
+        if (decision.allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
+      }),
+    )
+    assert(Math.max(...admitted.values()) <= 40)
+    assert.equal(
+      admitted.values().reduce((sum, one) => sum + one, 0),
+      130,
+    )
+    for (const user of users) {
+      const decision = await limiters[0]?.peek(own, user)
+      assert.equal(40 - (decision?.remaining ?? 0), admitted.get(user.id) ?? 0, user.id)
+    }
+  } finally {
+    other.disconnect()
+    await stop()
+  }
+})
+
+testWith(
+  'redis-server',
+  'what a process reserved before it died stays charged until its key expires, and nothing more is admitted',
+  async () => {
+    const { cluster, servers, stop } = await startCluster()
+    const dying = await connect(servers)
+    try {
+      const room = definePolicy('room', [{ name: 'room', limit: 1_000_000, windowMs: hour }], { shared: true })
+      const options = { deadlineMs: 20_000, breaker: { failures: 1_000_000 } }
+      const process = (client: Cluster, closedDeadlineMs: number) =>
+        createLimiter({ store: redisStore(client, { keyTag: 'braces' }), ...options, closedDeadlineMs })
+      const limiter = process(cluster, 20_000)
+      const doomed = process(dying, 1_000)
+      for (const one of [limiter, doomed])
+        await until(async () =>
+          (await Promise.all(users.map((user) => one.check([own, room], user)))).every(isFromStore),
+        )
+      const keys = async (pattern: string) =>
+        Promise.all(servers.map(({ port }) => askRedis(port, '--scan', '--pattern', pattern)))
+      const holder = (await keys('rl:room:*')).findIndex((found) => found.trim() !== '')
+      const ofOwn = await keys('rl:own:user:*')
+      const at = ofOwn.findIndex((found, i) => i !== holder && found.trim() !== '')
+      const key = ofOwn[at]?.trim().split('\n')[0] ?? ''
+      const user = { kind: 'user', id: /user:(user-\d+)\{/.exec(key)?.[1] ?? '' }
+      const count = async () => Number(await askRedis(servers[at]?.port ?? 0, 'get', key))
+      const before = await count()
+      servers[holder]?.process.kill('SIGSTOP')
+      const unanswered = doomed.check([own, room], user)
+      await until(async () => (await count()) === before + 1)
+      assert.equal((await unanswered).allowed, false)
+      dying.disconnect()
+      servers[holder]?.process.kill('SIGCONT')
+      assert.equal(await count(), before + 1)
+      assert(Number(await askRedis(servers[at]?.port ?? 0, 'pttl', key)) <= 2 * hour)
+      assert.notEqual(await askRedis(servers[at]?.port ?? 0, 'pttl', key), '-1')
+      let admitted = 0
+      await until(async () => isFromStore(await limiter.peek(room, user)))
+      for (let i = 0; i < 60; i++) if ((await limiter.check([own, room], user)).allowed) admitted++
+      assert.equal(admitted, 40 - before - 1)
+    } finally {
+      dying.disconnect()
+      for (const server of servers) server.process.kill('SIGCONT')
       await stop()
     }
   },

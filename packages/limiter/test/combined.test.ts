@@ -21,6 +21,7 @@ import { postgresDatabase, startPostgres, startRedis, testWith } from '@gatehous
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { admits } from '../src/reading.ts'
+import type { CountedRule } from '../src/rule.ts'
 import type { CounterStore } from '../src/store.ts'
 
 const minute = 60_000
@@ -35,16 +36,25 @@ type Program = Parameters<typeof testWith>[0]
 
 interface Opened {
   readonly store: CounterStore
+  /** The store of another process, with connections of its own, or of the pool. */
+  another(): Promise<CounterStore>
   close(): Promise<void>
 }
 
+const ofMemory = (store: CounterStore): Opened => ({ store, another: async () => store, close: async () => {} })
+
 async function onRedis(wrap: (redis: Redis) => CounterStore): Promise<Opened> {
   const server = await startRedis()
-  const redis = new Redis(server.url)
+  const connections = [new Redis(server.url)]
   return {
-    store: wrap(redis),
+    store: wrap(connections[0] as Redis),
+    async another() {
+      const redis = new Redis(server.url)
+      connections.push(redis)
+      return wrap(redis)
+    },
     async close() {
-      redis.disconnect()
+      for (const redis of connections) redis.disconnect()
       await server.stop()
     },
   }
@@ -56,6 +66,9 @@ async function onPostgres(): Promise<Opened> {
   await migrate(database, 'limiter', migrations)
   return {
     store: postgresStore(database, { clock: 'limiter' }),
+    async another() {
+      return postgresStore(database, { clock: 'limiter' })
+    },
     async close() {
       await database.close()
       await server.stop()
@@ -69,7 +82,7 @@ const engines: readonly (readonly [
   open: () => Promise<Opened>,
   runs: number,
 ])[] = [
-  ['memory', undefined, async () => ({ store: memoryStore(), close: async () => {} }), 300],
+  ['memory', undefined, async () => ofMemory(memoryStore()), 300],
   ['Redis', 'redis-server', () => onRedis((redis) => redisStore(redis, { clock: 'limiter' })), 40],
   [
     'Redis with tags',
@@ -94,38 +107,54 @@ storeConformance({
   setup: async () => ({ store: hybridStore(memoryStore(), { instances: 1, intervalMs: 0 }), close: async () => {} }),
 })
 
-/** A count of admitted requests by counter and window: what any limiter should say, and nothing clever. */
+/**
+ * A count of admitted requests by counter and window, and tokens by bucket: what any limiter should say, and nothing clever.
+ * A fixed window counts what it rejects itself.
+ */
 class NaiveModel {
   readonly #counts = new Map<string, number>()
+  readonly #buckets = new Map<string, readonly [tokens: number, at: number]>()
 
   check(policies: readonly Policy[], user: string, cost: number, now: number): boolean {
     const rules = policies.flatMap(({ rules: own, shared }) => own.map((rule) => ({ rule, who: shared ? '*' : user })))
-    const fits = rules.every(({ rule, who }) => {
-      const index = Math.floor(now / rule.windowMs)
-      return admits(rule, this.#at(rule.family, who, index - 1), this.#at(rule.family, who, index), cost, now)
+    const fits = rules.map(({ rule, who }) => admits(rule, ...this.#standing(rule, who, now), cost, now))
+    const allowed = fits.every(Boolean)
+    rules.forEach(({ rule, who }, i) => {
+      if (allowed || (!fits[i] && rule.algorithm === 'fixed-window')) this.#count(rule, who, cost, now)
     })
-    if (fits)
-      for (const { rule, who } of rules) {
-        const index = Math.floor(now / rule.windowMs)
-        this.#counts.set(`${rule.family} ${who} ${index}`, this.#at(rule.family, who, index) + cost)
-      }
-    return fits
+    return allowed
   }
 
   used({ rules, shared }: Policy, user: string, now: number): number[] {
-    return rules.flatMap(({ family, windowMs }) => {
-      const index = Math.floor(now / windowMs)
-      const who = shared ? '*' : user
-      return [this.#at(family, who, index - 1), this.#at(family, who, index)]
+    return rules.flatMap((rule) => {
+      const [a, b] = this.#standing(rule, shared ? '*' : user, now)
+      return [rule.algorithm === 'fixed-window' ? 0 : a, b]
     })
   }
 
-  #at(family: string, who: string, index: number): number {
-    return this.#counts.get(`${family} ${who} ${index}`) ?? 0
+  #standing(rule: CountedRule, who: string, now: number): [a: number, b: number] {
+    if (rule.algorithm === 'token-bucket') {
+      const [tokens, at] = this.#buckets.get(`${rule.family} ${who}`) ?? [rule.limit, now]
+      return [Math.min(rule.limit, tokens + (now - at) * rule.refillPerMs), now]
+    }
+    const index = Math.floor(now / rule.windowMs)
+    const at = (nth: number): number => this.#counts.get(`${rule.family} ${who} ${nth}`) ?? 0
+    return [at(index - 1), at(index)]
+  }
+
+  #count(rule: CountedRule, who: string, cost: number, now: number): void {
+    const [a, b] = this.#standing(rule, who, now)
+    if (rule.algorithm === 'token-bucket') this.#buckets.set(`${rule.family} ${who}`, [a - cost, now])
+    else this.#counts.set(`${rule.family} ${who} ${Math.floor(now / rule.windowMs)}`, b + cost)
   }
 }
 
-const policies = [tier, route, hourly, everybody]
+const calendar = definePolicy('calendar', [{ name: 'calendar', algorithm: 'fixed-window', limit: 4, windowMs: 30_000 }])
+/** A part of a token in a millisecond that every sum tells exactly. */
+const bursts = definePolicy('bursts', [
+  { name: 'bursts', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1_000 / 2 ** 13 },
+])
+const policies = [tier, route, hourly, everybody, calendar, bursts]
 const request = fc.record({
   user: fc.constantFrom('a', 'b', 'c'),
   chosen: fc.subarray(policies, { minLength: 1 }),
@@ -160,43 +189,53 @@ for (const [name, program, open, numRuns] of engines) {
       await close()
     }
   }
-  const title = `${name}: several policies admit and charge exactly as a naive count of admitted requests`
+  const title = `${name}: several policies admit and charge as a naive count does`
   if (program === undefined) test(title, body)
   else testWith(program, title, body)
 }
 
-for (const [name, program, open] of engines.slice(1)) {
+for (const [name, program, open, failureMode] of engines
+  .slice(1)
+  .flatMap(([name, program, open]) => [
+    [name, program, open, 'local'] as const,
+    [name, program, open, 'closed'] as const,
+  ]))
   testWith(
     program ?? 'redis-server',
-    `${name}: checks of two processes that race charge no more than they admit`,
+    `${name}: two racing processes admit and charge what every policy allows, one of which fails ${failureMode}`,
     async () => {
-      const { store, close } = await open()
+      const { store, another, close } = await open()
       try {
         const clock = { now: () => start }
-        const limiters = [1, 2].map(() => createLimiter({ store, clock, deadlineMs: 60_000 }))
-        const wide = definePolicy('wide', [{ name: 'wide', limit: 10_000, windowMs: minute }])
-        const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 50, windowMs: minute }], { shared: true })
+        const patient = { deadlineMs: 60_000, closedDeadlineMs: 60_000 }
+        const limiters = [store, await another()].map((one) => createLimiter({ store: one, clock, ...patient }))
+        const windows = { name: 'own', limit: 40, windowMs: minute }
+        const bucket = { name: 'own-bucket', algorithm: 'token-bucket', limit: 45, refillPerSecond: 1 } as const
+        const own = definePolicy('own', [windows, bucket], { failureMode })
+        const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 130, windowMs: minute }], { shared: true })
         const users = Array.from({ length: 8 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
-        const decisions = await Promise.all(
-          Array.from({ length: 400 }, async (_, i) => {
-            const limiter = limiters[i % 2]
-            assert(limiter)
-            return limiter.check([wide, narrow], users[i % users.length] ?? alice)
+        const admitted = users.map(() => 0)
+        await Promise.all(
+          Array.from({ length: 800 }, async (_, i) => {
+            // Two users want far more than their own limits, all together more than the shared one.
+            const nth = i % 2 === 0 ? i % 4 : i % users.length
+            const { allowed } = (await limiters[(i >> 3) % 2]?.check([own, narrow], users[nth] ?? alice)) ?? {}
+            if (allowed) admitted[nth] = (admitted[nth] ?? 0) + 1
           }),
         )
-        const admitted = decisions.filter(({ allowed }) => allowed).length
-        assert.equal(admitted, 50)
-        const stands = await Promise.all(users.map((user) => store.peek(wide, user, start)))
-        assert.equal(
-          stands.reduce((sum, { counters }) => sum + (counters[1] ?? 0), 0),
-          admitted,
+        const sum = admitted.reduce((total, one) => total + one, 0)
+        assert.deepEqual([Math.max(...admitted) <= 40, sum], [true, 130])
+        const stands = await Promise.all(users.map((user) => store.peek(own, user, start)))
+        assert.deepEqual(
+          stands.map(({ counters }) => [counters[1], 45 - (counters[2] ?? 0)]),
+          admitted.map((count) => [count, count]),
         )
+        assert.equal((await store.peek(narrow, { kind: 'global', id: 'all' }, start)).counters[1], 130)
       } finally {
         await close()
       }
     },
   )
-}
 
 testWith('redis-server', 'tier, route and global policy of a request travel in one script call', async () => {
   const server = await startRedis()
@@ -252,6 +291,33 @@ test('of rules on one counter the stricter one stays, whichever comes first', ()
   assert.equal(combinePolicies([tier, route]), combinePolicies([tier, route]))
 })
 
+test('a policy that fails closed keeps a combination closed where another is stricter on its counter', () => {
+  const rule = { name: 'same', windowMs: minute }
+  const lax = definePolicy('lax', [{ ...rule, limit: 5 }], { failureMode: 'closed' })
+  const strict = definePolicy('strict', [{ ...rule, limit: 3 }], { advisory: true })
+  for (const order of [
+    [lax, strict],
+    [strict, lax],
+  ]) {
+    const { failureMode, advisory, rules } = combinePolicies(order)
+    assert.deepEqual([failureMode, advisory, rules.map(({ limit }) => limit)], ['closed', false, [3]])
+  }
+})
+
+test('of a sliding and a fixed window of one limit on one counter the sliding one stays', () => {
+  const rule = { name: 'same', limit: 3, windowMs: minute }
+  const fixed = definePolicy('fixed', [{ ...rule, algorithm: 'fixed-window' }])
+  const sliding = definePolicy('sliding', [rule])
+  for (const order of [
+    [fixed, sliding],
+    [sliding, fixed],
+  ])
+    assert.deepEqual(
+      combinePolicies(order).rules.map(({ algorithm }) => algorithm),
+      ['sliding-window'],
+    )
+})
+
 test('rules of one name are told apart by their policies', () => {
   const search = definePolicy('search', [{ name: 'rpm', limit: 3, windowMs: minute }])
   assert.deepEqual(
@@ -272,6 +338,62 @@ test('policies in different stores are taken all or nothing too', async () => {
   const left = async (policy: Policy) => (await limiter.peek(policy, alice)).remaining
   assert.deepEqual([await left(closed), await left(tier), await left(region)], [0, 2, 1])
 })
+
+const regional = definePolicy('region', [{ name: 'region', limit: 6, windowMs: 10_000 }], { quota: 'regional' })
+const guarded = definePolicy('guarded', [{ name: 'guarded', limit: 5, windowMs: 30_000 }], { failureMode: 'closed' })
+const fixed = definePolicy('fixed', [
+  { name: 'fixed', algorithm: 'fixed-window', limit: 5, windowMs: 20_000 },
+  { name: 'fixed-trial', algorithm: 'fixed-window', limit: 1, windowMs: minute, shadow: true },
+])
+const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 6, refillPerSecond: 0.3 }])
+const split = definePolicy('split', [{ name: 'split', limit: 8, windowMs: minute }], { shards: 2 })
+const ofAllKinds = [tier, route, everybody, regional, guarded, fixed, bucket, split]
+
+for (const [name, open] of [
+  ['in one store', () => ({ store: shardedStore(memoryStore()) })],
+  ['in different stores', () => ({ store: memoryStore(), closedStore: memoryStore(), regionalStore: memoryStore() })],
+  ['in slots that cannot be taken in one step', () => ({ store: shardedStore(inSlots(memoryStore())) })],
+] as const)
+  test(`a client that waits exactly Retry-After is admitted by policies counted ${name}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            chosen: fc.subarray(ofAllKinds, { minLength: 1 }),
+            cost: fc.integer({ min: 1, max: 3 }),
+            afterMs: fc.constantFrom(0, 0, 1, 900, 7_000, 25_000),
+          }),
+          { maxLength: 40 },
+        ),
+        async (requests) => {
+          let now = start
+          const limiter = createLimiter({ ...open(), clock: { now: () => now } })
+          for (const { chosen, cost, afterMs } of requests) {
+            now += afterMs
+            const decision = await limiter.check(chosen, alice, { cost })
+            assert.equal(decision.retryAfterSeconds > 0, !decision.allowed)
+            if (decision.allowed) continue
+            now += decision.retryAfterSeconds * 1_000
+            assert((await limiter.check(chosen, alice, { cost })).allowed, `after ${decision.retryAfterSeconds} s`)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+/** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
+function inSlots(store: CounterStore): CounterStore {
+  return {
+    take: (...call) => store.take(...call),
+    peek: (...call) => store.peek(...call),
+    add: (...call) => store.add(...call),
+    give: (...call) => store.give(...call),
+    raise: (...call) => store.raise(...call),
+    reset: (...call) => store.reset(...call),
+    combines: false,
+  }
+}
 
 /** A store that never answers. */
 const silent = (): CounterStore => {

@@ -161,3 +161,26 @@ test('what is left of a portion is not carried into the next window', async () =
   bench.wait(1_000)
   assert.equal(await check(bench, policy, 2_000), 1_000)
 })
+
+test('a hot policy among others charges what it admits and no more, however many another one refuses', async () => {
+  const bench = setup()
+  const everybody = definePolicy('everybody', [{ name: 'all', limit: 100_000, windowMs: 60_000 }], { shared: true })
+  const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 3, windowMs: 60_000 }])
+  await check(bench, everybody, 100)
+  bench.period()
+  assert.equal(bench.hot.hotKeys, 1)
+  let admitted = 0
+  for (let round = 0; round < 20; round++) {
+    const decisions = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        bench.limiter.check([narrow, everybody], { kind: 'user', id: `${round}-${i % 5}` }, { cost: 1 + (i % 3) }),
+      ),
+    )
+    decisions.forEach(({ allowed }, i) => {
+      if (allowed) admitted += 1 + (i % 3)
+    })
+  }
+  await bench.hot.close()
+  assert(admitted <= 20 * 5 * 3)
+  assert.deepEqual(bench.memory.peek(everybody, { kind: 'global', id: 'all' }, start).counters, [0, 100 + admitted])
+})

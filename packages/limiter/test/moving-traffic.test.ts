@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definePolicy } from '@gatehouse/limiter'
+import { combinePolicies, definePolicy, hybridStore, memoryStore, type Policy } from '@gatehouse/limiter'
 import { type FleetOptions, simulateFleet } from '@gatehouse/limiter/conformance'
 import fc from 'fast-check'
+import { isMixed, takeByShares } from '../src/split.ts'
+import type { CounterStore } from '../src/store.ts'
 
 /** What a fleet may admit in any window, as a multiple of the limit: decision 0319. */
 const bound = 1.1
@@ -73,3 +75,75 @@ test('wherever the traffic moves, a fleet of any size overshoots no limit by mor
     { numRuns: 25 },
   )
 })
+
+const kept = { limit: 400, windowMs: 3_600_000 }
+const local = advisory(kept.limit, kept.windowMs)
+const everybody = definePolicy('everybody', [{ name: 'all', ...kept, limit: 900 }], { advisory: true, shared: true })
+const exact = definePolicy('exact', [{ name: 'exact', ...kept, limit: 300 }])
+const start = Date.UTC(2026, 0, 1)
+
+test('combinations that several processes count locally overshoot each policy by its tenth at most', async () => {
+  const request = fc.record({
+    process: fc.nat({ max: 3 }),
+    user: fc.constantFrom('a', 'b', 'c'),
+    chosen: fc.subarray([local, everybody, exact], { minLength: 1 }),
+    times: fc.integer({ min: 1, max: 120 }),
+    together: fc.boolean(),
+    reconciles: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: 10, maxLength: 60 }), async (requests) => {
+      const memory = memoryStore()
+      const shared = slow(memory)
+      const processes = Array.from({ length: 4 }, () => hybridStore(shared, { instances: 4, intervalMs: 0 }))
+      const admitted = new Map<string, number>()
+      const ask = async ({ process, user, chosen }: { process: number; user: string; chosen: readonly Policy[] }) => {
+        const who = chosen.every((policy) => policy.shared) ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
+        const taken = await processes[process]?.take(combinePolicies(chosen), who, 1, start)
+        if (!taken?.allowed) return
+        for (const { name, shared: all } of chosen) {
+          const key = `${name} ${all ? '' : user}`
+          admitted.set(key, (admitted.get(key) ?? 0) + 1)
+        }
+      }
+      for (const one of requests) {
+        const asked = Array.from({ length: one.times }, () => () => ask(one))
+        if (one.together) await Promise.all(asked.map((run) => run()))
+        else for (const run of asked) await run()
+        if (one.reconciles) await processes[one.process]?.reconcile()
+      }
+      for (const one of processes) await one.reconcile()
+      for (const user of ['a', 'b', 'c'])
+        for (const [policy, most] of [
+          [local, 440],
+          [everybody, 990],
+          [exact, 300],
+        ] as const) {
+          const count = admitted.get(`${policy.name} ${policy.shared ? '' : user}`) ?? 0
+          const who = policy.shared ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
+          assert(count <= most, `${policy.name}: ${count}`)
+          assert.equal(memory.peek(policy, who, start).counters[1], count, `${policy.name}: charged as admitted`)
+        }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+/** A store elsewhere, which takes combinations in one step. */
+function slow(memory: ReturnType<typeof memoryStore>): CounterStore {
+  const later = <T>(answer: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, answer))
+  return {
+    combines: true,
+    take: async (policy, who, cost, now) => {
+      const request = { cost, now }
+      return later(
+        await (isMixed(policy) ? takeByShares(memory, policy, who, request) : memory.take(policy, who, cost, now)),
+      )
+    },
+    peek: (policy, who, now) => later(memory.peek(policy, who, now)),
+    add: (...call) => later(memory.add(...call)),
+    give: (...call) => later(memory.give(...call)),
+    raise: (...call) => later(memory.raise(...call)),
+    reset: async (...call) => memory.reset(...call),
+  }
+}

@@ -154,8 +154,10 @@ export class Portion {
     const { policy, identifier } = this
     const most = Math.min(size, ...policy.rules.map(({ limit }) => limit))
     const taken = await this.#store.take(policy, identifier, most, now)
+    // What was too little, or was put back meanwhile, is of the same window, or gone with it.
+    if (taken.now >= this.#until) this.#left = 0
     this.#hear(taken, most)
-    if (taken.allowed) this.#left = most
+    if (taken.allowed) this.#left += most
     const left = waiting.filter((waiter) => !this.#settle(waiter, taken.now))
     while (this.#waiting[0] !== undefined && this.#settle(this.#waiting[0], taken.now)) this.#waiting.shift()
     return left

@@ -103,7 +103,7 @@ class PortionStore implements HotKeyStore {
         if (portion !== undefined) return portion.refund(cost, taken)
         return this.#shared.add(share.policy, who(share.policy), takenBack(share.policy, taken, cost), now, taken.now)
       },
-      peek: (share) => this.#shared.peek(share.policy, who(share.policy), now),
+      peek: (share) => this.#shared.peek(share.policy, who(share.policy), now, cost),
     })
     if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
     return joined(policy, all, answers, cost)
@@ -116,8 +116,8 @@ class PortionStore implements HotKeyStore {
       this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
-    return this.#shared.peek(policy, identifier, now)
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken> {
+    return this.#shared.peek(policy, identifier, now, cost)
   }
 
   add(

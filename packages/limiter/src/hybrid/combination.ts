@@ -96,7 +96,7 @@ export class Combination {
     const stands = known.map((answer, i): Taken | Promise<Taken> => {
       const part = all[i]?.policy
       if (answer !== undefined || part === undefined) return answer as Taken
-      return this.#shared.peek(part, countedBy(part, identifier), now)
+      return this.#shared.peek(part, countedBy(part, identifier), now, cost)
     })
     if (stands.some((one) => one instanceof Promise))
       return Promise.all(stands).then((answers) => joined(policy, all, answers, cost))

@@ -133,8 +133,8 @@ class LedgerStore implements HybridStore {
     if (this.#timer === undefined) this.#schedule()
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Taken | Promise<Taken> {
-    return this.#shared.peek(policy, identifier, now)
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken> {
+    return this.#shared.peek(policy, identifier, now, cost)
   }
 
   add(

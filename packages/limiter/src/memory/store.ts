@@ -18,7 +18,7 @@ export interface MemoryStoreOptions {
 /** Counters in this process. Answers at once; bounded; forgets neither a block nor, when full, more than it must. */
 export interface MemoryStore extends CounterStore {
   take(...request: Parameters<CounterStore['take']>): Taken
-  peek(policy: Policy, identifier: Identifier, now: number): Taken
+  peek(...request: Parameters<CounterStore['peek']>): Taken
   add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Taken
   give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken

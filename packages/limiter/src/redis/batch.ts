@@ -105,7 +105,7 @@ export class Batch {
     if (withinMs <= 0) throw new Error('the check waited too long for the counter store, and was not sent')
     const spanMs = withinMs * (1 - shareOfWayBack)
     const sentAt = performance.now()
-    const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.now(0), spanMs)])
+    const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.earliest(0), spanMs)])
     if (isCounted(answer)) return answer
     const leftMs = spanMs - (performance.now() - sentAt)
     const again = leftMs > 0 ? await this.#ask(keys, [...args, ...span(serverMs(answer), leftMs)]) : answer

@@ -8,12 +8,22 @@ const slackMs = 2
  */
 export class ServerClock {
   #offsetMs: number | undefined
+  /** The least that the offset may be: as if the answer had been made the moment it came. */
+  #leastOffsetMs = 0
   #bestRoundTripMs = Number.POSITIVE_INFINITY
   #sampledAt = 0
 
   /** The server's time in Unix milliseconds, or `otherwise` before the first answer. */
   now(otherwise: number): number {
     return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#offsetMs)
+  }
+
+  /**
+   * The earliest that it may be at the server, in Unix milliseconds, or `otherwise` before the first answer: what must not
+   * happen later than at a moment of the server's is counted from here, however little a slow answer said.
+   */
+  earliest(otherwise: number): number {
+    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#leastOffsetMs)
   }
 
   /**
@@ -27,6 +37,7 @@ export class ServerClock {
     const stale = movedMs > slackMs || receivedAt - this.#sampledAt > sampleLifeMs
     if (!stale && roundTripMs > this.#bestRoundTripMs) return movedMs
     this.#offsetMs = serverMs - (sentAt + receivedAt) / 2
+    this.#leastOffsetMs = serverMs - receivedAt
     this.#bestRoundTripMs = roundTripMs
     this.#sampledAt = receivedAt
     return movedMs

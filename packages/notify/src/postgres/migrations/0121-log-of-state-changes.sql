@@ -21,9 +21,7 @@ INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('
 -- Numbers up to `most` rows of the outbox with ids from `since` on, bucket by bucket from `first` on; answers how many. A function, so that the
 -- lock is held within the server alone: a client that stands still holds up nobody.
 CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, most integer, at timestamptz, since uuid)
-RETURNS integer LANGUAGE plpgsql
--- A planner without statistics would rather read and sort a whole backlog than take its head from the index.
-SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
   numbered integer := 0;

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import {
+  asAdministrator,
+  endSome,
   type PostgresServer,
   postgresDatabase,
   type Server,
@@ -10,8 +12,8 @@ import {
   startPostgres,
   temporaryFolder,
   testWith,
+  waysToLose,
 } from '@gatehouse/testing'
-import { asAdministrator, endSome, waysToLose } from './database-faults.ts'
 import { launch, type Program, started } from './program.ts'
 
 const secret = 'a-secret-of-the-test-alone-0123456789'

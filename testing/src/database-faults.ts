@@ -1,5 +1,5 @@
-import type { PostgresServer } from '@gatehouse/testing'
 import pg from 'pg'
+import type { PostgresServer } from './postgres.ts'
 
 type Work = (client: pg.Client) => Promise<unknown>
 

@@ -1,6 +1,7 @@
 export * from './apache.ts'
 export * from './briefly.ts'
 export * from './database.ts'
+export * from './database-faults.ts'
 export * from './image.ts'
 export * from './memory.ts'
 export * from './nats.ts'

@@ -1,5 +1,5 @@
 import type { Identity } from '@gatehouse/identity'
-import { createHttp, createMetrics, type Http, type Log, StartError, systemClock } from '@gatehouse/kit'
+import { createHttp, createMetrics, type Http, isUnavailable, type Log, StartError, systemClock } from '@gatehouse/kit'
 import { gatherApi } from './api-docs.ts'
 import type { BannerOptions } from './banner.ts'
 import { composeAddresses } from './compose/addresses.ts'
@@ -43,7 +43,12 @@ export async function compose(config: Config, version: string, log: Log): Promis
     return { ...(await build(config, version, log, held)), stop }
   } catch (error) {
     await stop()
-    throw error instanceof RangeError ? new StartError(error.message, { cause: error }) : error
+    if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
+    if (!(error instanceof StartError) && isUnavailable(error))
+      throw new StartError(`what this program needs went away while it started: ${(error as Error).message}`, {
+        cause: error,
+      })
+    throw error
   }
 }
 

@@ -91,6 +91,39 @@ describe('a program around which something is half dead', () => {
 
   testWith(
     'postgresql',
+    'stopped at random moments of accepting, a process holds up no other that accepts for the same users',
+    async (t) => {
+      const url = await freshUrl()
+      const [stopped, healthy] = [await start(url), await start(url)]
+      t.after(async () => {
+        stopped.process.kill('SIGCONT')
+        await Promise.all([stopped.stop('SIGKILL'), healthy.stop()])
+      })
+      await writeTemplate(healthy)
+      const users = (next: number) => `user-${next % sharedUsers}`
+      const others = produce(stopped, users)
+      const load = produce(healthy, users)
+      await load.seconds(3)
+      const waits: number[] = []
+      for (let n = 0; n < stops; n++) {
+        await others.seconds(Math.random() / 2)
+        const goesOn = others.count()
+        stopped.process.kill('SIGSTOP')
+        load.forgetWaits()
+        await load.seconds(stopSeconds)
+        waits.push(load.longestWaitMs())
+        stopped.process.kill('SIGCONT')
+        await others.beyond(goesOn)
+      }
+      const [{ statuses }, ofOthers] = await Promise.all([load.stop(), others.stop()])
+      t.diagnostic(`longest waits, ms: ${waits.join(' ')}; statuses ${JSON.stringify([statuses, ofOthers.statuses])}`)
+      assert.ok(Math.max(...waits) < longestWaitMs, 'nobody waits for a transaction of the stopped one')
+      assert.deepEqual(Object.keys(statuses), ['202'])
+    },
+  )
+
+  testWith(
+    'postgresql',
     'with its connections muted, a process is back in 15 s and loses nothing accepted',
     async (t) => {
       const url = new URL(await freshUrl())
@@ -144,9 +177,17 @@ async function writeTemplate(program: Program): Promise<void> {
 }
 
 const producers = 16
+/** So few that each is in what the other process is writing. */
+const sharedUsers = 40
+const stops = 12
+/** Longer than the server lets a transaction be idle: whoever waits for one of the stopped process waits three seconds. */
+const stopSeconds = 4
+const longestWaitMs = 2_000
 
-/** Sends events of ever new users, from several producers at once, until it is stopped. */
-function produce(program: Program) {
+/** Sends events, of ever new users unless told otherwise, from several producers at once, until it is stopped. */
+function produce(program: Program, userOf = (next: number) => `${program.process.pid}-${next}`) {
+  const underWay = new Set<number>()
+  let longestMs = 0
   const accepted: number[] = []
   const ids: string[] = []
   const statuses: Record<string, number> = {}
@@ -155,12 +196,16 @@ function produce(program: Program) {
   let next = 0
   const run = async (token: string) => {
     while (!ending.signal.aborted) {
+      const asked = performance.now() + next / 1e6
+      underWay.add(asked)
       const answer = await fetch(`${program.url}/v1/notify`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ event: 'parcel.moved', user_id: `${program.process.pid}-${next++}`, data: {} }),
+        body: JSON.stringify({ event: 'parcel.moved', user_id: userOf(next++), data: {} }),
         signal: ending.signal,
       })
+      underWay.delete(asked)
+      longestMs = Math.max(longestMs, performance.now() - asked)
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
       const body = (await answer.json()) as { id: string }
       if (answer.status !== 202) continue
@@ -182,6 +227,16 @@ function produce(program: Program) {
       const now = Math.floor((Date.now() - begun) / windowMs)
       const last = Array.from({ length: count }, (_, index) => accepted[now - 1 - index] ?? 0)
       return Math.round(last.reduce((sum, each) => sum + each, 0) / count)
+    },
+    /** Events accepted so far. */
+    count: () => ids.length,
+    async beyond(count: number): Promise<void> {
+      while (ids.length <= count) await this.seconds(0.02)
+    },
+    /** How long a request that ended since, or is under way, has waited. */
+    longestWaitMs: () => Math.round(Math.max(longestMs, ...[...underWay].map((asked) => performance.now() - asked))),
+    forgetWaits() {
+      longestMs = 0
     },
     abandon: () => ending.abort(),
     async stop() {

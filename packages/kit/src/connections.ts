@@ -14,7 +14,12 @@ export interface Connections {
 export function trustedConnections(pool: Pool): Connections {
   const openedAt = new WeakMap<PoolClient, number>()
   let silentAt = Number.NEGATIVE_INFINITY
-  pool.on('connect', (client) => openedAt.set(client, performance.now()))
+  pool.on('connect', (client) => {
+    openedAt.set(client, performance.now())
+    // The pool hands a connection over with no listener, and a server that ends it in the packet that opened it is heard
+    // before we have ours: an error that nobody hears ends the process. Whoever uses it gets it as their statement's.
+    client.on('error', () => {})
+  })
 
   const acquire = async (): Promise<PoolClient> => {
     for (;;) {

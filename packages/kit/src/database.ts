@@ -160,28 +160,32 @@ async function sendTogether<Row extends object>(
 }
 
 async function attempt<T>(client: PoolClient, discard: () => void, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const gather = gathererOf(client)
+  const tx = transactionOn(client, gather)
   try {
-    const gather = gathererOf(client)
     gather()
     const begun = client.query('BEGIN')
     begun.catch(() => {})
-    const tx = transactionOn(client, gather)
     const result = await inTransaction.run(true, () => work(tx))
     await begun
-    if (!tx.isFinished) await client.query('COMMIT')
+    if (tx.end()) await client.query('COMMIT')
     return result
   } catch (error) {
+    tx.end()
     // On a connection that is silent there is no use in waiting for one more answer: the server rolls back by itself.
     if (!isSilent(error)) await client.query('ROLLBACK').catch(discard)
     throw error
   }
 }
 
-function transactionOn(client: PoolClient, gather: () => void): Transaction & { readonly isFinished: boolean } {
+/** `end` says that nothing may follow: a part of the work that went on when another failed would write to what is next. */
+function transactionOn(client: PoolClient, gather: () => void): Transaction & { end(): boolean } {
   let isFinished = false
   return {
-    get isFinished() {
-      return isFinished
+    end() {
+      const wasOpen = !isFinished
+      isFinished = true
+      return wasOpen
     },
     query(query: string | Query, values?: readonly unknown[]) {
       if (isFinished) throw new Error('a query in a transaction after its end')
@@ -194,7 +198,7 @@ function transactionOn(client: PoolClient, gather: () => void): Transaction & { 
       isFinished = true
       await Promise.all(answers)
     },
-  } as Transaction & { readonly isFinished: boolean }
+  } as Transaction & { end(): boolean }
 }
 
 /**

@@ -53,12 +53,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     types: typeParsers,
   })
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'))
-  const version = await serverVersion(pool)
-  if (version < oldestVersion) {
+  try {
+    const version = await serverVersion(pool)
+    if (version < oldestVersion)
+      throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
+    await reportConnections(pool, options)
+  } catch (error) {
     await pool.end()
-    throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
+    if (error instanceof StartError) throw error
+    throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
   }
-  await reportConnections(pool, options)
   const client = () => new pg.Client(server)
   return databaseOver(pool, {
     engine: 'postgres',
@@ -84,13 +88,8 @@ function withServerKeepAlive(connectionString: string): string {
 }
 
 async function serverVersion(pool: pg.Pool): Promise<number> {
-  try {
-    const { rows } = await pool.query<{ version: string }>("SELECT current_setting('server_version_num') AS version")
-    return Math.floor(Number(rows[0]?.version) / 10_000)
-  } catch (error) {
-    await pool.end()
-    throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
-  }
+  const { rows } = await pool.query<{ version: string }>("SELECT current_setting('server_version_num') AS version")
+  return Math.floor(Number(rows[0]?.version) / 10_000)
 }
 
 /** Connections beside the pool: the one on which the inbox listens. */

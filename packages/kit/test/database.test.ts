@@ -35,6 +35,34 @@ async function behavesAsADatabase(open: () => Promise<Database>): Promise<void> 
 test('the embedded engine reads numbers and times, rolls back, and refuses the pool inside a transaction', () =>
   behavesAsADatabase(memoryDatabase))
 
+async function endsItsHandle(open: () => Promise<Database>): Promise<void> {
+  const database = await open()
+  try {
+    await database.query('CREATE TABLE straggler (id int PRIMARY KEY)')
+    for (const outcome of ['fails', 'succeeds']) {
+      const ended = Promise.withResolvers<void>()
+      const stragglers: Array<Promise<unknown>> = []
+      const whole = database.transaction(async (tx) => {
+        const straggle = async () => {
+          await ended.promise
+          await tx.query('INSERT INTO straggler VALUES (1)')
+        }
+        stragglers.push(assert.rejects(straggle(), /after its end/, outcome))
+        if (outcome === 'fails') await tx.query('SELECT 1 / 0')
+      })
+      await (outcome === 'fails' ? assert.rejects(whole, { code: '22012' }) : whole)
+      ended.resolve()
+      await Promise.all(stragglers)
+    }
+    assert.deepEqual((await database.query('SELECT FROM straggler')).rowCount, 0)
+  } finally {
+    await database.close()
+  }
+}
+
+test('the embedded engine runs nothing outside of a transaction that was asked for in it', () =>
+  endsItsHandle(memoryDatabase))
+
 async function pipelines(open: () => Promise<Database>): Promise<void> {
   const database = await open()
   try {
@@ -116,6 +144,10 @@ describe('on PostgreSQL', () => {
     'postgresql',
     'PostgreSQL reads numbers and times, rolls back, and refuses the pool inside a transaction',
     () => behavesAsADatabase(() => postgresDatabase(running(), 1)),
+  )
+
+  testWith('postgresql', 'PostgreSQL runs nothing outside of a transaction that was asked for in it', () =>
+    endsItsHandle(() => postgresDatabase(running())),
   )
 
   testWith('postgresql', 'a pipeline and a finished transaction on PostgreSQL write everything or nothing', () =>

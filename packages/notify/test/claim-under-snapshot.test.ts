@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
-import { type Database, manualClock, type Query, type Transaction } from '@gatehouse/kit'
+import {
+  type Database,
+  manualClock,
+  openPostgres,
+  type Query,
+  Secret,
+  silentLog,
+  type Transaction,
+} from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import type { ClaimedDelivery, Deliveries } from '../src/store.ts'
@@ -91,6 +99,33 @@ describe('a claim under an old snapshot', () => {
       const [found] = await queue.claim()
       assert.equal(found?.deliveryId, dead?.deliveryId)
     })
+  })
+
+  testWith('postgresql', 'is not cut short as other statements are when a process starts with it', async () => {
+    const running = server ?? assert.fail('PostgreSQL did not start')
+    const database = await postgresDatabase(running)
+    await migrateNotify(database)
+    const { rows } = await database.query<{ name: string }>('SELECT current_database() AS name')
+    const started = await openPostgres({
+      url: new Secret(running.url.replace(/[^/]+$/, rows[0]?.name ?? '')),
+      log: silentLog,
+      connections: 1,
+      timeouts: { statementMs: 100 },
+    })
+    const queue = queueOn(database)
+    try {
+      await queue.write(300_000)
+      await queue.underSnapshot(async () => {
+        await database.query("UPDATE notify.work SET due_at = due_at + interval '1 day'")
+        await database.query('DELETE FROM notify.work')
+        await queue.write(1)
+        const { deliveries } = postgresNotifyStore(started)
+        assert.equal((await deliveries.claim(0, 'email', limit, leaseMs, queue.clock.now())).length, 1)
+      })
+    } finally {
+      await started.close()
+      await database.close()
+    }
   })
 })
 

@@ -82,7 +82,8 @@ describe('the plans of the hot statements', () => {
         assert.notEqual(node['Node Type'], 'Seq Scan', told)
         assert.ok(readBy(node) <= mostRead, `${readBy(node)} rows of ${node['Relation Name']} were read\n${told}`)
       }
-    texts = [...new Set(hot.map(({ 'Query Text': text }) => text))]
+    // Those inside a function name its variables, can't be prepared by themselves, and are always planned with values.
+    texts = [...new Set(hot.map(({ 'Query Text': text }) => text))].filter((text) => !/\b(?:mine|newest)\b/.test(text))
   })
 
   it('read no table either when they are planned without their values', async () => {

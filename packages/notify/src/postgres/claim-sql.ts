@@ -120,7 +120,15 @@ export const claimFromMarksSql = claimSql(presentFromMarks)
 const entriesRead = "pg_stat_get_xact_tuples_returned('notify.work_due'::regclass) AS entries_read"
 
 /**
+ * How long a claim may take that reads all of the index, in milliseconds. It may find millions of entries that are dead
+ * and that an old snapshot keeps; a process that has just started has no marks to go on from, and would begin with such a
+ * claim again and again, were it cut short.
+ */
+export const allOfIndexMs = 60_000
+
+/**
  * Has the claim planned for the table as it is now, and not compiled, whatever a planner without statistics makes of it.
- * Both say how many entries of the index this connection has read. */
+ * All three say how many entries of the index this connection has read. */
 export const beforeClaimSql = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true), ${entriesRead}`
+export const beforeClaimOfAllSql = `${beforeClaimSql}, set_config('statement_timeout', '${allOfIndexMs}', true)`
 export const afterClaimSql = `SELECT ${entriesRead}`

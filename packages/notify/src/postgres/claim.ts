@@ -12,7 +12,14 @@ import {
   type Mark,
   type Place,
 } from './claim-marks.ts'
-import { afterClaimSql, beforeClaimSql, claimFromBeginningSql, claimFromMarksSql } from './claim-sql.ts'
+import {
+  afterClaimSql,
+  allOfIndexMs,
+  beforeClaimOfAllSql,
+  beforeClaimSql,
+  claimFromBeginningSql,
+  claimFromMarksSql,
+} from './claim-sql.ts'
 import { type SuppressionRow, suppressionsOf } from './profiles.ts'
 import { columns, present, timestamp } from './words.ts'
 
@@ -91,22 +98,24 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
 function run(database: Database, range: ClaimRange, values: readonly unknown[]) {
   return database.transaction(async (tx) => {
     const [before, { rows }, after] = await Promise.all([
-      readEntries(tx, 'notify_before_claim', beforeClaimSql),
       range === 'all'
-        ? tx.query<ClaimRow>({ name: 'notify_claim', text: claimFromBeginningSql, values })
+        ? readEntries(tx, 'notify_before_claim_of_all', beforeClaimOfAllSql)
+        : readEntries(tx, 'notify_before_claim', beforeClaimSql),
+      range === 'all'
+        ? tx.query<ClaimRow>({ name: 'notify_claim', text: claimFromBeginningSql, values, timeoutMs: allOfIndexMs })
         : tx.query<ClaimRow>({
             name: 'notify_claim_from_marks',
             text: claimFromMarksSql,
             values: [...values, ...markColumns(range)],
           }),
-      range === 'all' ? readEntries(tx, 'notify_after_claim', afterClaimSql) : 0,
+      range === 'all' ? readEntries(tx, 'notify_after_claim', afterClaimSql, allOfIndexMs) : 0,
     ])
     return { rows, entriesRead: after - before }
   })
 }
 
-async function readEntries(tx: Transaction, name: string, text: string): Promise<number> {
-  const { rows } = await tx.query<{ entries_read: number }>({ name, text })
+async function readEntries(tx: Transaction, name: string, text: string, timeoutMs?: number): Promise<number> {
+  const { rows } = await tx.query<{ entries_read: number }>({ name, text, ...(timeoutMs ? { timeoutMs } : {}) })
   return rows[0]?.entries_read ?? 0
 }
 

@@ -1,30 +1,40 @@
-import type { Database, Query, Transaction } from '@gatehouse/kit'
+import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../admission.ts'
 import type { Channel } from '../channel.ts'
 import type { Data } from '../notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../store.ts'
 import type { Statement } from './at-once.ts'
-import { among, atMost, columns, planAfresh, present, timestamp } from './words.ts'
+import { afresh, among, atMost, columns, present, timestamp } from './words.ts'
 
 /** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
 const itemsAtOnce = { number: 100, bytes: 65_536 } as const
 /** Actors of a summary, and how much of each is kept. */
 const actorsTold = { number: 100, characters: 200 } as const
 
-/** Closes what is due; a closed one whose flusher died is found again when its lease ends. */
+/**
+ * Closes what is due; a closed one whose flusher died is found again when its lease ends. What is closed is named to the
+ * statements that follow in the same transaction.
+ */
 const closeWindowsSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.pending_window
    WHERE bucket = $1 AND flush_at <= $4 AND (lease_until IS NULL OR lease_until < now())
    ORDER BY flush_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+), closed AS (
+  UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
+   WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
+  RETURNING w.id, w.user_id, w.event, w.apart
+), named AS MATERIALIZED (
+  SELECT set_config('notify.closed', coalesce(array_agg(id)::text, ''), true),
+         set_config('notify.summed', coalesce(array_agg(id) FILTER (WHERE NOT apart)::text, ''), true) FROM closed
 )
-UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
- WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
-RETURNING w.id, w.user_id, w.event, w.apart`
+SELECT c.id, c.user_id, c.event FROM closed c CROSS JOIN named`
+
+const namedAs = (name: string) => `unnest(nullif(current_setting('${name}', true), '')::uuid[])`
 
 const itemsSql = `
 SELECT w.id AS window_id, i.notification_id, i.actor, i.at, i.data, i.channels, i.by_request, i.expires_at
-  FROM unnest($2::uuid[]) AS w (id) CROSS JOIN LATERAL (
+  FROM ${namedAs('notify.closed')} AS w (id) CROSS JOIN LATERAL (
     SELECT f.*, row_number() OVER first AS place,
            sum(octet_length(f.data::text) + octet_length(f.actor)) OVER first AS bytes
       FROM (SELECT * FROM notify.pending_item WHERE bucket = $1 AND window_id = w.id
@@ -38,7 +48,7 @@ const ofWindow = 'notify.pending_item WHERE bucket = $1 AND window_id = w.id'
 const summariesSql = `
 SELECT w.id, whole.*, actors.*, chosen.*,
        (SELECT data FROM ${ofWindow} ORDER BY notification_id DESC LIMIT 1) AS last_data
-  FROM unnest($2::uuid[]) AS w (id)
+  FROM ${namedAs('notify.summed')} AS w (id)
  CROSS JOIN LATERAL (
    SELECT count(*)::integer AS count, min(at) AS first_at, max(at) AS last_at FROM ${ofWindow}) AS whole
  CROSS JOIN LATERAL (
@@ -54,7 +64,6 @@ interface WindowRow {
   readonly id: string
   readonly user_id: string
   readonly event: string
-  readonly apart: boolean
 }
 
 interface ItemRow {
@@ -80,43 +89,29 @@ interface SummaryRow {
 }
 
 /**
- * Closes the windows that are due. Whatever a window holds, what is answered of it is bounded: its first items, and a
- * summary of the whole that the database counts.
+ * Closes the windows that are due, and reads them, in one round trip: who adds to one waits for its lock. Whatever a window
+ * holds, what is answered of it is bounded: its first items, and a summary of the whole that the database counts.
  */
-export function closeWindows(
+export async function closeWindows(
   database: Database,
   bucket: number,
   limit: number,
   leaseMs: number,
   now: number,
 ): Promise<ClosedWindow[]> {
-  return database.transaction(async (tx) => {
-    const [, { rows }] = await Promise.all([
-      planAfresh(tx),
-      tx.query<WindowRow>({
-        name: 'notify_close_windows',
-        text: closeWindowsSql,
-        values: [bucket, limit, leaseMs, timestamp(now)],
-      }),
-    ])
-    if (rows.length === 0) return []
-    const [items, summaries] = await Promise.all([itemsOf(tx, bucket, rows), summariesOf(tx, bucket, rows)])
-    return rows.map(({ id, user_id: userId, event }): ClosedWindow => {
-      const summary = summaries.get(id)
-      return { id, userId, event, items: items.get(id) ?? [], ...(summary ? { summary } : {}) }
-    })
+  const [, closed, read, counted] = await database.pipeline<object>([
+    afresh,
+    { name: 'notify_close_windows', text: closeWindowsSql, values: [bucket, limit, leaseMs, timestamp(now)] },
+    { name: 'notify_first_items', text: itemsSql, values: [bucket] },
+    { name: 'notify_sum_up_windows', text: summariesSql, values: [bucket] },
+  ])
+  const windows = (closed?.rows ?? []) as WindowRow[]
+  const items = Map.groupBy((read?.rows ?? []) as ItemRow[], (row) => row.window_id)
+  const summaries = new Map(((counted?.rows ?? []) as SummaryRow[]).map((row) => [row.id, summaryOf(row)]))
+  return windows.map(({ id, user_id: userId, event }): ClosedWindow => {
+    const summary = summaries.get(id)
+    return { id, userId, event, items: (items.get(id) ?? []).map(itemOf), ...(summary ? { summary } : {}) }
   })
-}
-
-async function itemsOf(
-  tx: Transaction,
-  bucket: number,
-  windows: readonly WindowRow[],
-): Promise<Map<string, PendingItem[]>> {
-  const values = [bucket, windows.map(({ id }) => id)]
-  const { rows } = await tx.query<ItemRow>({ name: 'notify_first_items', text: itemsSql, values })
-  const groups = Map.groupBy(rows, (row) => row.window_id)
-  return new Map([...groups].map(([id, mine]) => [id, mine.map(itemOf)]))
 }
 
 function itemOf({
@@ -127,21 +122,6 @@ function itemOf({
   ...item
 }: ItemRow): PendingItem {
   return { ...item, notificationId, byRequest, ...present({ expiresAt }) }
-}
-
-async function summariesOf(
-  tx: Transaction,
-  bucket: number,
-  windows: readonly WindowRow[],
-): Promise<Map<string, WindowSummary>> {
-  const ids = windows.filter(({ apart }) => !apart).map(({ id }) => id)
-  if (ids.length === 0) return new Map()
-  const { rows } = await tx.query<SummaryRow>({
-    name: 'notify_sum_up_windows',
-    text: summariesSql,
-    values: [bucket, ids],
-  })
-  return new Map(rows.map((row) => [row.id, summaryOf(row)]))
 }
 
 function summaryOf(row: SummaryRow): WindowSummary {

@@ -121,7 +121,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
       key: `NOTIFICATIONS:failed-${day}`,
       text: '{}',
       reason: 'a fault of its own',
-      request: { event: 'order.shipped', user_id: 'user-0' },
+      request: { event: 'order.shipped', user_id: 'user-0', data: {} },
     }
     await s.store.deadLetters.countFailure(failed, 5, clock.now())
     await s.store.devices.bury('user-0', `token-${day} of user-0`, clock.now(), 'Unregistered')

@@ -115,15 +115,23 @@ export function requireProgram(name: ServerName, program: string = programs[name
   return path
 }
 
+/** Below the ports that systems give to connections, so that none takes one before who asked for it listens. */
+const givenPorts = { from: 10_000, to: 32_000 }
+
 /** A TCP port that nothing listens on at this moment. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = givenPorts.from + Math.floor(Math.random() * (givenPorts.to - givenPorts.from))
+    if (await canListen(port)) return port
+  }
+  throw new Error('no port is free')
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => (address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 }
 

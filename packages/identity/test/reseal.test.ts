@@ -45,7 +45,7 @@ describe('on PostgreSQL', () => {
     const deleted = (await rows(database)).slice(0, 100).map(({ id }) => id)
     const [results] = await Promise.all([
       Promise.all([1, 2, 3, 4].map(() => reseal(database, outbox, ring))),
-      database.query('DELETE FROM identity.outbox WHERE id = ANY($1::uuid[])', [deleted]),
+      database.pipeline([{ text: 'DELETE FROM identity.outbox WHERE id = ANY($1::uuid[])', values: [deleted] }]),
       put(database, ring, 50),
     ])
     const left = await rows(database)
@@ -74,10 +74,11 @@ describe('on PostgreSQL', () => {
     let queries = 0
     const stopping = new Proxy(database, {
       get(target, name) {
-        if (name !== 'query') return Reflect.get(target, name)
-        return (...query: Parameters<Database['query']>) => {
+        const method = Reflect.get(target, name)
+        if (name !== 'query' && name !== 'pipeline') return method
+        return (...given: unknown[]) => {
           queries += 1
-          return queries > 3 ? Promise.reject(new Error('stopped')) : target.query(...query)
+          return queries > 3 ? Promise.reject(new Error('stopped')) : Reflect.apply(method, target, given)
         }
       },
     })

@@ -93,24 +93,26 @@ function resealedRow({ id, sealed }: SealedRow, { purpose }: SealedColumn, ring:
   return [{ id, sealed, next: seal(unseal(sealed, ring, purpose(id)), ring, purpose(id)) }]
 }
 
-/** Rows are locked in the order of their ids, so that two of these never wait for each other. */
+/**
+ * Rows are locked in the order of their ids, so that two of these never wait for each other. Whoever deletes many of them
+ * at once may lock them in another: of a deadlock with that, this one is run again.
+ */
 async function replace(
   database: Database,
   { table, id, idType, sealed }: SealedColumn,
   rows: readonly Replacement[],
 ): Promise<number> {
   if (rows.length === 0) return 0
-  const { rowCount } = await database.query(
-    `WITH next AS (
+  const text = `WITH next AS (
        SELECT * FROM unnest($1::${idType}[], $2::text[], $3::text[]) AS next (id, before, after)
      ), held AS (
        SELECT t.${id} AS id FROM ${table} t JOIN next ON next.id = t.${id} ORDER BY t.${id} FOR UPDATE OF t
      )
      UPDATE ${table} t SET ${sealed} = next.after FROM next JOIN held USING (id)
-     WHERE t.${id} = next.id AND t.${sealed} = next.before`,
-    [rows.map((row) => row.id), rows.map((row) => row.sealed), rows.map(({ next }) => next)],
-  )
-  return rowCount
+     WHERE t.${id} = next.id AND t.${sealed} = next.before`
+  const values = [rows.map((row) => row.id), rows.map((row) => row.sealed), rows.map(({ next }) => next)]
+  const [answer] = await database.pipeline([{ text, values }])
+  return answer?.rowCount ?? 0
 }
 
 /** How many values are sealed with none of these keys, by the key. */

@@ -2,7 +2,7 @@
  * A product with the inbox in its header: users sign in (authorization code with PKCE), the page asks this server for
  * their access token, and the component talks to Gatehouse by itself.
  *
- *     npm run build -w packages/inbox       # in your own project: npm install @gatehouse/inbox
+ *     npm run build -w packages/inbox       # in your own project: install what `npm pack -w packages/inbox` makes
  *     node examples/inbox/web-app.ts        # then open http://localhost:3000
  */
 import { createHash, randomBytes } from 'node:crypto'

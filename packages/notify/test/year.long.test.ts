@@ -171,6 +171,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
   // everybody leaves: nothing but the registers stays
   advance(400 * dayMs)
   while ((await s.store.privacy.purge(0, retention, clock.now())) > 0);
+  while ((await s.store.stateChanges.purge(clock.now() - retention.stateChangeDays * dayMs, true, 1_000)) > 0);
   const left = Object.entries(await rowCounts(s.database)).filter(([table, n]) => n > 0 && !registers.has(table))
   assert.deepEqual(left, [])
 }

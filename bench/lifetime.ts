@@ -7,13 +7,13 @@
  * The log is counted after a first part of the run, so that pages that are written whole after a checkpoint don't count
  * twice; the checkpoints themselves and vacuuming are not in it.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
-import { defaultOptions, type Provider } from '@gatehouse/notify'
+import { defaultOptions } from '@gatehouse/notify'
 import { postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { startPostgres } from '@gatehouse/testing'
 import { cpuOf } from './notify/cpu.ts'
 import { eventOf } from './notify/event.ts'
+import { instantProvider, numberStateChanges, reportAll } from './notify/instant.ts'
 import { service } from './notify/service.ts'
 import type { RaceResult } from './race.ts'
 
@@ -66,38 +66,14 @@ async function live(url: string, database: Database, count: number, stage: Stage
   })
   await accepting.stop()
 
-  let sent = 0
-  const instant: Provider = {
-    name: 'instant',
-    channel: 'email',
-    timeoutMs: 10_000,
-    async send(messages) {
-      sent += messages.length
-      return messages.map(() => ({ kind: 'accepted' }))
-    },
-  }
+  const { provider, taken } = instantProvider()
   await stage('deliver', async () => {
-    const working = await service({ url, users: 0, providers: { email: [instant] }, work: true })
-    while (sent < count) await pause(20)
+    const working = await service({ url, users: 0, providers: { email: [provider] }, work: true })
+    await taken(count)
     await working.stop()
   })
-  await stage('number', async () => {
-    while ((await store.stateChanges.number(1_000, Date.now())) > 0);
-  })
-  const { rows } = await database.query<{ id: string }>('SELECT id FROM notify.delivery')
-  await stage('report', async () => {
-    for (let n = 0; n < rows.length; n += batch) {
-      const reports = rows.slice(n, n + batch).map(({ id }) => ({
-        provider: 'instant',
-        eventId: `event-${id}`,
-        deliveryId: id,
-        report: 'delivered' as const,
-        at: Date.now(),
-      }))
-      await store.deliveries.report(reports, Date.now())
-    }
-    while ((await store.stateChanges.number(1_000, Date.now())) > 0);
-  })
+  await stage('number', () => numberStateChanges(database))
+  await stage('report', () => reportAll(database, batch))
   await database.query({ text: 'VACUUM ANALYZE', timeoutMs: 600_000 })
   await stage('remove', async () => {
     const later = Date.now() + yearMs

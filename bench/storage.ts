@@ -4,10 +4,9 @@
  * short texts as those of `notify`, and no digest. Tables are vacuumed and checkpointed before they are measured.
  */
 import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
-import type { Provider } from '@gatehouse/notify'
-import { postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { startPostgres } from '@gatehouse/testing'
 import { eventOf } from './notify/event.ts'
+import { instantProvider, reportAll } from './notify/instant.ts'
 import { service } from './notify/service.ts'
 import type { RaceResult } from './race.ts'
 
@@ -18,8 +17,7 @@ export async function race(): Promise<RaceResult> {
   const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
   try {
     await deliver(postgres.url)
-    await report()
-    while ((await postgresNotifyStore(database).stateChanges.number(1_000, Date.now())) > 0);
+    await reportAll(database, batch)
     await database.query({ text: 'VACUUM ANALYZE', timeoutMs: 600_000 })
     const { rows } = await database.query<{ name: string; count: number; bytes: number }>(
       `SELECT relname AS name, reltuples::bigint AS count, pg_total_relation_size(oid) AS bytes FROM pg_class
@@ -37,38 +35,13 @@ export async function race(): Promise<RaceResult> {
     await database.close()
     await postgres.stop()
   }
-
-  async function report(): Promise<void> {
-    const { deliveries } = postgresNotifyStore(database)
-    const { rows } = await database.query<{ id: string }>('SELECT id FROM notify.delivery')
-    for (let n = 0; n < rows.length; n += batch)
-      await deliveries.report(
-        rows.slice(n, n + batch).map(({ id }) => ({
-          provider: 'instant',
-          eventId: `event-${id}`,
-          deliveryId: id,
-          report: 'delivered',
-          at: Date.now(),
-        })),
-        Date.now(),
-      )
-  }
 }
 
 async function deliver(url: string): Promise<void> {
-  let sent = 0
-  const instant: Provider = {
-    name: 'instant',
-    channel: 'email',
-    timeoutMs: 10_000,
-    async send(messages) {
-      sent += messages.length
-      return messages.map(() => ({ kind: 'accepted' }))
-    },
-  }
-  const notify = await service({ url, users, providers: { email: [instant] }, work: true })
+  const { provider, taken } = instantProvider()
+  const notify = await service({ url, users, providers: { email: [provider] }, work: true })
   for (let n = 0; n < events; n += batch)
     await notify.accept(Array.from({ length: batch }, (_, i) => eventOf('storage', n + i, users)))
-  while (sent < events) await new Promise((resolve) => setTimeout(resolve, 20))
+  await taken(events)
   await notify.stop()
 }

@@ -65,7 +65,10 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
 /** Belongs between services: whoever holds it sends mails that let people into accounts. */
 const reservedMailScope = 'write:reserved-mails'
 
-/** What identity has itself. Its mails let people into accounts: what is sent, to whom and how is its own, and only their texts are chosen. */
+/**
+ * What identity has itself. Its mails let people into accounts: what is sent, to whom and how is its own, and only their
+ * texts are chosen.
+ */
 function refuseForIdentity(settings: Settings, file: File, fault: ReadFile['fault']): void {
   const { event_types: declared = [], api_keys: keys = [] } = file
   const trust = trustOf(settings)

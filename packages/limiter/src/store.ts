@@ -24,8 +24,9 @@ export interface Waiter {
 
 /**
  * Keeps counters. Every method is one atomic step. Policies may be combinations of several (`combinePolicies`); those with
- * rules that count everyone beside others reach only `take` and `peek`, and only stores that say `combines`. A store that keeps them in this process answers at once, another
- * by a promise; it neither retries nor queues while its server is away. `now` is Unix milliseconds.
+ * rules that count everyone beside others reach only `take` and `peek`, and only stores that say `combines`. A store that
+ * keeps them in this process answers at once, another by a promise; it neither retries nor queues while its server is away.
+ * `now` is Unix milliseconds.
  */
 export interface CounterStore {
   /**

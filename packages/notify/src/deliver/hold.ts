@@ -16,7 +16,7 @@ function quietEnd({ critical, quietHours }: ClaimedDelivery, zone: string, now: 
   return quietUntil(quietHours, quietHours.zone ?? zone, now)
 }
 
-/** Whether a provider may be called with a delivery at `now` (Unix milliseconds), as far as its age and its user are concerned. */
+/** Whether a provider may be called with a delivery at `now` (Unix milliseconds), by its age and its user's quiet hours. */
 export function maySend(claimed: ClaimedDelivery, { zone }: HoldRules, now: number): boolean {
   return !isExpired(claimed, now) && quietEnd(claimed, zone, now) === undefined
 }

@@ -46,8 +46,8 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
 /**
  * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
  * or a refused credential burns no try; a permanent answer spares the others. What failed goes to the next healthy
- * provider at its next try, and no provider is called before the end of the pause it asked for. A delivery that would wait for its providers longer than it may is given up; a push that is
- * given up falls back to email.
+ * provider at its next try, and no provider is called before the end of the pause it asked for. A delivery that would
+ * wait for its providers longer than it may is given up; a push that is given up falls back to email.
  */
 export function judge(
   claimed: ClaimedDelivery,

@@ -35,7 +35,7 @@ export function withUnresolved<Named extends { readonly name: string }>(
   return only === undefined ? able : able.filter(({ name }) => name === only)
 }
 
-/** Those that carry to a target in the order they are called: the preferred first, then those that failed, the latest at the end. */
+/** Those that carry to a target, in the order they are called: the preferred first, those that failed last. */
 export function inCallOrder<Named extends { readonly name: string }>(
   able: readonly Named[],
   { failedProviders: failed = [] }: ProviderHistory,

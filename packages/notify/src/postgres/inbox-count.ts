@@ -50,7 +50,10 @@ export interface PurgedInboxes {
   readonly users: readonly string[]
 }
 
-/** Removes up to `limit` items made before a time, and takes them off the counts, which go with a user's last item; answers how many, and whose. */
+/**
+ * Removes up to `limit` items made before a time, and takes them off the counts, which go with a user's last item; answers
+ * how many, and whose.
+ */
 export async function purgeInboxes(
   tx: Transaction,
   bucket: number,

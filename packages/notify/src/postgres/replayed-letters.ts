@@ -24,7 +24,10 @@ export interface TakenRow extends LetterRow {
   readonly message: (Message & { request?: NotifyRequest }) | null
 }
 
-/** Has messages sent as they were. Their claims are counted on, so that a record from before is too late, and a provider can be asked. */
+/**
+ * Has messages sent as they were. Their claims are counted on, so that a record from before is too late, and a provider
+ * can be asked.
+ */
 export async function sendAgain(
   tx: Transaction,
   bucket: number,

@@ -18,9 +18,10 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Numbers up to `most` rows of the outbox with ids from `since` on, bucket by bucket from `first` on; answers how many. A function, so that the
--- lock is held within the server alone: a client that stands still holds up nobody. The limit is a subquery, for a planner
--- without statistics that is told the number reads and sorts all of a large outbox to number the first of it.
+-- Numbers up to `most` rows of the outbox with ids from `since` on, bucket by bucket from `first` on; answers how many. A
+-- function, so that the lock is held within the server alone: a client that stands still holds up nobody. The limit is a
+-- subquery, for a planner without statistics that is told the number reads and sorts all of a large outbox to number the
+-- first of it.
 CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, most integer, at timestamptz, since uuid)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE

@@ -1,5 +1,5 @@
 import type { Clock } from '@gatehouse/kit'
-import type { CompleteMessages } from '../complete-messages.ts'
+import type { CompleteMessages } from '../links/complete-messages.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
 import { maySend } from './hold.ts'

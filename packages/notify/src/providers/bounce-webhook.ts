@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { constantTimeEqual } from '@gatehouse/kit'
-import { idPattern } from '../ids.ts'
+import { idPattern } from '../model/id.ts'
 import { type AboutMail, type ReturnedMail, readReturnedMail } from './bounce-mail.ts'
 import type { ReturnPaths } from './return-path.ts'
 import { enhancedCode, isAddressGone } from './smtp-status.ts'

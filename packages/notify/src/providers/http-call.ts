@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
-import { createDeadlines, type Deadline } from '../deadlines.ts'
+import { createDeadlines, type Deadline } from '../model/deadlines.ts'
 import type { SendResult } from './provider.ts'
 
 /** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */

@@ -1,6 +1,6 @@
 import { instantExpected, instantOf, isInstant } from '@gatehouse/kit'
-import type { DeliveryReport } from '../delivery-state.ts'
-import { idPattern } from '../ids.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
+import { idPattern } from '../model/id.ts'
 import { checkWebhook, webhookFault } from './standard-webhooks.ts'
 import type { ReceivedWebhook, WebhookReceiver, WebhookRequest } from './webhook.ts'
 

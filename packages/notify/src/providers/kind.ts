@@ -1,6 +1,6 @@
 import type { Clock, Log } from '@gatehouse/kit'
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
-import type { Channel } from '../channel.ts'
+import type { Channel } from '../model/channel.ts'
 import type { Provider } from './provider.ts'
 
 /** What every provider is built with, beside what is declared of it. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@gatehouse/kit'
-import type { Channel } from '../channel.ts'
-import type { Mailbox } from '../store.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Mailbox } from '../store/store.ts'
 import type { Provider } from './provider.ts'
 
 /**

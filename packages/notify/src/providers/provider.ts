@@ -1,5 +1,5 @@
-import type { Channel } from '../channel.ts'
-import type { Content, Target } from '../notification.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Content, Target } from '../model/notification.ts'
 import type { WebhookReceiver } from './webhook.ts'
 
 /** One message to one target, as a provider is asked to carry it. */

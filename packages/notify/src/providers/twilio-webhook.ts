@@ -1,5 +1,5 @@
 import type { Secret } from '@gatehouse/kit'
-import type { DeliveryReport } from '../delivery-state.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
 import { hasTwilioSignature, isTwilioSigned } from './twilio-signature.ts'
 import type { ReceivedWebhook, WebhookReceiver, WebhookReport } from './webhook.ts'
 

@@ -1,4 +1,4 @@
-import type { DeliveryReport } from '../delivery-state.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
 
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 

@@ -1,12 +1,12 @@
 import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Channel } from '../channel.ts'
-import { channelOf } from '../ids.ts'
-import type { NotifyMetrics } from '../metrics.ts'
-import { operation } from '../operations.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Reports } from '../context/reports.ts'
+import type { Channel } from '../model/channel.ts'
+import { channelOf } from '../model/id.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
-import type { Reports } from '../reports.ts'
+import { operation } from '../request/operations.ts'
 
 export interface WebhookRoutes {
   readonly providers: readonly Provider[]

@@ -1,8 +1,8 @@
 import { type Clock, emailAddressExpected, isEmailAddress } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import { type EventTypeDeclaration, eventTypeOf, type RecipientDeclaration, recipientOf } from './declaration.ts'
 import type { NotifyOptions } from './options.ts'
 import { deviceFault } from './providers/device-fault.ts'
-import type { Provider } from './providers/provider.ts'
 import type { TemplateDeclaration } from './read-templates.ts'
 import type { NotifyStore } from './store.ts'
 

@@ -1,9 +1,9 @@
 import { type Html, html, type Languages } from '@gatehouse/kit/page'
+import type { OutgoingMessage } from '@gatehouse/providers'
 import type { CatalogKeeper } from './catalog.ts'
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
 import { type Tracking, type TrackingRule, trackingOf } from './options.ts'
-import type { OutgoingMessage } from './providers/provider.ts'
 
 export interface MailLinksOptions {
   readonly links: Links

@@ -1,10 +1,10 @@
 import type { Clock } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import type { Channel } from './channel.ts'
 import { callProvider } from './deliver/send.ts'
 import { bucketOfUser, deliveryIdOf, newId } from './ids.ts'
 import type { Content } from './notification.ts'
 import { targetsOf } from './plan/message.ts'
-import type { Provider } from './providers/provider.ts'
 import type { Inbox, Intake } from './store.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { type ManualClock, manualClock } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
 import { type Carriers, createCarriers } from '../src/deliver/carriers.ts'
 import { type HoldRules, heldBack, maySend } from '../src/deliver/hold.ts'
@@ -6,7 +7,6 @@ import { judge, noProvider, type RetryPolicy, type TargetResult } from '../src/d
 import { withoutCarrier } from '../src/deliver/refusal.ts'
 import type { Target } from '../src/notification.ts'
 import { defaultOptions } from '../src/options.ts'
-import type { Provider, SendResult } from '../src/providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../src/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }

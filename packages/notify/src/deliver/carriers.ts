@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import type { Target } from '../notification.ts'
 import type { BreakerRules } from '../options.ts'
-import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ProviderHealth } from '../store.ts'
 import {
   type Availability,

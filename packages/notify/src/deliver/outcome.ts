@@ -1,6 +1,6 @@
+import type { SendResult } from '@gatehouse/providers'
 import { type Backoff, backoffMs } from '../backoff.ts'
 import type { Message, Target } from '../notification.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store.ts'
 import { type SuppressionDays, suppressing } from '../suppression.ts'
 import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'

@@ -1,5 +1,5 @@
+import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../notification.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store.ts'
 import { suppresses } from '../suppression.ts'
 import type { Uncarried } from './carriers.ts'

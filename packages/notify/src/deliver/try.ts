@@ -1,5 +1,5 @@
+import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../notification.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store.ts'
 import { noProvider, type TargetResult } from './outcome.ts'
 

@@ -1,4 +1,5 @@
 import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Audit, AuditedChange } from '../audit.ts'
@@ -6,7 +7,6 @@ import type { Guards } from '../caller.ts'
 import { maskReason } from '../masking.ts'
 import { type OperationId, operation } from '../operations.ts'
 import { deviceFault } from '../providers/device-fault.ts'
-import type { Provider } from '../providers/provider.ts'
 import type { Device, Devices } from '../store.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })

@@ -1,11 +1,10 @@
 import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
+import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
 import { Type } from 'typebox'
 import type { Channel } from '../channel.ts'
 import { channelOf } from '../ids.ts'
 import type { NotifyMetrics } from '../metrics.ts'
 import { operation } from '../operations.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
 import type { Reports } from '../reports.ts'
 
 export interface WebhookRoutes {

@@ -24,6 +24,16 @@ const lowerFolders = new Set([
   'redis',
   'postgres',
   'nats',
+  'request',
+  'templates',
+  'catalog',
+  'preferences',
+  'links',
+  'config',
+  'store',
+  'context',
+  'admission',
+  'plan',
 ])
 const engines = ['postgres', 'redis', 'nats']
 

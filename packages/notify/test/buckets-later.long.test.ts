@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bucketOfUser } from '../src/ids.ts'
 import type { Provider } from '../src/index.ts'
+import { bucketOfUser } from '../src/model/id.ts'
 import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, setup } from './setup.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bucketOfUser } from '../src/ids.ts'
 import type { Provider, SendResult } from '../src/index.ts'
+import { bucketOfUser } from '../src/model/id.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 
 const buckets = 4

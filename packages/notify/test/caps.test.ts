@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Caps } from '../src/options.ts'
+import type { Caps } from '../src/config/options.ts'
 import { type Answer, furnish, type Setup, setup } from './setup.ts'
 
 const day = 86_400_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultOptions } from '../src/config/options.ts'
 import type { OutgoingMessage, Provider } from '../src/index.ts'
-import { defaultOptions } from '../src/options.ts'
 import { eventually, furnish, setup } from './setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }

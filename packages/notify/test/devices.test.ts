@@ -5,7 +5,7 @@ import { type Database, type Log, type ManagementChange, silentLog } from '@gate
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { NotifyStore } from '../src/store.ts'
+import type { NotifyStore } from '../src/store/store.ts'
 import { notifyDatabase } from './database.ts'
 import { build } from './providers/setup.ts'
 import { type Setup, setup } from './setup.ts'

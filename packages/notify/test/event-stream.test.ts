@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../src/index.ts'
-import type { StreamedEvent } from '../src/topic.ts'
+import type { StreamedEvent } from '../src/model/topic.ts'
 import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, setup } from './setup.ts'
 

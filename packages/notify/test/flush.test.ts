@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { deliveryIdOf, newId } from '../src/ids.ts'
+import { deliveryIdOf, newId } from '../src/model/id.ts'
 import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
 
 const minute = 60_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { idPattern } from '../src/ids.ts'
+import { idPattern } from '../src/model/id.ts'
 import { setup } from './setup.ts'
 
 const methods = ['GET', 'DELETE', 'POST'] as const

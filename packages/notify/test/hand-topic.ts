@@ -1,4 +1,4 @@
-import type { StreamedEvent, Topic, TopicMessage } from '../src/topic.ts'
+import type { StreamedEvent, Topic, TopicMessage } from '../src/model/topic.ts'
 
 /** A topic in the test's own hand: it delivers a message as often as it likes, and tells how each was answered. */
 export function handTopic() {

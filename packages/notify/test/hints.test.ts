@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decided } from '../src/admission.ts'
-import type { Channel } from '../src/channel.ts'
-import { hintsTo } from '../src/hints.ts'
+import type { Decided } from '../src/admission/admission.ts'
+import { hintsTo } from '../src/context/hints.ts'
+import type { Channel } from '../src/model/channel.ts'
 
 /** Workers that tell which of them were woken. */
 function woken() {

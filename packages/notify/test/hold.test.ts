@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { heldBack } from '../src/deliver/hold.ts'
-import type { QuietHours } from '../src/quiet-hours.ts'
-import { quietUntil } from '../src/quiet-hours.ts'
+import type { QuietHours } from '../src/model/quiet-hours.ts'
+import { quietUntil } from '../src/model/quiet-hours.ts'
 import { anyPlay, burning, fresh, holdRules, limited, type Play, play, policy, reason } from './play.ts'
 
 const hour = 3_600_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyRing, reseal, Secret, StartError } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
-import { createLinks } from '../src/links.ts'
+import { createLinks } from '../src/links/links.ts'
 import { linkSecret, migrateNotify, notifySealed } from '../src/postgres/index.ts'
 
 const oldKey = new Secret('old key 0123456789abcdef01234567')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lookUpLocale } from '../src/locale.ts'
+import { lookUpLocale } from '../src/model/locale.ts'
 import { setup } from './setup.ts'
 
 test('a language tag is shortened part by part as RFC 4647 §3.4 does, however it is written', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { newId } from '../src/ids.ts'
+import { defaultOptions } from '../src/config/options.ts'
 import type { Provider } from '../src/index.ts'
-import { defaultOptions } from '../src/options.ts'
+import { newId } from '../src/model/id.ts'
 import { handTopic } from './hand-topic.ts'
 import { eventually, furnish, setup } from './setup.ts'
 

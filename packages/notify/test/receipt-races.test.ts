@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { ProviderReport } from '../src/store.ts'
+import type { ProviderReport } from '../src/store/store.ts'
 import { eventually, furnish, setup } from './setup.ts'
 
 describe('receipts of two processes on one PostgreSQL', () => {

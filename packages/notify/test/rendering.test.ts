@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { smsSegments, textOfHtml } from '../src/message-text.ts'
-import { compileTemplate, TemplateError } from '../src/template.ts'
+import { smsSegments, textOfHtml } from '../src/templates/message-text.ts'
+import { compileTemplate, TemplateError } from '../src/templates/template.ts'
 
 const text = (of: object) => ({ templateId: 't', channel: 'email', locale: 'en', version: 1, body: '', ...of }) as const
 

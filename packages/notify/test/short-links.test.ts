@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultOptions } from '../src/options.ts'
-import { bucketOfLink, createShortenLinks, newLinkId, replaceLinks } from '../src/short-links.ts'
+import { defaultOptions } from '../src/config/options.ts'
+import { bucketOfLink, createShortenLinks, newLinkId, replaceLinks } from '../src/links/short-links.ts'
 
 const baseUrl = 'https://n.example'
 const { retention } = defaultOptions

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Liquid } from 'liquidjs'
-import { lookUpLocale } from '../src/locale.ts'
-import { smsSegments, textOfHtml } from '../src/message-text.ts'
-import { listNames } from '../src/names.ts'
-import { plainTemplate } from '../src/plain-template.ts'
-import { compileTemplate } from '../src/template.ts'
+import { lookUpLocale } from '../src/model/locale.ts'
+import { smsSegments, textOfHtml } from '../src/templates/message-text.ts'
+import { listNames } from '../src/templates/names.ts'
+import { plainTemplate } from '../src/templates/plain-template.ts'
+import { compileTemplate } from '../src/templates/template.ts'
 
 const text = (of: object) => ({ templateId: 't', channel: 'email', locale: 'en', version: 1, body: '', ...of }) as const
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFcm, startTwilio } from '@gatehouse/fakes'
-import { newLinkId } from '../src/short-links.ts'
+import { newLinkId } from '../src/links/short-links.ts'
 import { baseUrl, linkSecret, pathOf, reader } from './mailing.ts'
 import { build, present } from './providers/setup.ts'
 import { eventually, furnish, type SetupOptions, setup } from './setup.ts'

@@ -1,8 +1,8 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
-import type { Target } from '../notification.ts'
-import type { BreakerRules } from '../options.ts'
-import type { ProviderHealth } from '../store.ts'
+import type { BreakerRules } from '../config/options.ts'
+import type { Target } from '../model/notification.ts'
+import type { ProviderHealth } from '../store/store.ts'
 import {
   type Availability,
   inCallOrder,

@@ -1,8 +1,8 @@
 import type { SendResult } from '@gatehouse/providers'
-import { type Backoff, backoffMs } from '../backoff.ts'
-import type { Message, Target } from '../notification.ts'
-import type { ClaimedDelivery, TryRecord } from '../store.ts'
-import { type SuppressionDays, suppressing } from '../suppression.ts'
+import { type Backoff, backoffMs } from '../model/backoff.ts'
+import type { Message, Target } from '../model/notification.ts'
+import { type SuppressionDays, suppressing } from '../model/suppression.ts'
+import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
 import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'
 import { withoutQuotes } from './quotes.ts'
 

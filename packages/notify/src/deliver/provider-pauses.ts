@@ -1,4 +1,4 @@
-import type { Message, Target } from '../notification.ts'
+import type { Message, Target } from '../model/notification.ts'
 
 /**
  * What a delivery remembers of its providers: those in `failedProviders` come last, a pause is kept to its end, and while

@@ -1,5 +1,5 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { ClaimedDelivery } from '../store.ts'
+import type { ClaimedDelivery } from '../store/store.ts'
 
 /** Words that say little by themselves are short, and have no digits. */
 const telling = /[^\s<>"'=]{6,}|[^\s<>"'=]*\d[^\s<>"'=]{3,}|[^\s<>"'=]{3,}\d/g

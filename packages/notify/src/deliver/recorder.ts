@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { createGatherer, isRefusedValue, type Log } from '@gatehouse/kit'
-import type { Channel } from '../channel.ts'
-import type { Hints } from '../hints.ts'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { NotifyOptions } from '../options.ts'
-import type { ClaimedDelivery, Deliveries, TryRecord } from '../store.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import type { Hints } from '../context/hints.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Channel } from '../model/channel.ts'
+import type { ClaimedDelivery, Deliveries, TryRecord } from '../store/store.ts'
 import { createBacklog } from './backlog.ts'
 
 export interface RecorderOptions {

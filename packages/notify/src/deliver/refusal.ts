@@ -1,7 +1,7 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { Target } from '../notification.ts'
-import type { ClaimedDelivery } from '../store.ts'
-import { suppresses } from '../suppression.ts'
+import type { Target } from '../model/notification.ts'
+import { suppresses } from '../model/suppression.ts'
+import type { ClaimedDelivery } from '../store/store.ts'
 import type { Uncarried } from './carriers.ts'
 
 /** A mail without the links it must have does not go out, and no try of it is burnt. */

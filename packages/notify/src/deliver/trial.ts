@@ -1,4 +1,4 @@
-import type { ClaimedDelivery } from '../store.ts'
+import type { ClaimedDelivery } from '../store/store.ts'
 
 /**
  * Tries deliveries whose workers died while they held them one at a time: most had only waited beside the one that was

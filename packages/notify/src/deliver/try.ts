@@ -1,6 +1,6 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { Target } from '../notification.ts'
-import type { ClaimedDelivery } from '../store.ts'
+import type { Target } from '../model/notification.ts'
+import type { ClaimedDelivery } from '../store/store.ts'
 import { noProvider, type TargetResult } from './outcome.ts'
 
 /** One try of a delivery, whose targets may be answered by different providers at different times. */

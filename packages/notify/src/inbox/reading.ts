@@ -1,6 +1,6 @@
-import type { DeliveryReport } from '../delivery-state.ts'
-import type { InboxChange } from '../inbox-change.ts'
-import type { Reports } from '../reports.ts'
+import type { Reports } from '../context/reports.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
+import type { InboxChange } from '../model/inbox-change.ts'
 
 /** What a user's hand on an item says about its delivery: once on screen it is delivered, once read it is opened. */
 const says: Partial<Readonly<Record<InboxChange, DeliveryReport>>> = {

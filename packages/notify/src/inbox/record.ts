@@ -1,9 +1,9 @@
 import type { Clock } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type CatalogKeeper, unfilledText } from '../catalog.ts'
-import { hidden } from '../masking.ts'
-import type { ReceiptTokens } from '../receipt-token.ts'
-import type { InboxCounts, InboxItem } from '../store.ts'
+import { type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
+import type { ReceiptTokens } from '../links/receipt-token.ts'
+import { hidden } from '../model/masking.ts'
+import type { InboxCounts, InboxItem } from '../store/store.ts'
 
 const Time = Type.String({ format: 'date-time' })
 

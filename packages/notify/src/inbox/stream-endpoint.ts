@@ -1,7 +1,7 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Guards, WatchCredential } from '../caller.ts'
-import { operation } from '../operations.ts'
+import type { Guards, WatchCredential } from '../request/caller.ts'
+import { operation } from '../request/operations.ts'
 import type { InboxStreams } from './streams.ts'
 
 export interface StreamRoutes {

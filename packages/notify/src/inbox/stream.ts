@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { InboxNews } from '../store.ts'
+import type { InboxNews } from '../store/store.ts'
 import { countsRecord, itemRecord, type ShownItem } from './record.ts'
 
 /** A stream further behind than this many changes is told to read the feed afresh. */

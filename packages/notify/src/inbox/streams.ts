@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { type Log, Problem } from '@gatehouse/kit'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { InboxStreamRules } from '../options.ts'
-import type { Inbox } from '../store.ts'
+import type { InboxStreamRules } from '../config/options.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Inbox } from '../store/store.ts'
 import type { ShowAllItems, ShowItems } from './record.ts'
 import { InboxStream } from './stream.ts'
 

@@ -1,9 +1,9 @@
 import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Guards } from '../caller.ts'
-import { largestEventBytes } from '../notify-body.ts'
-import { operation } from '../operations.ts'
-import { readRequest, tellFaults } from '../read-request.ts'
+import type { Guards } from '../request/caller.ts'
+import { largestEventBytes } from '../request/notify-body.ts'
+import { operation } from '../request/operations.ts'
+import { readRequest, tellFaults } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
 const bodyLimitBytes = 32 * 1024 * 1024

@@ -1,8 +1,8 @@
 import type { Http } from '@gatehouse/kit'
-import type { Guards } from '../caller.ts'
-import type { NotifyRequest } from '../notification.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../notify-body.ts'
-import { operation } from '../operations.ts'
+import type { NotifyRequest } from '../model/notification.ts'
+import type { Guards } from '../request/caller.ts'
+import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { operation } from '../request/operations.ts'
 import type { Accept } from './accept.ts'
 
 /** POST /v1/notify: 202 once the event is committed, whatever became of its channels. */

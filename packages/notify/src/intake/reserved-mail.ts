@@ -1,10 +1,10 @@
 import { type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
-import type { Guards } from '../caller.ts'
-import { RecipientSettings } from '../declaration.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../notify-body.ts'
-import { operation } from '../operations.ts'
-import type { Reserved, ReservedMail } from '../reserved.ts'
+import type { Reserved, ReservedMail } from '../catalog/reserved.ts'
+import { RecipientSettings } from '../config/declaration.ts'
+import type { Guards } from '../request/caller.ts'
+import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { operation } from '../request/operations.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
 const { event, user_id, data, dedup_key } = NotifyBody.properties

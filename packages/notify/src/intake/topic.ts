@@ -1,10 +1,10 @@
 import { type Clock, isCleanText, isFaultOfInput, type Log } from '@gatehouse/kit'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { NotifyRequest } from '../notification.ts'
-import { largestEventBytes } from '../notify-body.ts'
-import { readRequest, tellFaults } from '../read-request.ts'
-import type { DeadLetters, InvalidMessage } from '../store.ts'
-import type { TopicMessage } from '../topic.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { NotifyRequest } from '../model/notification.ts'
+import type { TopicMessage } from '../model/topic.ts'
+import { largestEventBytes } from '../request/notify-body.ts'
+import { readRequest, tellFaults } from '../request/read-request.ts'
+import type { DeadLetters, InvalidMessage } from '../store/store.ts'
 import type { Accept } from './accept.ts'
 
 export interface TopicIntakeOptions {

@@ -1,7 +1,7 @@
 import { type Log, StartError } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Topic } from '../topic.ts'
+import type { Topic } from '../model/topic.ts'
 import { within } from './bounded.ts'
 import { Intake } from './intake.ts'
 import { Resources } from './resources.ts'

@@ -1,7 +1,7 @@
-import { type Channel, channels } from '../channel.ts'
-import type { EventType } from '../event-type.ts'
-import { type QuietHours, quietUntil } from '../quiet-hours.ts'
-import type { Preference, Profile } from '../store.ts'
+import { type Channel, channels } from '../model/channel.ts'
+import type { EventType } from '../model/event-type.ts'
+import { type QuietHours, quietUntil } from '../model/quiet-hours.ts'
+import type { Preference, Profile } from '../store/store.ts'
 
 /** The channels of a notification, and whose word it was. */
 export interface ChosenChannels {

@@ -1,12 +1,12 @@
-import type { DeliveryPlan } from '../admission.ts'
-import type { Catalog } from '../catalog.ts'
-import type { Channel } from '../channel.ts'
-import { type EventType, failsOverOnTimeout } from '../event-type.ts'
-import { textOfHtml } from '../message-text.ts'
-import type { Content, Data, Target } from '../notification.ts'
-import type { Profile } from '../store.ts'
-import { suppresses } from '../suppression.ts'
-import { TemplateError } from '../template.ts'
+import type { DeliveryPlan } from '../admission/admission.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Channel } from '../model/channel.ts'
+import { type EventType, failsOverOnTimeout } from '../model/event-type.ts'
+import type { Content, Data, Target } from '../model/notification.ts'
+import { suppresses } from '../model/suppression.ts'
+import type { Profile } from '../store/store.ts'
+import { textOfHtml } from '../templates/message-text.ts'
+import { TemplateError } from '../templates/template.ts'
 
 /** What a user would get on a channel, and the variables its template missed. */
 export interface WrittenMessage {

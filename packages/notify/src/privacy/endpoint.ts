@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Audit } from '../audit.ts'
-import type { Guards } from '../caller.ts'
-import { uncheckedMs } from '../erasure.ts'
-import { type OperationId, operation } from '../operations.ts'
-import type { Privacy } from '../store.ts'
+import type { Audit } from '../context/audit.ts'
+import { uncheckedMs } from '../model/erasure.ts'
+import type { Guards } from '../request/caller.ts'
+import { type OperationId, operation } from '../request/operations.ts'
+import type { Privacy } from '../store/store.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 

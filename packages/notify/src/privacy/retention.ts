@@ -1,6 +1,6 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import type { Retention } from '../options.ts'
-import type { Privacy, StateChanges } from '../store.ts'
+import type { Retention } from '../config/options.ts'
+import type { Privacy, StateChanges } from '../store/store.ts'
 
 export interface RetentionWorkerOptions {
   readonly privacy: Privacy

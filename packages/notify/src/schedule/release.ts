@@ -1,8 +1,8 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import type { CatalogKeeper } from '../catalog.ts'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { NotifyOptions } from '../options.ts'
-import type { Parked } from '../store.ts'
+import type { CatalogKeeper } from '../catalog/catalog.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Parked } from '../store/store.ts'
 
 export interface ReleaseWorkerOptions {
   readonly parked: Parked

@@ -1,8 +1,8 @@
 import { type Clock, isFaultOfInput, type Log, Problem, startWorker, type Worker } from '@gatehouse/kit'
-import type { Settled } from '../admission.ts'
-import type { NotifyRequest } from '../notification.ts'
-import type { NotifyOptions } from '../options.ts'
-import type { Schedule, Scheduled } from '../store.ts'
+import type { Settled } from '../admission/admission.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import type { NotifyRequest } from '../model/notification.ts'
+import type { Schedule, Scheduled } from '../store/store.ts'
 
 export interface ScheduleWorkerOptions {
   readonly schedule: Schedule

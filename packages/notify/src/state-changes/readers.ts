@@ -1,7 +1,7 @@
 import { type Log, Problem } from '@gatehouse/kit'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { ChangeReaderRules } from '../options.ts'
-import type { StateChanges } from '../store.ts'
+import type { ChangeReaderRules } from '../config/options.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { StateChanges } from '../store/store.ts'
 
 export interface ChangeReadersOptions {
   readonly stateChanges: Pick<StateChanges, 'positions'>

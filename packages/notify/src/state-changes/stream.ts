@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Log, Problem } from '@gatehouse/kit'
-import type { ChangeReaderRules } from '../options.ts'
-import type { StateChanges } from '../store.ts'
+import type { ChangeReaderRules } from '../config/options.ts'
+import type { StateChanges } from '../store/store.ts'
 import { type Beginning, changeRecord, readPage } from './page.ts'
 import type { ChangeReaders } from './readers.ts'
 

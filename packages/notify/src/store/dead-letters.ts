@@ -1,5 +1,5 @@
-import type { Channel } from '../channel.ts'
-import type { NotifyRequest } from '../notification.ts'
+import type { Channel } from '../model/channel.ts'
+import type { NotifyRequest } from '../model/notification.ts'
 
 export interface DeadLetter {
   readonly id: string

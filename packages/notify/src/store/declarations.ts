@@ -1,5 +1,5 @@
-import type { EventType } from '../event-type.ts'
-import type { TemplateText } from '../template.ts'
+import type { EventType } from '../model/event-type.ts'
+import type { TemplateText } from '../templates/template.ts'
 import type { Device, Recipient } from './users.ts'
 
 /** A declared thing: its id among its kind, and what is declared of it. */

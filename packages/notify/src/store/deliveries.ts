@@ -1,8 +1,8 @@
-import type { Channel } from '../channel.ts'
-import type { DeliveryReport } from '../delivery-state.ts'
-import type { Message, Target } from '../notification.ts'
-import type { QuietHours } from '../quiet-hours.ts'
-import type { Suppressing, Suppression } from '../suppression.ts'
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
+import type { Message, Target } from '../model/notification.ts'
+import type { QuietHours } from '../model/quiet-hours.ts'
+import type { Suppressing, Suppression } from '../model/suppression.ts'
 
 export interface ClaimedDelivery {
   readonly bucket: number

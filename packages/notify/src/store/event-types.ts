@@ -1,4 +1,4 @@
-import type { EventType } from '../event-type.ts'
+import type { EventType } from '../model/event-type.ts'
 
 export interface EventTypes {
   /** Changes whenever an event type or a template does. */

@@ -1,4 +1,4 @@
-import type { InboxChange } from '../inbox-change.ts'
+import type { InboxChange } from '../model/inbox-change.ts'
 
 export interface InboxItem {
   readonly id: string

@@ -1,6 +1,6 @@
-import type { AdmissionState, AdmissionUnit, CapRules, Decided, PlannedNotification } from '../admission.ts'
-import type { EventRate } from '../event-type.ts'
-import type { NotifyRequest } from '../notification.ts'
+import type { AdmissionState, AdmissionUnit, CapRules, Decided, PlannedNotification } from '../admission/admission.ts'
+import type { EventRate } from '../model/event-type.ts'
+import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from './users.ts'
 
 export interface Profiles {

@@ -1,5 +1,5 @@
-import type { Channel } from '../channel.ts'
-import type { DeliveryState } from '../delivery-state.ts'
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryState } from '../model/delivery-state.ts'
 
 /** One message as a provider would have carried it. */
 export interface MailboxEntry {

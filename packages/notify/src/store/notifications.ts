@@ -1,4 +1,4 @@
-import type { NotificationRecord } from '../notification.ts'
+import type { NotificationRecord } from '../model/notification.ts'
 
 export interface Notifications {
   find(id: string): Promise<NotificationRecord | undefined>

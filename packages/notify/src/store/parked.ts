@@ -1,4 +1,4 @@
-import type { EventRate } from '../event-type.ts'
+import type { EventRate } from '../model/event-type.ts'
 
 /** The first of an event type that waits. */
 export interface ParkedHead {

@@ -1,4 +1,4 @@
-import type { Retention } from '../options.ts'
+import type { Retention } from '../config/options.ts'
 
 /** What is known about a user, and for how long anything is. */
 export interface Privacy {

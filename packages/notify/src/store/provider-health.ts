@@ -1,4 +1,4 @@
-import type { BreakerRules } from '../options.ts'
+import type { BreakerRules } from '../config/options.ts'
 
 /** The circuit breakers of providers, shared by all processes. */
 export interface ProviderHealth {

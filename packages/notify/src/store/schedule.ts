@@ -1,4 +1,4 @@
-import type { NotifyRequest } from '../notification.ts'
+import type { NotifyRequest } from '../model/notification.ts'
 
 export interface Scheduled {
   readonly id: string

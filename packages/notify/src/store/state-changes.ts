@@ -1,6 +1,6 @@
-import type { Channel } from '../channel.ts'
-import type { DeliveryState } from '../delivery-state.ts'
-import type { StreamedEvent } from '../topic.ts'
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryState } from '../model/delivery-state.ts'
+import type { StreamedEvent } from '../model/topic.ts'
 
 /** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */
 export interface LoggedChange extends StreamedEvent {

@@ -1,5 +1,5 @@
-import type { Channel } from '../channel.ts'
-import type { Suppression, SuppressionReason } from '../suppression.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Suppression, SuppressionReason } from '../model/suppression.ts'
 
 export interface SuppressionRecord extends Suppression {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { TemplateText } from '../template.ts'
+import type { TemplateText } from '../templates/template.ts'
 
 export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
 

@@ -1,6 +1,6 @@
-import type { Channel } from '../channel.ts'
-import type { QuietHours } from '../quiet-hours.ts'
-import type { Suppression } from '../suppression.ts'
+import type { Channel } from '../model/channel.ts'
+import type { QuietHours } from '../model/quiet-hours.ts'
+import type { Suppression } from '../model/suppression.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {

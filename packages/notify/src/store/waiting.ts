@@ -1,5 +1,5 @@
-import type { Channel } from '../channel.ts'
-import type { Data } from '../notification.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Data } from '../model/notification.ts'
 
 /** Deliveries that wake and are planned again. */
 export interface WokenDeferral {

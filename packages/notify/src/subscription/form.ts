@@ -1,6 +1,6 @@
-import type { Channel } from '../channel.ts'
-import type { Switches } from '../choices.ts'
-import { type QuietHours, timeOfDayPattern } from '../quiet-hours.ts'
+import type { Channel } from '../model/channel.ts'
+import { type QuietHours, timeOfDayPattern } from '../model/quiet-hours.ts'
+import type { Switches } from '../preferences/choices.ts'
 
 const timeOfDay = new RegExp(timeOfDayPattern)
 

@@ -1,5 +1,5 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import type { Choice, UserChoices } from '../choices.ts'
+import type { Choice, UserChoices } from '../preferences/choices.ts'
 
 /** Asks; its button does what a mail program's own button does. */
 export function unsubscribePage(texts: Texts, action: string, title: string): PageAnswer {

@@ -1,9 +1,9 @@
 import { type Http, htmlAnswer, redirectAnswer } from '@gatehouse/kit'
 import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
 import { Type } from 'typebox'
-import { linkFault } from '../link-fault.ts'
-import type { Links } from '../links.ts'
-import { operation } from '../operations.ts'
+import { linkFault } from '../links/link-fault.ts'
+import type { Links } from '../links/links.ts'
+import { operation } from '../request/operations.ts'
 import type { RecordVisit } from './visit.ts'
 
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')

@@ -1,11 +1,11 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import type { WebhookReport } from '@gatehouse/providers'
 import { type Static, Type } from 'typebox'
-import { createdAtOf } from '../ids.ts'
-import type { NotifyMetrics } from '../metrics.ts'
-import { operation } from '../operations.ts'
-import type { ReceiptTokens } from '../receipt-token.ts'
-import type { Reports } from '../reports.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Reports } from '../context/reports.ts'
+import type { ReceiptTokens } from '../links/receipt-token.ts'
+import { createdAtOf } from '../model/id.ts'
+import { operation } from '../request/operations.ts'
 import { createReceiptLimit } from './receipt-limit.ts'
 
 const maxReceipts = 100

@@ -1,9 +1,9 @@
 import { type Clock, type Http, htmlAnswer, redirectAnswer } from '@gatehouse/kit'
 import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
 import { Type } from 'typebox'
-import { linkFault } from '../link-fault.ts'
-import { operation } from '../operations.ts'
-import type { ShortLinks } from '../store.ts'
+import { linkFault } from '../links/link-fault.ts'
+import { operation } from '../request/operations.ts'
+import type { ShortLinks } from '../store/store.ts'
 import type { RecordVisit } from './visit.ts'
 
 const Id = Type.Object({ id: Type.String({ maxLength: 1_024, description: 'The id of the link.' }) })

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { NotifyMetrics } from '../metrics.ts'
-import type { Reports } from '../reports.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Reports } from '../context/reports.ts'
 import { machineOf } from './machine.ts'
 
 export interface VisitRecorderOptions {

@@ -1,11 +1,11 @@
 import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
 import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
 import { Type } from 'typebox'
-import type { Channel } from '../channel.ts'
-import { channelOf } from '../ids.ts'
-import type { NotifyMetrics } from '../metrics.ts'
-import { operation } from '../operations.ts'
-import type { Reports } from '../reports.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Reports } from '../context/reports.ts'
+import type { Channel } from '../model/channel.ts'
+import { channelOf } from '../model/id.ts'
+import { operation } from '../request/operations.ts'
 
 export interface WebhookRoutes {
   readonly providers: readonly Provider[]

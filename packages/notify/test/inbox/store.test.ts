@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
-import { deliveryIdOf, newId } from '../../src/ids.ts'
-import { inboxChanges } from '../../src/inbox-change.ts'
+import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { inboxChanges } from '../../src/model/inbox-change.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import type { Inbox, InboxCounts, NotifyStore } from '../../src/store.ts'
+import type { Inbox, InboxCounts, NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../database.ts'
 
 const at = Date.UTC(2026, 5, 1)

@@ -1,0 +1,133 @@
+import type { AdmissionUnit, PlannedNotification } from '../admission/admission.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import { type Channel, channels } from '../model/channel.ts'
+import type { EventType } from '../model/event-type.ts'
+import { newId } from '../model/id.ts'
+import type { Data, TimelineEntry } from '../model/notification.ts'
+import { channelPlanner } from '../plan/channel-plan.ts'
+import { chooseChannels } from '../plan/channels.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store/store.ts'
+
+export interface FlushInput {
+  readonly bucket: number
+  readonly window: ClosedWindow
+  readonly profile: Profile
+  readonly catalog: Catalog
+  readonly now: number
+}
+
+/**
+ * Makes of a pending set what is sent: one combined notification when its items exceed the threshold, else each item's
+ * own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. Items that have expired
+ * leave first, and count for nothing. What settles the window, or the items, is admitted with it, so each is flushed once.
+ */
+export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
+  const { window, catalog } = input
+  const { items, summary } = window
+  const whole = { kind: 'window', id: window.id } as const
+  const eventType = catalog.eventTypes.get(window.event)
+  if (!eventType) {
+    const told = { what: 'excluded', detail: { reason: 'the event type was removed' } }
+    return { settles: { ...whole, told, erases: true }, notifications: [] }
+  }
+  const expired = items.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= input.now)
+  if (expired.length > 0)
+    return {
+      settles: { ...whole, items: expired.map(({ notificationId }) => notificationId), keepsTogether: true },
+      notifications: expired.map((item) => individual(item, input, eventType, options)),
+    }
+  const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
+  if (!summary || summary.count <= threshold)
+    return {
+      settles: { ...whole, items: items.map(({ notificationId }) => notificationId) },
+      notifications: items.map((item) => individual(item, input, eventType, options)),
+    }
+  const one = combined(summary, input, eventType, options)
+  const told = { what: 'combined', detail: { into: one.id } }
+  return { settles: { ...whole, told, erases: eventType.sensitive }, notifications: [one] }
+}
+
+/** What a template of an aggregated event type may name, beside the data of the event itself. */
+function variables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingItem[]): Data {
+  return {
+    ...of.lastData,
+    count: of.count,
+    actors: of.actors,
+    actor_count: of.actorCount,
+    others_count: Math.max(0, of.actorCount - 1),
+    items: items.map(({ data }) => data),
+    first_at: new Date(of.firstAt).toISOString(),
+    last_at: new Date(of.lastAt).toISOString(),
+  }
+}
+
+function individual(
+  item: PendingItem,
+  input: FlushInput,
+  eventType: EventType,
+  options: NotifyOptions,
+): PlannedNotification {
+  const wanted = wantedOf(item, input, eventType)
+  const left = item.channels.filter((channel) => !wanted.includes(channel))
+  const { actor, at, data } = item
+  const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
+  const about = { id: item.notificationId, wanted, data: variables(alone, [item]), expiresAt: item.expiresAt }
+  const planned = plannedFor(about, input, eventType, options)
+  const excluded = left.map((channel) => ({ channel, plan: { kind: 'exclude', reason: 'preference' } as const }))
+  return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
+}
+
+function combined(
+  summary: WindowSummary,
+  input: FlushInput,
+  eventType: EventType,
+  options: NotifyOptions,
+): PlannedNotification {
+  const wanted = inOrder(summary.chosen.flatMap((item) => wantedOf(item, input, eventType)))
+  const requested = inOrder(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
+  const data = variables(summary, input.window.items)
+  const expiries = input.window.items.flatMap(({ expiresAt }) => expiresAt ?? [])
+  const expiresAt = expiries.length > 0 ? Math.min(...expiries) : undefined
+  const planned = plannedFor({ id: newId(input.bucket), wanted, data, expiresAt }, input, eventType, options)
+  const { event } = input.window
+  const detail = { source: 'aggregation', event, priority: eventType.priority, count: summary.count }
+  return {
+    ...planned,
+    decisions: [{ at: input.now, what: 'accepted', detail }, ...planned.decisions],
+    ...(requested.length > 0 ? { requested } : {}),
+  }
+}
+
+function inOrder(chosen: readonly Channel[]): readonly Channel[] {
+  return channels.filter((channel) => chosen.includes(channel))
+}
+
+/** The channels an item may still take: those its request named, or those the stored preferences of now leave it. */
+function wantedOf(item: ChosenBy, { profile }: FlushInput, eventType: EventType): readonly Channel[] {
+  const chosen = chooseChannels(undefined, eventType, profile)
+  const free = item.byRequest || chosen.because === 'event type'
+  return free ? item.channels : item.channels.filter((channel) => chosen.channels.includes(channel))
+}
+
+interface Flushed {
+  readonly id: string
+  readonly wanted: readonly Channel[]
+  readonly data: Data
+  readonly expiresAt: number | undefined
+}
+
+function plannedFor(
+  { id, wanted, data, expiresAt }: Flushed,
+  { window, profile, catalog, now }: FlushInput,
+  eventType: EventType,
+  options: NotifyOptions,
+): PlannedNotification {
+  const { userId, event } = window
+  const decisions: TimelineEntry[] = []
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
+  const deliveries = wanted.map((channel) => ({ channel, plan: plan(channel) }))
+  const { priority, sensitive } = eventType
+  const about = { id, userId, event, data, priority, acceptedAt: now, sensitive }
+  return { ...about, ...(expiresAt === undefined ? {} : { expiresAt }), decisions, deliveries, stored: 'no' }
+}

@@ -1,0 +1,81 @@
+import type { AdmissionUnit, DeliveryPlan, PlannedDelivery } from '../admission/admission.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import type { Channel } from '../model/channel.ts'
+import { composeDedupKey } from '../model/dedup-key.ts'
+import type { TimelineEntry } from '../model/notification.ts'
+import { channelPlanner } from '../plan/channel-plan.ts'
+import { chooseChannels, isExcluded } from '../plan/channels.ts'
+import type { Profile, StoredNotification, WokenDeferral } from '../store/store.ts'
+
+/**
+ * Plans again what waited: preferences and quiet hours are looked at afresh and the text is rendered afresh. A fallback
+ * enters no channel that a stored preference excludes, nor one whose key was burnt meanwhile; it and a replay are free.
+ */
+export function replan(
+  woken: WokenDeferral,
+  profile: Profile,
+  catalog: Catalog,
+  options: NotifyOptions,
+  now: number,
+): AdmissionUnit {
+  const { notification, reason } = woken
+  const eventType = catalog.eventTypes.get(notification.event)
+  const decisions: TimelineEntry[] = []
+  const plan = planFor(woken, profile, catalog, options, now, decisions)
+  const deliveries = woken.channels.map((channel): PlannedDelivery => {
+    const key = reason === 'fallback' ? notification.dedupKey : undefined
+    const logKey = key && composeDedupKey(notification.event, key, notification.userId, channel)
+    return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
+  })
+  return {
+    settles: { kind: 'deferral', id: woken.id },
+    notifications: [
+      {
+        id: notification.id,
+        userId: notification.userId,
+        event: notification.event,
+        data: {},
+        priority: eventType?.priority ?? 'normal',
+        acceptedAt: notification.acceptedAt,
+        ...(notification.expiresAt === undefined ? {} : { expiresAt: notification.expiresAt }),
+        sensitive: notification.sensitive,
+        decisions,
+        deliveries,
+        stored: 'deliveries',
+        ...(reason === 'quiet_hours' ? {} : { free: reason }),
+      },
+    ],
+  }
+}
+
+function planFor(
+  { notification, reason }: WokenDeferral,
+  profile: Profile,
+  catalog: Catalog,
+  options: NotifyOptions,
+  now: number,
+  decisions: TimelineEntry[],
+): (channel: Channel) => DeliveryPlan {
+  const { data, userId, expiresAt } = notification
+  const eventType = catalog.eventTypes.get(notification.event)
+  if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
+  // The address came with the mail, and a stored one never takes its place.
+  if (catalog.isReserved(notification.event))
+    return () => ({ kind: 'exclude', reason: 'a mail of a reserved event type is not planned again' })
+  if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
+  const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
+  const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)
+  return (channel) => (excludes(channel) ? { kind: 'exclude', reason: 'preference' } : plan(channel))
+}
+
+function exclusion(
+  notification: StoredNotification,
+  reason: WokenDeferral['reason'],
+  profile: Profile,
+  preferred: readonly Channel[],
+): (channel: Channel) => boolean {
+  if (reason === 'replay') return () => false
+  if (reason === 'fallback') return (channel) => isExcluded(channel, notification.event, profile)
+  return (channel) => !notification.requested?.includes(channel) && !preferred.includes(channel)
+}

@@ -1,0 +1,145 @@
+import type { Clock, Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { type DecidedDelivery, decide, type PlannedNotification, reasonOf } from '../admission/admission.ts'
+import type { Plan } from '../admission/plan-input.ts'
+import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
+import type { NotifyOptions } from '../config/options.ts'
+import type { Channel } from '../model/channel.ts'
+import { bucketOfUser, newId, notificationIdOf } from '../model/id.ts'
+import { maskReason, maskTimeline } from '../model/masking.ts'
+import type { NotifyRequest } from '../model/notification.ts'
+import type { Guards } from '../request/caller.ts'
+import { NotifyBody } from '../request/notify-body.ts'
+import { operation } from '../request/operations.ts'
+import { problemOf } from '../request/request-problem.ts'
+import type { Intake } from '../store/store.ts'
+
+export interface ExplainRoutes {
+  readonly guards: Guards
+  readonly intake: Intake
+  readonly catalog: CatalogKeeper
+  readonly options: NotifyOptions
+  readonly clock: Clock
+  readonly plan: Plan
+}
+
+const Explanation = Type.Object(
+  {
+    channels: Type.Array(
+      Type.Object({
+        channel: Type.String(),
+        outcome: Type.String(),
+        reason: Type.Optional(Type.String()),
+        until: Type.Optional(Type.String({ format: 'date-time' })),
+        subject: Type.Optional(Type.String()),
+        body: Type.Optional(Type.String()),
+        locale: Type.Optional(Type.String()),
+      }),
+    ),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'From when on nothing of it would be sent any more' }),
+    ),
+    decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
+    cap: Type.Object({}, { additionalProperties: true }),
+  },
+  { title: 'NotificationExplanation' },
+)
+
+/** POST /v1/explain: what would this user get for this event, and why. Nothing is stored, nothing is sent. */
+export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
+  const { guards } = routes
+  http.post(
+    '/v1/explain',
+    {
+      onRequest: guards.allow('readDelivery'),
+      schema: {
+        tags: ['notifications'],
+        ...operation('notifications.explain'),
+        security: guards.security('readDelivery'),
+        body: NotifyBody,
+        response: { 200: Explanation },
+      },
+    },
+    async (request) => {
+      const { body } = request
+      const unmasked = !guards.masks(request, (body as NotifyRequest).user_id)
+      return (await explain(body as NotifyRequest, routes, unmasked)) as never
+    },
+  )
+}
+
+async function explain(
+  request: NotifyRequest,
+  { intake, catalog: keeper, options, clock, plan }: ExplainRoutes,
+  unmasked: boolean,
+) {
+  const bucket = bucketOfUser(request.user_id, intake.buckets)
+  const profiles = await intake.profiles(bucket, [request.user_id])
+  const catalog = await keeper.at(profiles.settingsVersion)
+  const problem = problemOf(request, catalog)
+  const eventType = catalog.eventTypes.get(request.event)
+  if (problem || !eventType) throw problem
+  const profile = profiles.users.get(request.user_id) ?? { preferences: [], devices: [], suppressions: [] }
+  const now = clock.now()
+  const id = newId(bucket)
+  const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
+  const state = await intake.standing(bucket, planned)
+  const used = state.counters.get(request.user_id) ?? {}
+  const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
+  const shown = (channel: Explained) => (unmasked ? channel : masked(channel, eventType.templateId, catalog))
+  return {
+    channels: decided.flatMap(({ deliveries }) => deliveries).map((delivery) => shown(written(delivery, planned))),
+    ...(planned.expiresAt === undefined ? {} : { expires_at: new Date(planned.expiresAt).toISOString() }),
+    decisions: (unmasked ? planned.decisions : maskTimeline(planned.decisions)).map((entry) => ({
+      ...entry,
+      at: new Date(entry.at).toISOString(),
+    })),
+    cap: { ...options.caps, used },
+  }
+}
+
+interface Explained {
+  readonly channel: Channel
+  readonly outcome: string
+  readonly reason?: string
+  readonly until?: string
+  readonly subject: string | undefined
+  readonly body: string | undefined
+  readonly locale: string | undefined
+}
+
+/** With the text as it stands in the template, its variables unfilled. */
+function masked(explained: Explained, templateId: string, catalog: Catalog): Explained {
+  const { channel, outcome, reason, locale } = explained
+  const text = locale === undefined ? {} : unfilledText(catalog, templateId, channel, locale)
+  const failed = outcome === 'failed' && reason !== undefined
+  return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
+}
+
+function written(delivery: DecidedDelivery, planned: PlannedNotification): Explained {
+  const { channel, outcome, plan } = delivery
+  const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
+  return { channel, outcome, ...whyOf(delivery, planned), subject, body, locale }
+}
+
+function whyOf(
+  delivery: DecidedDelivery,
+  { item, expiresAt }: PlannedNotification,
+): { reason?: string; until?: string } {
+  const { outcome, plan, capped, id } = delivery
+  if (outcome === 'duplicate')
+    return { reason: id === undefined ? 'its dedup_key is taken' : `its dedup_key is ${notificationIdOf(id)}'s` }
+  if (capped) {
+    const { until } = reasonOf(delivery, false)
+    const reason = `the cap ${capped.cap} of ${capped.most} is reached`
+    return { reason, ...(typeof until === 'string' ? { until } : {}) }
+  }
+  if (plan.kind === 'defer') {
+    const reason = plan.wakeAt === expiresAt ? 'quiet hours, in which it expires' : 'quiet hours'
+    return { reason, until: new Date(plan.wakeAt).toISOString() }
+  }
+  if (plan.kind === 'aggregate' && item)
+    return { reason: 'it is gathered with others of its kind', until: new Date(item.flushAt).toISOString() }
+  if (plan.kind === 'fail') return { reason: plan.detail }
+  return plan.kind === 'drop' ? { reason: plan.reason } : {}
+}

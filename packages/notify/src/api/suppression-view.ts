@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import { maskAddress, maskReason } from '../model/masking.ts'
+import type { Guards } from '../request/caller.ts'
+import type { SuppressionRecord } from '../store/store.ts'
+
+/** A suppression as the API writes it, masked for callers who may not read personal data. */
+export function shown(guards: Guards, request: FastifyRequest, record: SuppressionRecord) {
+  return written(guards.masks(request, record.userId) ? masked(record) : record)
+}
+
+/** Without the address and the words of others. */
+export function masked(record: SuppressionRecord): SuppressionRecord {
+  const { channel, address, detail } = record
+  return {
+    ...record,
+    address: maskAddress(channel, address),
+    ...(detail === undefined ? {} : { detail: maskReason(detail) }),
+  }
+}
+
+/** An address whose channel is not named. */
+export function maskUnknown(address: string): string {
+  return maskAddress(address.includes('@') ? 'email' : 'sms', address)
+}
+
+function written({ userId, since, expiresAt, ...record }: SuppressionRecord) {
+  return {
+    ...record,
+    user_id: userId,
+    since: new Date(since).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+  }
+}

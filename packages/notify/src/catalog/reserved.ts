@@ -1,0 +1,104 @@
+import { Problem } from '@gatehouse/kit'
+import { type EventTypeDeclaration, eventTypeOf } from '../config/declaration.ts'
+import type { EventType } from '../model/event-type.ts'
+import type { NotifyRequest } from '../model/notification.ts'
+import type { EventTypes, NotifyStore, Profile, Templates } from '../store/store.ts'
+import type { TemplateDeclaration } from '../templates/read-templates.ts'
+import type { TemplateText } from '../templates/template.ts'
+
+/**
+ * Event types that belong to another service of the program, whose mails let people into accounts. They and their texts
+ * come from the configuration alone: nothing that is stored, and so nothing that the management changes, takes their place.
+ */
+export interface ReservedDeclarations {
+  /** The service they belong to, as problems name it. */
+  readonly owner: string
+  /** Mailed at once and sensitive, whatever else they say. */
+  readonly eventTypes: readonly EventTypeDeclaration[]
+  /** The texts of the templates that these event types name. */
+  readonly templates: readonly TemplateDeclaration[]
+}
+
+/** A mail of a reserved event type: it goes to the address that comes with it, whatever is stored of the user. */
+export interface ReservedMail extends Omit<NotifyRequest, 'channels'> {
+  readonly email: string
+  /** BCP 47; left out: the default. */
+  readonly locale?: string
+}
+
+/** What is reserved, looked up. */
+export interface Reserved {
+  readonly eventTypes: ReadonlyMap<string, EventType>
+  readonly texts: readonly TemplateText[]
+  hasTemplate(templateId: string): boolean
+  /** @throws Problem 403 for a reserved event type */
+  refuseEventType(event: string): void
+  /** @throws Problem 403 for a template of a reserved event type */
+  refuseTemplate(templateId: string): void
+}
+
+const nothing: ReservedDeclarations = { owner: '', eventTypes: [], templates: [] }
+
+export function reservedOf({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
+  const known = new Map(
+    eventTypes.map(({ event, ...settings }) => [event, { ...eventTypeOf(event, settings, 1), ...mailedAtOnce }]),
+  )
+  const templateIds = new Set([...known.values()].map(({ templateId }) => templateId))
+  const from = `belongs to ${owner}: it and its texts are changed in the configuration (the templates folder) alone`
+  return {
+    eventTypes: known,
+    texts: templates.filter(({ templateId }) => templateIds.has(templateId)).map((text) => ({ ...text, version: 1 })),
+    hasTemplate: (templateId) => templateIds.has(templateId),
+    refuseEventType(event) {
+      if (known.has(event)) throw new Problem(403, `The event type ${event} ${from}.`)
+    },
+    refuseTemplate(templateId) {
+      if (templateIds.has(templateId)) throw new Problem(403, `The template ${templateId} ${from}.`)
+    },
+  }
+}
+
+const mailedAtOnce = {
+  channels: ['email'],
+  priority: 'critical',
+  sensitive: true,
+} as const satisfies Partial<EventType>
+
+/** The store as everybody reads it: what is reserved stands in the place of whatever is stored under its names. */
+export function withReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
+  return {
+    ...store,
+    eventTypes: reservedEventTypes(store.eventTypes, reserved),
+    templates: reservedTemplates(store.templates, reserved),
+  }
+}
+
+function reservedEventTypes(store: EventTypes, { eventTypes }: Reserved): EventTypes {
+  return {
+    ...store,
+    async all() {
+      const stored = (await store.all()).filter(({ event }) => !eventTypes.has(event))
+      return [...stored, ...eventTypes.values()].sort((a, b) => (a.event < b.event ? -1 : 1))
+    },
+  }
+}
+
+function reservedTemplates(store: Templates, { texts, hasTemplate }: Reserved): Templates {
+  return {
+    ...store,
+    async published() {
+      const stored = (await store.published()).filter(({ templateId }) => !hasTemplate(templateId))
+      return [...stored, ...texts]
+    },
+    async versions(templateId) {
+      if (!hasTemplate(templateId)) return store.versions(templateId)
+      return texts.filter((text) => text.templateId === templateId).map((text) => ({ ...text, published: true }))
+    },
+  }
+}
+
+/** The user as a reserved mail has them: at its own address, and with no wishes of theirs. */
+export function profileFor({ user_id: userId, email, locale }: ReservedMail, { suppressions }: Profile): Profile {
+  const recipient = { userId, email, ...(locale === undefined ? {} : { locale }) }
+  return { recipient, preferences: [], devices: [], suppressions }
+}

@@ -1,0 +1,81 @@
+import { type Clock, createGatherer, isCleanText } from '@gatehouse/kit'
+import type { WebhookReport } from '@gatehouse/providers'
+import { idPattern } from '../model/id.ts'
+import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
+import type { Deliveries, ProviderReport, ReportOutcome } from '../store/store.ts'
+import type { NotifyMetrics } from './metrics.ts'
+
+/** The way in for what is told about deliveries after their ack: by providers, and by our own links and pixels. */
+export interface Reports {
+  /**
+   * Stores and applies reports; resolves once they are committed, and answers for each. Those that come together are
+   * committed together. One about a delivery that isn't ours, or no more, is `unknown`.
+   */
+  take(provider: string, reports: readonly WebhookReport[]): Promise<readonly ReportOutcome[]>
+  /** Resolves when everything taken so far is stored. */
+  idle(): Promise<void>
+}
+
+export interface ReportsOptions {
+  readonly deliveries: Pick<Deliveries, 'report'>
+  readonly suppressionDays: SuppressionDays
+  readonly clock: Clock
+  readonly metrics: NotifyMetrics
+}
+
+type Batch = readonly ProviderReport[]
+
+export function createReports({ deliveries, suppressionDays, clock, metrics }: ReportsOptions): Reports {
+  const store = async (batches: readonly Batch[]): Promise<ReportOutcome[][]> => {
+    const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]
+    return batches.map((batch) => outcomes.splice(0, batch.length))
+  }
+  const gatherer = createGatherer<Batch, ReportOutcome[]>(store, { most: 100, lanes: 2, mostWaiting: 2_000 })
+  return {
+    async take(provider, reports) {
+      const now = clock.now()
+      const readable = reports.map((report) => readReport(provider, report, suppressionDays, now))
+      const known = readable.filter((report) => report !== undefined)
+      const stored = known.length === 0 ? [] : [...(await gatherer.do(known))]
+      const outcomes = readable.map((report): ReportOutcome => (report ? (stored.shift() ?? 'unknown') : 'unknown'))
+      for (const [index, { report }] of reports.entries())
+        metrics.reports.inc({ provider, report, outcome: outcomes[index] ?? 'unknown' })
+      return outcomes
+    },
+    idle: () => gatherer.idle(),
+  }
+}
+
+const ours = new RegExp(idPattern)
+const mostIdLength = 256
+const mostReasonLength = 500
+const oneDayMs = 86_400_000
+
+/** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
+function readReport(
+  provider: string,
+  { eventId, deliveryId, report, at, reason, link, soft = false, machine = false, byRecipient = false }: WebhookReport,
+  days: SuppressionDays,
+  now: number,
+): ProviderReport | undefined {
+  if (deliveryId === undefined || !ours.test(deliveryId)) return undefined
+  if (eventId === '' || eventId.length > mostIdLength || !isCleanText(eventId)) return undefined
+  const suppressing = suppressingOf(report, soft, days, now)
+  return {
+    provider,
+    eventId,
+    deliveryId,
+    report,
+    at: Number.isFinite(at) && at > 0 && at < now + oneDayMs ? Math.trunc(at) : now,
+    ...(reason === undefined ? {} : { reason: clean(reason) }),
+    ...(soft ? { soft } : {}),
+    ...(machine ? { machine } : {}),
+    ...(link === undefined ? {} : { link: clean(link) }),
+    ...(byRecipient ? { byRecipient } : {}),
+    ...(suppressing ? { suppressing } : {}),
+  }
+}
+
+function clean(text: string): string {
+  return text.slice(0, mostReasonLength).replaceAll('\u0000', '').toWellFormed()
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
+import type { Channel } from '../model/channel.ts'
+import { bucketOfUser, deliveryIdOf, newId } from '../model/id.ts'
+import type { Content } from '../model/notification.ts'
+import { targetsOf } from '../plan/message.ts'
+import type { Inbox, Intake } from '../store/store.ts'
+import { callProvider } from './send.ts'
+
+/**
+ * Sends a finished text to where a user is reached now, by the first provider that carries there. A template's author
+ * asks for it: no preference, cap, quiet hour or log is looked at.
+ */
+export function createTestSend(
+  { intake, inbox, clock }: { readonly intake: Intake; readonly inbox: Pick<Inbox, 'put'>; readonly clock: Clock },
+  providers: Partial<Record<Channel, readonly Provider[]>>,
+) {
+  return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
+    const bucket = bucketOfUser(userId, intake.buckets)
+    const { users } = await intake.profiles(bucket, [userId])
+    const targets = targetsOf(channel, userId, users.get(userId) ?? { preferences: [], devices: [], suppressions: [] })
+    const notificationId = newId(bucket)
+    const deliveryId = deliveryIdOf(notificationId, channel)
+    return Promise.all(
+      targets.map(async (target) => {
+        const provider = providers[channel]?.find((each) => each.carries?.(target) ?? true)
+        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider carries there' }
+        const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
+        const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
+        const [result] = await callProvider(provider, [{ ...about, target, content }])
+        if (result?.kind !== 'accepted') return { target: target.id, provider: provider.name, ...result }
+        const { inInbox, ...answer } = result
+        if (inInbox) {
+          const { subject, body } = content
+          const text = { body, ...(subject === undefined ? {} : { subject }) }
+          await inbox.put([{ id: deliveryId, userId, event: about.event, createdAt: clock.now(), ...text }])
+        }
+        return { target: target.id, provider: provider.name, ...answer }
+      }),
+    )
+  }
+}

@@ -1,0 +1,126 @@
+import { type Html, html, type Languages } from '@gatehouse/kit/page'
+import type { OutgoingMessage } from '@gatehouse/providers'
+import type { CatalogKeeper } from '../catalog/catalog.ts'
+import { type Tracking, type TrackingRule, trackingOf } from '../config/options.ts'
+import type { CompleteMessages } from './complete-messages.ts'
+import type { Links } from './links.ts'
+
+export interface MailLinksOptions {
+  readonly links: Links
+  readonly catalog: CatalogKeeper
+  readonly languages: Languages
+  /** Of mails whose event type doesn't say. */
+  readonly tracking: TrackingRule
+}
+
+/**
+ * A footer that leads to the preference page, on mails that are not critical with one-click unsubscription (RFC 8058,
+ * RFC 2369); an open pixel and click links on those whose event type is tracked. Sensitive mails get none of it: some go
+ * to an address that is not proven yet. Every attempt of a mail carries the same links.
+ */
+export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): CompleteMessages {
+  return async (messages) => {
+    const { eventTypes } = await catalog.current()
+    return messages.map((message) => {
+      const eventType = eventTypes.get(message.event)
+      if (!eventType || eventType.sensitive) return message
+      const level = trackingOf(eventType.tracking ?? {}, 'email') ?? trackingOf(tracking, 'email') ?? 'off'
+      return withFooter(track(message, links, level), links, languages)
+    })
+  }
+}
+
+/** What a template of a mail may name itself: then the footer is left out. */
+export function mailVariables(links: Links) {
+  return (userId: string, event: string): Readonly<Record<string, string>> => {
+    const [unsubscribe, preferences] = [links.url('unsubscribe', [userId, event]), links.url('preferences', [userId])]
+    return {
+      ...(unsubscribe === undefined ? {} : { unsubscribe_url: unsubscribe }),
+      ...(preferences === undefined ? {} : { preferences_url: preferences }),
+    }
+  }
+}
+
+/** What is critical can't be unsubscribed from: its footer leads to the preferences alone. */
+function withFooter(message: OutgoingMessage, links: Links, languages: Languages): OutgoingMessage {
+  const { userId, event, content, critical } = message
+  const unsubscribe = critical ? undefined : links.url('unsubscribe', [userId, event])
+  const preferences = links.url('preferences', [userId])
+  if (preferences === undefined || (unsubscribe === undefined && !critical)) return message
+  const fields = unsubscribe && {
+    'List-Unsubscribe': `<${unsubscribe}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
+  const headed = fields ? { ...message, headers: { ...message.headers, ...fields } } : message
+  const named = (url: string) => content.body.includes(url) || content.html?.includes(url)
+  if (named(preferences) || (unsubscribe !== undefined && named(unsubscribe))) return headed
+  const texts = languages.choose(content.locale, undefined)
+  const ways = [
+    ...(unsubscribe === undefined ? [] : [{ say: texts.say('mail.unsubscribe'), url: unsubscribe }]),
+    { say: texts.say('mail.preferences'), url: preferences },
+  ]
+  const why = critical ? [] : [texts.say('mail.why')]
+  const lines = [...why, ...ways.map(({ say, url }) => `${say}: ${url}`)]
+  return {
+    ...headed,
+    content: {
+      ...content,
+      body: `${content.body.trimEnd()}\n\n-- \n${lines.join('\n')}\n`,
+      ...(content.html === undefined ? {} : { html: beforeEnd(content.html, footer(why, ways).text) }),
+    },
+  }
+}
+
+function footer(why: readonly string[], ways: ReadonlyArray<{ readonly say: string; readonly url: string }>): Html {
+  const anchors = ways.map(
+    ({ say, url }, index) => html`${index > 0 && ' · '}<a href="${url}" style="color:#666">${say}</a>`,
+  )
+  return html`<p style="margin-top:2em;font-size:12px;color:#666">${why.map((text) => `${text} `)}${anchors}</p>`
+}
+
+function track(message: OutgoingMessage, links: Links, tracking: Tracking): OutgoingMessage {
+  const { deliveryId, content } = message
+  if (content.html === undefined || tracking === 'off') return message
+  const clicked = tracking === 'opens' ? content.html : withClicks(content.html, deliveryId, links)
+  const pixel = links.url('open', [deliveryId])
+  const watched =
+    tracking === 'clicks' || pixel === undefined
+      ? clicked
+      : beforeEnd(clicked, `<img src="${pixel}" width="1" height="1" alt="" style="display:block">`)
+  return { ...message, content: { ...content, html: watched } }
+}
+
+/** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
+function withClicks(text: string, deliveryId: string, links: Links): string {
+  return text.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
+    const target = written(quoted.slice(1, -1).trim())
+    if (
+      target === undefined ||
+      !/^https?:\/\//i.test(target) ||
+      !URL.canParse(target) ||
+      target.startsWith(`${links.baseUrl}/`)
+    )
+      return whole
+    const url = links.url('click', [deliveryId, target])
+    return url === undefined ? whole : `${start}"${url}"`
+  })
+}
+
+const marks: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** What an attribute of HTML says; undefined where it names a character by a name that isn't known here. */
+function written(attribute: string): string | undefined {
+  let known = true
+  const text = attribute.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (_, decimal, hex, name: string) => {
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    const character = Number.isNaN(code) ? marks[name] : code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+    known &&= character !== undefined
+    return character ?? ''
+  })
+  return known ? text : undefined
+}
+
+function beforeEnd(text: string, addition: string): string {
+  const end = text.search(/<\/body\s*>(?![\s\S]*<\/body\s*>)/i)
+  return end < 0 ? text + addition : text.slice(0, end) + addition + text.slice(end)
+}

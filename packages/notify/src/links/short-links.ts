@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { type Retention, type TrackingRule, trackingOf } from '../config/options.ts'
+import type { Channel } from '../model/channel.ts'
+import type { EventType } from '../model/event-type.ts'
+import { bucketOfUser } from '../model/id.ts'
+import type { Content } from '../model/notification.ts'
+
+/** A short link of a message, and where it leads. */
+export interface ShortLink {
+  readonly id: string
+  /** An http(s) address, as the URL parser writes it. */
+  readonly target: string
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
+/** A text whose links lead through us, and the links that are stored with its delivery. */
+export interface Shortened {
+  readonly content: Content
+  readonly links: readonly ShortLink[]
+}
+
+/** Whom a text is for, and what decides whether its links are tracked. */
+export interface ShortenInput {
+  readonly userId: string
+  readonly channel: Channel
+  readonly eventType: Pick<EventType, 'tracking' | 'sensitive'>
+  readonly content: Content
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** Replaces the links of a text by short ones, where its event type tracks clicks on its channel. */
+export type ShortenLinks = (input: ShortenInput) => Shortened
+
+export interface ShortenOptions {
+  /** Where the world reaches us, without a slash at the end. */
+  readonly baseUrl: string
+  /** Into how many buckets the users of the database are divided. */
+  readonly buckets: number
+  /** Of event types that do not say. */
+  readonly tracking: TrackingRule
+  readonly retention: Pick<Retention, 'linkDays' | 'inboxDays'>
+}
+
+/** Mails have links of their own, which need no row: their length does not matter. */
+const shortened: ReadonlySet<Channel> = new Set(['push', 'sms', 'in-app'])
+const maxLinks = 20
+const maxTargetLength = 2_000
+const dayMs = 86_400_000
+
+/** Sensitive messages keep their links: what they lead to is stored nowhere. */
+export function createShortenLinks({ baseUrl, buckets, tracking, retention }: ShortenOptions): ShortenLinks {
+  const prefix = `${baseUrl}/l/`
+  const own = `${URL.parse(baseUrl)?.href.replace(/\/$/, '') ?? baseUrl}/`
+  return ({ userId, channel, eventType, content, now }) => {
+    const level = trackingOf(eventType.tracking ?? {}, channel) ?? trackingOf(tracking, channel)
+    const isTracked = level === 'on' || level === 'clicks'
+    if (!isTracked || eventType.sensitive || !shortened.has(channel)) return { content, links: [] }
+    const { linkDays, inboxDays } = retention
+    const days = channel === 'in-app' ? Math.max(linkDays, inboxDays) : linkDays
+    const ids = new Map<string, string>()
+    const shorten = (text: string) =>
+      replaceLinks(text, (target) => {
+        if (target.startsWith(own) || (ids.size >= maxLinks && !ids.has(target))) return undefined
+        const id = ids.get(target) ?? newLinkId(bucketOfUser(userId, buckets), buckets)
+        ids.set(target, id)
+        return `${prefix}${id}`
+      })
+    const { subject, body } = content
+    const replaced = {
+      ...content,
+      body: shorten(body),
+      ...(subject === undefined ? {} : { subject: shorten(subject) }),
+    }
+    const links = [...ids].map(([target, id]) => ({ id, target, expiresAt: now + days * dayMs }))
+    return { content: replaced, links }
+  }
+}
+
+/** What may be an address in a plain text: up to a space, a quote, a bracket of HTML, or a character that is not seen. */
+const candidates = /\bhttps?:\/\/[^\s<>"\p{Cc}\p{Cf}]+/giu
+
+/**
+ * Replaces each http(s) address of a plain text by what `replacement` answers for it; undefined leaves it as it is, and
+ * so does what is no address, names a password, or is too long to be kept. Nothing else of the text changes.
+ */
+export function replaceLinks(text: string, replacement: (target: string) => string | undefined): string {
+  return text.replace(candidates, (found) => {
+    const address = withoutPunctuation(found)
+    const url = URL.parse(address)
+    const written = url && isKept(url) ? replacement(url.href) : undefined
+    return written === undefined ? found : written + found.slice(address.length)
+  })
+}
+
+function isKept({ username, password, href }: URL): boolean {
+  return username === '' && password === '' && href.length <= maxTargetLength
+}
+
+const closing: Readonly<Record<string, string>> = {
+  ')': '(',
+  ']': '[',
+  '}': '{',
+  '）': '（',
+  '】': '【',
+  '」': '「',
+  '』': '『',
+}
+const trailing = new Set(".,;:!?'`*~…。、，；：！？»”’›|")
+
+/** An address without the punctuation of the sentence around it. A closing bracket belongs to it where it was opened in it. */
+function withoutPunctuation(found: string): string {
+  const counts = new Map<string, number>()
+  for (const character of found) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let end = found.length
+  for (; end > 0; end--) {
+    const last = found[end - 1] ?? ''
+    const opening = closing[last]
+    const isUnopened = opening !== undefined && (counts.get(last) ?? 0) > (counts.get(opening) ?? 0)
+    if (!trailing.has(last) && !isUnopened) break
+    counts.set(last, (counts.get(last) ?? 0) - 1)
+  }
+  return found.slice(0, end)
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const idLength = 12
+const idPattern = /^[\dA-Za-z]{12}$/
+/** 71 bits. */
+const idSpace = BigInt(alphabet.length) ** BigInt(idLength)
+const randomByteCount = 16
+
+/**
+ * A fresh id of a short link, twelve letters and digits. It is random but for the remainder that names its bucket, so that
+ * it is looked up in one bucket: however many buckets there are, all links together are spread over the same 71 bits.
+ */
+export function newLinkId(bucket: number, buckets: number): string {
+  const random = BigInt(`0x${randomBytes(randomByteCount).toString('hex')}`) % (idSpace / BigInt(buckets))
+  let rest = random * BigInt(buckets) + BigInt(bucket)
+  let id = ''
+  for (let place = 0; place < idLength; place++) {
+    id = alphabet[Number(rest % 62n)] + id
+    rest /= 62n
+  }
+  return id
+}
+
+/** The bucket of a link; undefined for what is no id of one. */
+export function bucketOfLink(id: string, buckets: number): number | undefined {
+  if (!idPattern.test(id)) return undefined
+  let value = 0n
+  for (const character of id) value = value * 62n + BigInt(alphabet.indexOf(character))
+  return Number(value % BigInt(buckets))
+}

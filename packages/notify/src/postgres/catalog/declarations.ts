@@ -1,0 +1,33 @@
+import { applyDeclared, type Database } from '@gatehouse/kit'
+import { bucketOfUser } from '../../model/id.ts'
+import type { Declarations } from '../../store/store.ts'
+import { putDevice } from '../users/devices.ts'
+import { putRecipients } from '../users/recipients.ts'
+import { putEventType } from './event-types.ts'
+import { saveTemplate } from './templates.ts'
+
+const schema = 'notify'
+
+export function postgresDeclarations(database: Database, buckets: number): Declarations {
+  return {
+    async templates(declared, now) {
+      await applyDeclared(database, schema, 'template', declared, async (tx, _id, text) => {
+        await saveTemplate(tx, text, true, now)
+      })
+    },
+    async eventTypes(declared, now) {
+      await applyDeclared(database, schema, 'event_type', declared, (tx, _id, eventType) =>
+        putEventType(tx, eventType, now),
+      )
+    },
+    async recipients(declared, now) {
+      await applyDeclared(database, schema, 'recipient', declared, async (tx, userId, { recipient, devices }) => {
+        const bucket = bucketOfUser(userId, buckets)
+        await putRecipients(tx, bucket, [recipient], now)
+        // as many as the file declares
+        const limit = Number.POSITIVE_INFINITY
+        for (const device of devices) await putDevice(tx, { buckets, userId, device, now, limit })
+      })
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { Channel } from '../../model/channel.ts'
+import type { TemplateKey, Templates } from '../../store/store.ts'
+import type { TemplateText } from '../../templates/template.ts'
+import { present, timestamp } from '../sql/words.ts'
+import { turnVersion } from './event-types.ts'
+
+interface TextRow {
+  readonly template_id: string
+  readonly channel: Channel
+  readonly locale: string
+  readonly version: number
+  readonly subject: string | null
+  readonly body: string
+  readonly html: string | null
+  readonly published: boolean
+}
+
+export function postgresTemplates(database: Database): Templates {
+  return {
+    async published() {
+      const { rows } = await database.query<TextRow>(
+        `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html
+           FROM notify.published_template p JOIN notify.template t USING (template_id, channel, locale, version)
+          ORDER BY t.template_id, t.channel, t.locale`,
+      )
+      return rows.map(textOf)
+    },
+    async versions(templateId) {
+      const { rows } = await database.query<TextRow>(
+        `SELECT t.*, p.version IS NOT NULL AS published
+           FROM notify.template t LEFT JOIN notify.published_template p USING (template_id, channel, locale, version)
+          WHERE t.template_id = $1 ORDER BY t.channel, t.locale, t.version DESC`,
+        [templateId],
+      )
+      return rows.map((row) => ({ ...textOf(row), published: row.published }))
+    },
+    save: (text, publish, now) => database.transaction((tx) => saveTemplate(tx, text, publish, now)),
+    publish: (key, version, now) =>
+      database.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          'SELECT FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3 AND version = $4',
+          [...partsOf(key), version],
+        )
+        if (rowCount === 0) return false
+        await publishVersion(tx, key, version, now)
+        return true
+      }),
+    withdraw: (key) =>
+      database.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          'DELETE FROM notify.published_template WHERE template_id = $1 AND channel = $2 AND locale = $3',
+          partsOf(key),
+        )
+        await turnVersion(tx)
+        return rowCount > 0
+      }),
+  }
+}
+
+function partsOf({ templateId, channel, locale }: TemplateKey): string[] {
+  return [templateId, channel, locale]
+}
+
+function textOf({ template_id: templateId, channel, locale, version, subject, body, html }: TextRow): TemplateText {
+  return { templateId, channel, locale, version, body, ...present({ subject, html }) }
+}
+
+/** Stores the next version of a text; two at once get two numbers. */
+export async function saveTemplate(
+  tx: Transaction,
+  text: Omit<TemplateText, 'version'>,
+  publish: boolean,
+  now: number,
+): Promise<number> {
+  await tx.query('LOCK TABLE notify.template IN SHARE ROW EXCLUSIVE MODE')
+  const { rows } = await tx.query<{ version: number }>(
+    `INSERT INTO notify.template (template_id, channel, locale, version, subject, body, html, created_at)
+     SELECT $1, $2, $3, coalesce(max(t.version), 0) + 1, $4, $5, $6, $7
+       FROM notify.template t WHERE t.template_id = $1 AND t.channel = $2 AND t.locale = $3
+     RETURNING version`,
+    [...partsOf(text), text.subject ?? null, text.body, text.html ?? null, timestamp(now)],
+  )
+  const version = rows[0]?.version ?? 1
+  if (publish) await publishVersion(tx, text, version, now)
+  return version
+}
+
+async function publishVersion(tx: Transaction, key: TemplateKey, version: number, now: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO notify.published_template (template_id, channel, locale, version, published_at) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (template_id, channel, locale) DO UPDATE SET version = excluded.version, published_at = excluded.published_at`,
+    [...partsOf(key), version, timestamp(now)],
+  )
+  await turnVersion(tx)
+}

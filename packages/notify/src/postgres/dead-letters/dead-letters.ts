@@ -1,0 +1,232 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
+import { eraseSensitive } from '../retention/erase-sensitive.ts'
+import { among, columns, optionalTimestamp, present, storable, timestamp } from '../sql/words.ts'
+import { type LetterRow, planAgain, scheduleAgain, sendAgain, type TakenRow } from './replayed-letters.ts'
+import { countFailure } from './topic-failures.ts'
+
+const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
+const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($3::text IS NULL OR channel = $3)
+  AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR user_id = $5) AND ($6::uuid[] IS NULL OR id = ANY($6))`
+
+function valuesOf(bucket: number, { cause, channel, event, userId, ids }: DeadLetterFilter): unknown[] {
+  return [bucket, cause ?? null, channel ?? null, event ?? null, userId ?? null, ids ?? null]
+}
+
+export function postgresDeadLetters(database: Database, buckets: number): DeadLetters {
+  const bucketsOf = ({ userId }: DeadLetterFilter) =>
+    userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
+  const inEach = async (
+    filter: DeadLetterFilter,
+    limit: number,
+    work: (tx: Transaction, bucket: number, left: number) => Promise<number>,
+  ) => {
+    let done = 0
+    for (const bucket of bucketsOf(filter))
+      if (done < limit) done += await database.transaction((tx) => work(tx, bucket, limit - done))
+    return done
+  }
+  return {
+    async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return undefined
+      const { rows } = await database.query<LetterRow>(
+        `SELECT ${fields}, CASE WHEN cause IN ('invalid_message', 'failed_message') THEN message->>'text' END AS text
+           FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
+        [bucket, id],
+      )
+      return rows[0] && letterOf(rows[0])
+    },
+    async list(filter, limit, before) {
+      const found: LetterRow[] = []
+      for (const bucket of bucketsOf(filter)) {
+        const { rows } = await database.query<LetterRow>(
+          `SELECT ${fields} FROM notify.dead_letter
+            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
+          [...valuesOf(bucket, filter), before ?? null, limit],
+        )
+        found.push(...rows)
+      }
+      return found
+        .sort((a, b) => (a.id < b.id ? 1 : -1))
+        .slice(0, limit)
+        .map(letterOf)
+    },
+    async replay(filter, limit, at): Promise<Replayed> {
+      const replayed = await inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at))
+      let expired = 0
+      for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
+      return { replayed, expired }
+    },
+    discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
+    async keepInvalid({ text, reason, userId, event, request }, now) {
+      const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+      const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
+      await database.query(
+        `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
+        [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
+      )
+    },
+    countFailure: (message, maxAttempts, now) =>
+      database.transaction((tx) => {
+        const { text, reason } = message
+        const counted = { ...message, text: storable(text), reason: storable(reason) }
+        return countFailure(tx, { buckets, maxAttempts, now }, counted)
+      }),
+  }
+}
+
+function letterOf(row: LetterRow): DeadLetter {
+  const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
+  const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
+  return { id, cause, detail, diedAt, ...present(about) }
+}
+
+/** Takes letters away; with `at` only those that have not expired by then. */
+async function take(
+  tx: Transaction,
+  bucket: number,
+  filter: DeadLetterFilter,
+  limit: number,
+  at?: number,
+): Promise<TakenRow[]> {
+  const { rows } = await tx.query<TakenRow>(
+    `WITH taken AS MATERIALIZED (
+       SELECT id FROM notify.dead_letter
+        WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
+        ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
+     )
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
+     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
+    [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
+  )
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $7`,
+    [...valuesOf(bucket, filter), timestamp(at)],
+  )
+  return rows[0]?.count ?? 0
+}
+
+async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
+  const taken = await take(tx, bucket, filter, limit)
+  await tx.query(
+    `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
+    [bucket, taken.map(({ id }) => id)],
+  )
+  await eraseSensitive(
+    tx,
+    bucket,
+    taken.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
+  )
+  return taken.length
+}
+
+/**
+ * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
+ * scheduled one is scheduled again, and so is a message of the topic that named what there was not. One that is no notify
+ * request can't be replayed and stays, and so does one that was never written and whose notification is purged, and one
+ * that has expired.
+ */
+async function replay(
+  tx: Transaction,
+  bucket: number,
+  filter: DeadLetterFilter,
+  limit: number,
+  at: number,
+): Promise<number> {
+  const all = await take(tx, bucket, filter, limit, at)
+  const stored = await storedOf(tx, bucket, all)
+  const isLost = ({ cause, message, notification_id }: TakenRow) =>
+    message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
+  await keep(tx, bucket, all.filter(isLost))
+  const taken = all.filter((letter) => !isLost(letter))
+  const scheduled = taken.filter(({ message }) => message?.request !== undefined)
+  const deliveries = taken.filter(({ message }) => message?.request === undefined)
+  const whole = deliveries.filter(({ message }) => message !== null)
+  const unwritten = deliveries.filter(({ message }) => message === null)
+  await tx.query(`UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND ${among('id', '$2')} AND state = $3`, [
+    bucket,
+    deliveries.map(({ id }) => id),
+    'queued',
+  ])
+  await sendAgain(tx, bucket, whole, at)
+  await planAgain(tx, bucket, unwritten, at)
+  await scheduleAgain(tx, bucket, scheduled, at)
+  await tell(tx, bucket, deliveries, at)
+  return taken.length
+}
+
+/** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
+export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
+  const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
+    `WITH old AS MATERIALIZED (
+       SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz
+        ORDER BY died_at LIMIT $3 FOR UPDATE SKIP LOCKED
+     )
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM old))
+     RETURNING l.id, l.notification_id`,
+    [bucket, before, most],
+  )
+  await eraseSensitive(
+    tx,
+    bucket,
+    rows.filter(({ notification_id }) => notification_id !== null).map(({ id }) => id),
+  )
+  return rows.length
+}
+
+async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+     SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
+       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) AS e (notification_id, id, delivery_id, channel)`,
+    [
+      bucket,
+      ...columns(
+        letters,
+        (l) => l.notification_id,
+        () => newId(bucket),
+        (l) => l.id,
+        (l) => l.channel,
+      ),
+      timestamp(at),
+      JSON.stringify({ at: timestamp(at) }),
+    ],
+  )
+}
+
+/** The notifications of letters that have not been purged. */
+async function storedOf(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<Set<string | null>> {
+  const { rows } = await tx.query<{ id: string }>(
+    `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
+    [bucket, letters.map((letter) => letter.notification_id)],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
+async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
+  for (const letter of letters)
+    await tx.query(
+      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        bucket,
+        letter.id,
+        letter.notification_id,
+        letter.user_id,
+        letter.channel,
+        letter.event,
+        letter.cause,
+        letter.detail,
+        timestamp(letter.died_at),
+        letter.message && JSON.stringify(letter.message),
+        optionalTimestamp(letter.expires_at),
+      ],
+    )
+}

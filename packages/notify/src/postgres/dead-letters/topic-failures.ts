@@ -1,0 +1,38 @@
+import type { Transaction } from '@gatehouse/kit'
+import { bucketOfUser, newId } from '../../model/id.ts'
+import type { CountedFailure, FailedMessage } from '../../store/store.ts'
+import { timestamp } from '../sql/words.ts'
+
+/** The cause of a dead letter that was a valid message of the topic, and failed by its own fault. */
+export const failedMessage = 'failed_message'
+
+/**
+ * Counts a failure of a message of the topic, over all processes. The one that makes `maxAttempts` of them, or the first
+ * after that number was lowered, writes the dead letter in the same transaction; the row says so to any later one.
+ */
+export async function countFailure(
+  tx: Transaction,
+  { buckets, maxAttempts, now }: { readonly buckets: number; readonly maxAttempts: number; readonly now: number },
+  { key, text, reason, request }: FailedMessage,
+): Promise<CountedFailure> {
+  const bucket = bucketOfUser(request.user_id, buckets)
+  const { rows } = await tx.query<{ attempts: number; dead: boolean }>(
+    `INSERT INTO notify.topic_failure AS f (bucket, key, attempts, dead, at) VALUES ($1, $2, 1, false, $3)
+     ON CONFLICT (bucket, key) DO UPDATE SET attempts = f.attempts + 1, at = excluded.at
+     RETURNING attempts, dead`,
+    [bucket, key, timestamp(now)],
+  )
+  const { attempts, dead } = rows[0] ?? { attempts: 1, dead: false }
+  if (dead || attempts < maxAttempts) return { attempts, isDead: dead }
+  const detail = `${attempts} attempts failed, the last: ${reason}`
+  const values = [bucket, newId(bucket), request.user_id, request.event, failedMessage, detail, timestamp(now)]
+  await Promise.all([
+    tx.query(
+      `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [...values, JSON.stringify({ text, request })],
+    ),
+    tx.query('UPDATE notify.topic_failure SET dead = true WHERE bucket = $1 AND key = $2', [bucket, key]),
+  ])
+  return { attempts, isDead: true }
+}

@@ -1,0 +1,62 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { type Health, nextHealth } from '../../model/breaker.ts'
+import type { ProviderHealth } from '../../store/store.ts'
+import { timestamp } from '../sql/words.ts'
+
+interface HealthRow {
+  readonly since: number
+  readonly calls: number
+  readonly failures: number
+  readonly open_until: number | null
+  readonly openings: number
+}
+
+export function postgresProviderHealth(database: Database): ProviderHealth {
+  return {
+    async open() {
+      const { rows } = await database.query<{ provider: string; open_until: number }>(
+        `SELECT provider, greatest(open_until, probe_until) AS open_until FROM notify.provider_health
+          WHERE open_until IS NOT NULL`,
+      )
+      return new Map(rows.map((row) => [row.provider, row.open_until]))
+    },
+    report: (provider, calls, failures, rules, now) =>
+      database.transaction(async (tx) => {
+        const before = await lock(tx, provider, now)
+        const after = nextHealth(before, { calls, failures }, rules, now)
+        await tx.query(
+          `UPDATE notify.provider_health
+              SET since = $2, calls = $3, failures = $4, open_until = $5, openings = $6, probe_until = NULL
+            WHERE provider = $1`,
+          [
+            provider,
+            timestamp(after.since),
+            after.calls,
+            after.failures,
+            after.openUntil === undefined ? null : timestamp(after.openUntil),
+            after.openings,
+          ],
+        )
+        return before.openUntil === undefined && after.openUntil !== undefined
+      }),
+    async probe(provider, now, untilMs) {
+      const { rowCount } = await database.query(
+        `UPDATE notify.provider_health SET probe_until = $3
+          WHERE provider = $1 AND open_until <= $2 AND (probe_until IS NULL OR probe_until <= $2)`,
+        [provider, timestamp(now), timestamp(now + untilMs)],
+      )
+      return rowCount > 0
+    },
+  }
+}
+
+async function lock(tx: Transaction, provider: string, now: number): Promise<Health> {
+  const { rows } = await tx.query<HealthRow>(
+    `INSERT INTO notify.provider_health (provider, since, calls, failures) VALUES ($1, $2, 0, 0)
+     ON CONFLICT (provider) DO UPDATE SET provider = excluded.provider
+     RETURNING since, calls, failures, open_until, openings`,
+    [provider, timestamp(now)],
+  )
+  const { since = now, calls = 0, failures = 0, openings = 0, open_until = null } = rows[0] ?? {}
+  return { since, calls, failures, openings, ...(open_until === null ? {} : { openUntil: open_until }) }
+}

@@ -1,0 +1,172 @@
+import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
+import { bucketOfUser } from '../../model/id.ts'
+import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
+import { afresh, columns, present, timestamp } from '../sql/words.ts'
+import { changeInbox } from './inbox-change.ts'
+import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
+
+export type NewItem = Parameters<Inbox['put']>[0][number]
+
+/** A user's counts, with one of their items or none. */
+interface ItemRow extends CountRow {
+  readonly user_id: string
+  readonly id: string | null
+  readonly event: string
+  readonly subject: string | null
+  readonly body: string
+  readonly created_at: number
+  readonly seen_at: number | null
+  readonly read_at: number | null
+  readonly archived_at: number | null
+  readonly changed: number
+}
+
+const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.read_at, i.archived_at, i.changed'
+const counts = 'c.sequence, c.total, c.unseen, c.unread'
+
+export function postgresInbox(database: Database, buckets: number, notifier: Notifier): Inbox {
+  return {
+    async put(items) {
+      const each = [...new Map(items.map((item) => [item.id, item])).values()]
+      for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
+        await database.pipeline([afresh, ...putItems(bucket, mine)])
+      notifier.changed(each.map(({ userId }) => userId))
+    },
+    async page(userId, filter) {
+      const { rows } = await database.query<ItemRow>({
+        text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
+                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
+                 LEFT JOIN LATERAL (
+                   SELECT i.position, ${fields} FROM notify.inbox i
+                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filtered(filter)}
+                    ORDER BY i.position DESC LIMIT $4) AS i ON true
+                ORDER BY i.position DESC`,
+        values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
+      })
+      return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
+    },
+    async change(userId, change, choice, now) {
+      const bucket = bucketOfUser(userId, buckets)
+      const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
+      if (done.changed.length > 0) notifier.changed([userId])
+      return done
+    },
+    async news(asked, limit) {
+      const found = new Map<string, InboxNews>()
+      for (const [bucket, mine] of Map.groupBy(asked, ({ userId }) => bucketOfUser(userId, buckets)))
+        for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
+      return found
+    },
+    listen(changed, missed) {
+      const heard = (payload: string) => {
+        const users = changedKeys(payload)
+        if (users) for (const userId of users) changed(userId)
+        else missed()
+      }
+      return database.listen(inboxChannel, { heard, missed })
+    },
+  }
+}
+
+function filtered({ unread, archived }: InboxFilter): string {
+  return [
+    `($3::uuid IS NULL OR i.position < (SELECT b.position FROM notify.inbox b
+        WHERE b.bucket = $1 AND b.user_id = $2 AND b.id = $3))`,
+    ...(unread ? ['i.read_at IS NULL'] : []),
+    ...(archived === 'also' ? [] : [`i.archived_at IS ${archived === 'only' ? 'NOT NULL' : 'NULL'}`]),
+  ].join(' AND ')
+}
+
+/** The statements that put items into inboxes, none of them twice. */
+export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
+  if (items.length === 0) return []
+  const users = items.map(({ userId }) => userId)
+  return [
+    openInboxes(bucket, users),
+    {
+      name: 'notify_inbox_put',
+      text: `WITH fresh AS MATERIALIZED (
+               SELECT n.user_id, n.id, n.event, n.subject, n.body, n.created_at,
+                      c.sequence + row_number() OVER (PARTITION BY n.user_id ORDER BY n.place) AS number
+                 FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                      WITH ORDINALITY AS n (user_id, id, event, subject, body, created_at, place)
+                 JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = n.user_id
+                WHERE NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = n.user_id AND i.id = n.id)
+             ), put AS (
+               INSERT INTO notify.inbox (bucket, user_id, id, event, subject, body, created_at, position, changed)
+               SELECT $1, user_id, id, event, subject, body, created_at, number, number FROM fresh
+             )
+             UPDATE notify.inbox_count c
+                SET sequence = f.last, total = c.total + f.new, unseen = c.unseen + f.new, unread = c.unread + f.new
+               FROM (SELECT user_id, max(number) AS last, count(*) AS new FROM fresh GROUP BY user_id) AS f
+              WHERE c.bucket = $1 AND c.user_id = f.user_id`,
+      values: [
+        bucket,
+        ...columns(
+          items,
+          (i) => i.userId,
+          (i) => i.id,
+          (i) => i.event,
+          (i) => i.subject ?? null,
+          (i) => i.body,
+          (i) => timestamp(i.createdAt),
+        ),
+      ],
+    },
+  ]
+}
+
+async function readNews(
+  database: Database,
+  bucket: number,
+  asked: Parameters<Inbox['news']>[0],
+  limit: number,
+): Promise<Map<string, InboxNews>> {
+  const { rows } = await database.query<ItemRow>({
+    name: 'notify_inbox_news',
+    text: `SELECT a.user_id, ${counts}, i.*
+             FROM unnest($2::text[], $3::bigint[]) AS a (user_id, after)
+             LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = a.user_id
+             LEFT JOIN LATERAL (
+               SELECT ${fields} FROM notify.inbox i
+                WHERE i.bucket = $1 AND i.user_id = a.user_id AND i.changed > a.after
+                ORDER BY i.changed LIMIT $4) AS i ON true
+            ORDER BY a.user_id, i.changed`,
+    values: [
+      bucket,
+      ...columns(
+        asked,
+        (a) => a.userId,
+        (a) => a.after ?? null,
+      ),
+      limit,
+    ],
+  })
+  const byUser = Map.groupBy(rows, ({ user_id: userId }) => userId)
+  return new Map(
+    [...byUser].map(([userId, mine]) => [
+      userId,
+      {
+        counts: countsOf(mine[0] ?? emptyInbox),
+        items: mine.flatMap((row) => {
+          const item = itemOf(row)
+          return item ? [{ ...item, changed: row.changed }] : []
+        }),
+      },
+    ]),
+  )
+}
+
+function itemOf(row: ItemRow): InboxItem | undefined {
+  const {
+    id,
+    event,
+    body,
+    created_at: createdAt,
+    subject,
+    seen_at: seenAt,
+    read_at: readAt,
+    archived_at: archivedAt,
+  } = row
+  return id === null ? undefined : { id, event, body, createdAt, ...present({ subject, seenAt, readAt, archivedAt }) }
+}

@@ -1,0 +1,44 @@
+import type { Database } from '@gatehouse/kit'
+import type { RateAsked, RateGranted } from '../../store/store.ts'
+import { documents, timestamp } from '../sql/words.ts'
+
+/**
+ * Takes from the event types' rates: fixed windows that all processes share. What may wait and gets nothing, or finds
+ * others of its type waiting, is parked in the same transaction. All of it is one message to the server, which commits
+ * before it reads on: a client that falls silent holds no rate.
+ */
+export async function takeRates(
+  database: Database,
+  bucket: number,
+  asked: readonly RateAsked[],
+  now: number,
+): Promise<Map<string, RateGranted>> {
+  const sorted = [...asked].sort((a, b) => (a.event < b.event ? -1 : 1))
+  const given = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
+  const { rows } = await database.query<{ taken: ReadonlyArray<RateGranted & { readonly event: string }> | null }>({
+    name: 'notify_take_rates',
+    text: 'CALL notify.take_rates($1, $2, $3, $4, NULL)',
+    values: [
+      bucket,
+      documents(sorted, ({ event, count, parkable, rate }) => ({
+        event,
+        count,
+        parkable: parkable.length,
+        most: rate.limit,
+        span_ms: rate.perSeconds * 1000,
+      })),
+      documents(given, ({ event, key, place, turn, request, occurredAt }) => ({
+        event,
+        key,
+        place,
+        turn,
+        user_id: request.user_id,
+        payload: request,
+        occurred_at: timestamp(occurredAt),
+      })),
+      timestamp(now),
+    ],
+  })
+  const taken = rows[0]?.taken ?? []
+  return new Map(taken.map(({ event, ...granted }) => [event, granted]))
+}

@@ -1,0 +1,235 @@
+import type { Decided, DecidedDelivery, PlannedNotification } from '../../admission/admission.ts'
+import { newId } from '../../model/id.ts'
+import { writeShortLinks } from '../catalog/short-links.ts'
+import { tellReplays } from '../dead-letters/tell-replays.ts'
+import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
+import type { Statement } from '../sql/at-once.ts'
+import { columns, documents, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { storedDecisions } from '../timeline/decisions.ts'
+import type { StreamOptions } from '../timeline/stream-changes.ts'
+import { joinWindows } from '../waiting/join-windows.ts'
+import { writeWoken } from '../waiting/write-woken.ts'
+
+/** One channel of an admitted notification, beside the notification. */
+interface AdmittedDelivery extends DecidedDelivery {
+  readonly of: PlannedNotification
+}
+
+const lanes = { critical: 0, normal: 1, low: 2 } as const
+
+/** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
+export function writeAdmitted(
+  bucket: number,
+  decided: readonly Decided[],
+  now: number,
+  options: StreamOptions,
+): Statement[] {
+  const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
+    own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
+  )
+  const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
+  return [
+    ...writeNotifications(bucket, decided),
+    ...writeLog(bucket, deliveries, now),
+    ...writeDeliveries(bucket, deliveries),
+    ...writeWork(bucket, deliveries, now),
+    ...writeShortLinks(bucket, decided),
+    ...writeDeferrals(bucket, decided),
+    ...joinWindows(bucket, decided, now),
+    ...writeDeadLetters(bucket, deliveries, now),
+    ...writeWoken(bucket, decided, now, options),
+    ...tellReplays(bucket, decided, now),
+    ...erasedWhenSpent(
+      bucket,
+      spent.map(({ notification }) => notification.id),
+    ),
+  ]
+}
+
+function writeNotifications(bucket: number, decided: readonly Decided[]): Statement[] {
+  const fresh = decided.filter(
+    ({ notification, answerId }) => notification.stored === 'no' && answerId === notification.id,
+  )
+  if (fresh.length === 0) return []
+  const of = (pick: (notification: PlannedNotification) => string | boolean | null) =>
+    fresh.map((each) => pick(each.notification))
+  return [
+    {
+      text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at, expires_at)
+           SELECT $1::smallint, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
+                  CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at, n.expires_at
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $11::timestamptz[],
+                           $12::timestamptz[]),
+                    json_array_elements($9::json), json_array_elements($10::json))
+                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, expires_at, data, decisions)`,
+      values: [
+        bucket,
+        of(({ id }) => id),
+        of(({ userId }) => userId),
+        of(({ event }) => event),
+        of(({ priority }) => priority),
+        of(({ dedupKey }) => dedupKey ?? null),
+        of(({ requested }) => requested?.join(',') ?? null),
+        of(({ sensitive }) => sensitive),
+        documents(fresh, (each) => (isSpent(each) ? null : each.notification.data)),
+        documents(fresh, storedDecisions),
+        of(({ acceptedAt }) => timestamp(acceptedAt)),
+        of(({ expiresAt }) => optionalTimestamp(expiresAt)),
+      ],
+    },
+  ]
+}
+
+const waiting: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
+
+/** Whether it is sensitive and nothing of it will be sent, nor may be replayed: its data is then not kept at all. */
+function isSpent({ notification, deliveries }: Decided): boolean {
+  return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
+}
+
+function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
+  if (burnt.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+           SELECT $1::smallint, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
+                  AS l (user_id, dedup_key, channel, notification_id, has_delivery)`,
+      values: [
+        bucket,
+        ...columns(
+          burnt,
+          (d) => d.of.userId,
+          (d) => d.logKey,
+          (d) => d.channel,
+          (d) => d.of.id,
+          (d) => d.outcome !== 'aggregated',
+        ),
+        timestamp(now),
+      ],
+    },
+  ]
+}
+
+const withDelivery: ReadonlySet<string> = new Set(['queued', 'deferred', 'failed'])
+
+function writeDeliveries(bucket: number, deliveries: readonly AdmittedDelivery[]): Statement[] {
+  const fresh = deliveries.filter(({ of, outcome }) => of.stored !== 'deliveries' && withDelivery.has(outcome))
+  if (fresh.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, address, ended)
+             SELECT $1::smallint, d.id, d.user_id, d.channel, 'queued', d.address, d.ended
+               FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[]) AS d (id, user_id, channel, address, ended)`,
+      values: [
+        bucket,
+        ...columns(
+          fresh,
+          (d) => d.id,
+          (d) => d.of.userId,
+          (d) => d.channel,
+          addressOf,
+          (d) => (d.outcome === 'failed' ? 'dead_letter' : null),
+        ),
+      ],
+    },
+  ]
+}
+
+function addressOf({ channel, plan }: AdmittedDelivery): string | null {
+  return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
+}
+
+function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+  const queued = deliveries.filter(({ outcome }) => outcome === 'queued')
+  if (queued.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, expires_at, message)
+           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8::timestamptz, w.sensitive, w.expires_at, w.message
+             FROM ROWS FROM (
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
+                    json_array_elements($9::json))
+                  AS w (delivery_id, user_id, channel, event, lane, sensitive, expires_at, message)`,
+      values: [
+        bucket,
+        ...columns(
+          queued,
+          (d) => d.id,
+          (d) => d.of.userId,
+          (d) => d.channel,
+          (d) => d.of.event,
+          (d) => lanes[d.of.priority],
+          (d) => d.of.sensitive,
+        ),
+        timestamp(now),
+        documents(queued, ({ plan }) => (plan.kind === 'send' ? plan.message : {})),
+        ...columns(queued, (d) => optionalTimestamp(d.of.expiresAt)),
+      ],
+    },
+  ]
+}
+
+function writeDeferrals(bucket: number, decided: readonly Decided[]): Statement[] {
+  const deferred = decided.flatMap(({ notification, deliveries }) => {
+    const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
+    const [first] = waiting
+    if (first?.plan.kind !== 'defer') return []
+    const channels = waiting.map(({ channel }) => channel).join(',')
+    return [{ notification, channels, wakeAt: timestamp(first.plan.wakeAt) }]
+  })
+  if (deferred.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
+           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.wake_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                  AS d (id, notification_id, user_id, channels, reason, wake_at)`,
+      values: [
+        bucket,
+        ...columns(
+          deferred,
+          () => newId(bucket),
+          (d) => d.notification.id,
+          (d) => d.notification.userId,
+          (d) => d.channels,
+          (d) => d.notification.free ?? 'quiet_hours',
+          (d) => d.wakeAt,
+        ),
+      ],
+    },
+  ]
+}
+
+function writeDeadLetters(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+  const failed = deliveries.flatMap((d) =>
+    d.plan.kind === 'fail' && d.outcome === 'failed' ? [{ ...d, why: d.plan }] : [],
+  )
+  if (failed.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at)
+           SELECT $1::smallint, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9::timestamptz, d.expires_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $10::timestamptz[])
+                  AS d (id, notification_id, user_id, channel, event, cause, detail, expires_at)
+           ON CONFLICT (bucket, id) DO NOTHING`,
+      values: [
+        bucket,
+        ...columns(
+          failed,
+          (d) => d.id,
+          (d) => d.of.id,
+          (d) => d.of.userId,
+          (d) => d.channel,
+          (d) => d.of.event,
+          (d) => d.why.cause,
+          (d) => d.why.detail,
+        ),
+        timestamp(now),
+        ...columns(failed, (d) => optionalTimestamp(d.of.expiresAt)),
+      ],
+    },
+  ]
+}

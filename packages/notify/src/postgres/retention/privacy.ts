@@ -1,0 +1,130 @@
+import type { Database, Notifier, Transaction } from '@gatehouse/kit'
+import { bucketOfUser, notificationIdOf } from '../../model/id.ts'
+import type { Privacy } from '../../store/store.ts'
+import { createPurge } from './purge.ts'
+
+const ofUser = 'bucket = $1 AND user_id = $2'
+const notificationsOf = `(SELECT id FROM notify.notification WHERE ${ofUser})`
+const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
+
+/**
+ * Every table that knows a user, children before what they hang on, and how its rows of the user are found; where others
+ * lock more than one of them, in their order.
+ */
+const tables: ReadonlyArray<readonly [string, string]> = [
+  ['dead_letter', ofUser],
+  ['work', ofUser],
+  ['deferral', ofUser],
+  ['scheduled', ofUser],
+  ['parked', ofUser],
+  ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
+  ['pending_window', ofUser],
+  ['delivery_event', `bucket = $1 AND notification_id IN ${notificationsOf}`],
+  ['delivery', ofUser],
+  ['outbox', "bucket = $1 AND payload->>'user_id' = $2"],
+  ['state_change', "$1::integer IS NOT NULL AND payload->>'user_id' = $2"],
+  ['notification', ofUser],
+  ['log', ofUser],
+  ['inbox_count', ofUser],
+  ['inbox', ofUser],
+  ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['short_link', ofUser],
+  ['suppression', ofUser],
+  ['device', ofUser],
+  ['push_token', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['preference', ofUser],
+  ['recipient', ofUser],
+  ['cap', ofUser],
+]
+
+export function postgresPrivacy(database: Database, buckets: number, inboxes: Notifier): Privacy {
+  return {
+    async exportUser(userId) {
+      const bucket = bucketOfUser(userId, buckets)
+      const found: Record<string, unknown[]> = {}
+      for (const [table, where] of tables) {
+        const { rows } = await database.query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [bucket, userId])
+        if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
+      }
+      return withoutSecrets(found)
+    },
+    eraseUser: (userId) => database.transaction((tx) => erase(tx, bucketOfUser(userId, buckets), userId)),
+    purge: createPurge(database, buckets, inboxes),
+  }
+}
+
+interface Exported {
+  readonly id?: string
+  readonly notification_id?: string | null
+  readonly delivery_id?: string
+  readonly sensitive?: boolean
+}
+
+/**
+ * What waits to be sent, died, or lies in the development mailbox of a sensitive event type is not handed out: its links
+ * and codes let whoever reads them in. What belongs to a notification that is purged counts as sensitive.
+ */
+function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknown[]> {
+  const rows = (table: string) => (found[table] ?? []) as Exported[]
+  const open = new Set(rows('notification').flatMap(({ id, sensitive }) => (sensitive ? [] : [id])))
+  const hide = (table: string, member: string, isSecret: (row: Exported) => boolean) =>
+    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, [member]: null } : row)) } : {}
+  return {
+    ...found,
+    ...hide('notification', 'data', ({ sensitive }) => sensitive === true),
+    ...hide('work', 'message', ({ sensitive }) => sensitive === true),
+    ...hide('mailbox', 'message', ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
+    ...hide('dead_letter', 'message', ({ notification_id: id }) => id !== null && !open.has(id)),
+  }
+}
+
+/** Somebody adds to what is erased only as long as it takes them to end what they had begun. */
+const maxRounds = 20
+
+/**
+ * Removes a user. Their row comes first, which an admission needs: one that comes later finds it gone. Whatever else adds
+ * rows about them holds a row of theirs from before it does so until its commit. So it is waited for, or its row is seen
+ * once all have been removed; then another round removes what it added.
+ */
+async function erase(tx: Transaction, bucket: number, userId: string): Promise<number> {
+  const values = [bucket, userId]
+  const { rowCount: made } = await tx.query(
+    'INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT (bucket, user_id) DO NOTHING',
+    values,
+  )
+  await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values)
+  const notifications = new Set<string>()
+  let removed = -made
+  for (let rounds = 1; ; rounds++) {
+    removed += await eraseOnce(tx, values, notifications)
+    const { rows } = await tx.query<{ left: boolean }>(leftSql, [...values, [...notifications]])
+    if (!rows[0]?.left) return removed
+    if (rounds >= maxRounds) throw new Error('rows about a user were added as fast as they were removed')
+  }
+}
+
+const erased = tables.filter(([table]) => table !== 'delivery_event')
+const eventsOf = '$2::text IS NOT NULL AND bucket = $1 AND notification_id = ANY ($3::uuid[])'
+
+/** The timelines go last, by the ids of all notifications that there were: nobody can write one any more. */
+async function eraseOnce(tx: Transaction, values: readonly unknown[], notifications: Set<string>): Promise<number> {
+  const gone = await Promise.all(
+    erased.map(([table, where]) =>
+      tx.query<{ id?: string }>(
+        `DELETE FROM notify.${table} WHERE ${where}${table === 'notification' ? ' RETURNING id' : ''}`,
+        values,
+      ),
+    ),
+  )
+  for (const { id } of gone.flatMap(({ rows }) => rows)) if (id !== undefined) notifications.add(id)
+  const timelines = await tx.query(`DELETE FROM notify.delivery_event WHERE ${eventsOf}`, [
+    ...values,
+    [...notifications],
+  ])
+  return [...gone, timelines].reduce((sum, { rowCount }) => sum + rowCount, 0)
+}
+
+/** On one snapshot: a row that has moved from one table to another is not missed in both. */
+const leftSql = `SELECT ${[...erased, ['delivery_event', eventsOf] as const]
+  .map(([table, where]) => `EXISTS (SELECT FROM notify.${table} WHERE ${where})`)
+  .join('\n    OR ')} AS left`

@@ -1,0 +1,121 @@
+import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { defaultOptions, type Retention } from '../../config/options.ts'
+import { firstIdAt } from '../../model/id.ts'
+import { timestamp } from '../sql/words.ts'
+
+/** A table whose rows are removed for their age. */
+export interface AgingTable extends TableBound {
+  /** The column that ages a row, and what it holds: an id of ours (UUIDv7: the time it was made) or a point in time. */
+  readonly age: { readonly column: string; readonly holds: 'id' | 'time' }
+  /** How long a row is kept; `expires` where the column says itself when it ends. */
+  readonly keeps: keyof Retention | { readonly days: number } | 'expires'
+  /**
+   * What is removed. Left out: the rows themselves, found by `key`; otherwise more belongs to them than a row, and
+   * whoever removes that knows how.
+   */
+  readonly key?: readonly string[]
+  /** What else must hold of a row (SQL); `$1` is the bucket. */
+  readonly unless?: string
+  /** Where a row names its user, who may have nothing left once it is gone. */
+  readonly user?: 'user_id'
+  /** False for a table that is not divided into buckets. Default true. */
+  readonly bucketed?: boolean
+}
+
+/** How long a provider is given to repeat a report, in days. */
+const providerEventDays = 7
+
+/** How long the failures of a message of the topic are remembered after the last, in days. */
+const topicFailureDays = 7
+
+/** A notification is needed as long as something of it waits to be planned again. */
+const awaited = 'EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
+
+/**
+ * What is removed for its age, in this order: children before what they hang on. Each has an index that begins with the
+ * bucket and its age, so that a purge reads what it removes and nothing else.
+ */
+export const agingTables: readonly AgingTable[] = [
+  aging('delivery_event', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
+  aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
+  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited, user: 'user_id' }),
+  aging('log', 'sent_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
+  aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
+  aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
+  aging('suppression', 'expires_at', 'expires', {
+    key: ['id'],
+    alive: 'without an end one for each user, address, event type and reason, until it is lifted',
+  }),
+  aging('short_link', 'expires_at', 'expires', { key: ['id'] }),
+  aging('mailbox', 'at', 'inboxDays', { key: ['id'], bucketed: false }),
+  aging('dead_letter', 'died_at', 'deadLetterDays'),
+  aging('device', 'dead_at', 'deadDeviceDays', { alive: 'living ones by `notify.devices_per_user`' }),
+  aging('inbox', 'created_at', 'inboxDays'),
+]
+
+/** What bounds every table of the schema `notify`. */
+export const notifyTables: readonly TableBound[] = [
+  ...agingTables,
+  { table: 'cap', bound: 'one for each user who has a notification or a log entry' },
+  { table: 'inbox_count', bound: 'one for each user who has an item in the inbox' },
+  { table: 'outbox', bound: 'state changes until they have their number in the log, about a second' },
+  {
+    table: 'state_change',
+    bound: '`recorded_at`, and with NATS until its stream has them',
+    setting: 'notify.retention.state_change_days',
+    kept: `${defaultOptions.retention.stateChangeDays} days`,
+  },
+  { table: 'state_change_position', bound: 'three rows' },
+  { table: 'push_token', bound: 'one for each device' },
+  { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
+  { table: 'preference', bound: 'one for each user and event type of the catalog' },
+  { table: 'work', bound: 'deliveries under way: sent, or a dead letter when their attempts or their patience end' },
+  { table: 'deferral', bound: 'deliveries that wait for the end of quiet hours, a fallback or a replay' },
+  { table: 'scheduled', bound: 'events whose time has not come' },
+  { table: 'parked', bound: 'events of the topic over the rate of their type, until their turn' },
+  { table: 'pending_window', bound: 'aggregations that wait for their flush' },
+  { table: 'pending_item', bound: 'items of aggregations that wait for their flush' },
+  { table: 'event_type', bound: 'one for each event type' },
+  { table: 'event_rate', bound: 'one for each event type that has a rate' },
+  { table: 'template', bound: 'one for each version of a text that somebody wrote' },
+  { table: 'published_template', bound: 'one for each text' },
+  { table: 'provider_health', bound: 'one for each provider' },
+  { table: 'declared', bound: 'one for each entry of the file' },
+  { table: 'property', bound: 'a handful of properties of the database' },
+  { table: 'sealed_secret', bound: 'one for each secret of the service' },
+  migrationTable,
+]
+
+/** What is younger than this stays, as SQL compares it with the column. */
+export function olderThan({ age, keeps }: AgingTable, retention: Retention, now: number): string {
+  if (keeps === 'expires') return timestamp(now + 1)
+  const before = now - (typeof keeps === 'string' ? retention[keeps] : keeps.days) * dayMs
+  return age.holds === 'id' ? firstIdAt(before) : timestamp(before)
+}
+
+const dayMs = 86_400_000
+
+function aging(
+  table: string,
+  column: string,
+  keeps: AgingTable['keeps'],
+  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'user' | 'bucketed'> & { readonly alive?: string } = {},
+): AgingTable {
+  const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
+  const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``
+  return {
+    table,
+    bound: alive === undefined ? bound : `${bound}; ${alive}`,
+    age: { column, holds },
+    keeps,
+    ...more,
+    ...described(keeps),
+  }
+}
+
+function described(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {
+  if (keeps === 'expires') return { kept: 'until then' }
+  if (typeof keeps === 'object') return { kept: `${keeps.days} days` }
+  const setting = keeps.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return { setting: `notify.retention.${setting}`, kept: `${defaultOptions.retention[keeps]} days` }
+}

@@ -1,0 +1,71 @@
+import { type Decided, reasonOf } from '../../admission/admission.ts'
+import { composeDedupKey } from '../../model/dedup-key.ts'
+import { deliveryIdOf } from '../../model/id.ts'
+import type { NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+
+/** An entry as it is stored: one without a time leaves out what the notification's own row tells. */
+export type StoredEntry = Omit<TimelineEntry, 'at'> & { readonly at?: number }
+
+type Detail = Readonly<Record<string, unknown>>
+
+/** What was decided of a notification when it was accepted, for its row: half the width of what {@link tellDecisions} tells. */
+export function storedDecisions({ notification, deliveries }: Decided): StoredEntry[] {
+  const { id, acceptedAt, decisions, sensitive } = notification
+  const outcomes = deliveries.map((delivery): StoredEntry => {
+    const { id: deliveryId, channel, outcome } = delivery
+    const detail = {
+      ...(deliveryId === deliveryIdOf(id, channel) ? {} : { delivery_id: deliveryId ?? null }),
+      ...(outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)),
+    }
+    return { what: outcome, channel, ...given(detail) }
+  })
+  return [...decisions.map((entry) => (entry.at === acceptedAt ? withoutRow(entry) : entry)), ...outcomes]
+}
+
+function withoutRow({ at: _at, ...entry }: TimelineEntry): StoredEntry {
+  if (entry.what !== 'accepted') return entry
+  const { event: _event, priority: _priority, ...detail } = entry.detail ?? {}
+  return { what: entry.what, ...given(detail) }
+}
+
+function given(detail: Detail): { readonly detail?: Detail } {
+  return Object.keys(detail).length === 0 ? {} : { detail }
+}
+
+type DecidedRow = Pick<NotificationRecord, 'id' | 'userId' | 'event' | 'priority' | 'acceptedAt' | 'dedupKey'>
+
+/** What may become of one channel of an accepted event. */
+export const outcomes: ReadonlySet<string> = new Set<Outcome>([
+  'queued',
+  'duplicate',
+  'capped',
+  'deferred',
+  'aggregated',
+  'no_recipient',
+  'undeliverable',
+  'failed',
+  'expired',
+])
+
+/** The decisions of a row as its timeline tells them. */
+export function tellDecisions(row: DecidedRow, stored: readonly StoredEntry[]): TimelineEntry[] {
+  return stored.map((entry) => {
+    if (entry.at !== undefined) return { ...entry, at: entry.at }
+    const { delivery_id: id, ...detail }: Detail = { ...ownDetail(row, entry), ...entry.detail }
+    return {
+      at: row.acceptedAt,
+      ...entry,
+      ...given({ ...(typeof id === 'string' ? { delivery_id: id } : {}), ...detail }),
+    }
+  })
+}
+
+/** What a row says of an entry of its own. */
+function ownDetail({ id, userId, event, priority, dedupKey }: DecidedRow, { what, channel }: StoredEntry): Detail {
+  if (what === 'accepted') return { event, priority }
+  if (!channel || !outcomes.has(what)) return {}
+  return {
+    delivery_id: deliveryIdOf(id, channel),
+    ...(dedupKey === undefined ? {} : { dedup_key: composeDedupKey(event, dedupKey, userId, channel) }),
+  }
+}

@@ -1,0 +1,103 @@
+import type { Database } from '@gatehouse/kit'
+import type { Priority } from '../../config/options.ts'
+import { type Channel, channels } from '../../model/channel.ts'
+import type { DeliveryState } from '../../model/delivery-state.ts'
+import { channelOf, deliveryIdOf, knownBucketOfId } from '../../model/id.ts'
+import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+import type { Notifications } from '../../store/store.ts'
+import { present } from '../sql/words.ts'
+import { outcomes, type StoredEntry, tellDecisions } from './decisions.ts'
+
+interface NotificationRow {
+  readonly id: string
+  readonly user_id: string
+  readonly event: string
+  readonly priority: Priority
+  readonly dedup_key: string | null
+  readonly decisions: StoredEntry[]
+  readonly accepted_at: number
+  readonly expires_at: number | null
+}
+
+interface DeliveryRow {
+  readonly id: string
+  readonly state: DeliveryState
+  readonly provider: string | null
+  readonly ended: string | null
+}
+
+interface EventRow {
+  readonly channel: Channel | null
+  readonly at: number
+  readonly what: string
+  readonly state: string | null
+  readonly detail: Record<string, unknown> | null
+}
+
+export function postgresNotifications(database: Database, buckets: number): Notifications {
+  return {
+    async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      return bucket === undefined ? undefined : find(database, bucket, id)
+    },
+  }
+}
+
+async function find(database: Database, bucket: number, id: string): Promise<NotificationRecord | undefined> {
+  const { rows } = await database.query<NotificationRow>(
+    `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
+      WHERE bucket = $1 AND id = $2`,
+    [bucket, id],
+  )
+  const [row] = rows
+  if (!row) return undefined
+  const deliveries = await database.query<DeliveryRow>(
+    'SELECT id, state, provider, ended FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id',
+    [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
+  )
+  const events = await database.query<EventRow>(
+    `SELECT channel, at, what, state, detail FROM notify.delivery_event
+      WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
+    [bucket, id],
+  )
+  const own = {
+    id: row.id,
+    userId: row.user_id,
+    event: row.event,
+    priority: row.priority,
+    acceptedAt: row.accepted_at,
+    ...present({ expiresAt: row.expires_at }),
+    ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
+  }
+  const timeline = [...tellDecisions(own, row.decisions), ...events.rows.map(entryOf)]
+  return {
+    ...own,
+    deliveries: deliveriesOf(timeline, deliveries.rows),
+    timeline,
+  }
+}
+
+/** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
+function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
+  return channels.flatMap((channel): DeliveryRecord[] => {
+    const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
+    const row = rows.find(({ id }) => channelOf(id) === channel)
+    if (!last && !row) return []
+    const id = last?.detail?.delivery_id
+    const outcome = last ? (last.what as Outcome) : 'queued'
+    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) }]
+  })
+}
+
+function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
+  return { id, state, ...present({ provider, ended }) }
+}
+
+function entryOf({ at, what, state, channel, detail }: EventRow): TimelineEntry {
+  return {
+    at,
+    what,
+    ...(channel ? { channel } : {}),
+    ...(state || detail ? { detail: { ...(state ? { state } : {}), ...detail } } : {}),
+  }
+}

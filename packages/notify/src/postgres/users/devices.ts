@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto'
+import type { Database, Transaction } from '@gatehouse/kit'
+import { defaultOptions } from '../../config/options.ts'
+import { bucketOfUser } from '../../model/id.ts'
+import type { Device, Devices } from '../../store/store.ts'
+import { timestamp } from '../sql/words.ts'
+import { type DeviceRow, deviceOf } from './profiles.ts'
+
+export function postgresDevices(database: Database, buckets: number): Devices {
+  return {
+    async list(userId) {
+      const { rows } = await database.query<DeviceRow>(
+        `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
+          WHERE bucket = $1 AND user_id = $2 ORDER BY device_id`,
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows.map(deviceOf)
+    },
+    put: (userId, device, now, limit = defaultOptions.devicesPerUser) =>
+      database.transaction(async (tx) => {
+        const unlock = await lockUser(tx, bucketOfUser(userId, buckets), userId)
+        const dropped = await putDevice(tx, { buckets, userId, device, now, limit })
+        await unlock()
+        return dropped
+      }),
+    remove: (userId, deviceId) =>
+      database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ token: string }>(
+          'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 RETURNING token',
+          [bucketOfUser(userId, buckets), userId, deviceId],
+        )
+        for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
+        return rows.length > 0
+      }),
+    async bury(userId, token, at, reason) {
+      const { rowCount } = await database.query(
+        `UPDATE notify.device SET dead_at = $4, dead_reason = $5
+          WHERE bucket = $1 AND user_id = $2 AND token = $3 AND dead_at IS NULL AND registered_at <= $4`,
+        [bucketOfUser(userId, buckets), userId, token, timestamp(at), reason],
+      )
+      return rowCount > 0
+    },
+  }
+}
+
+/**
+ * Locks what a user has of devices until the transaction ends, by the row that everybody locks who writes about the user.
+ * Answers how to leave without a trace: a row that this lock had to make goes with it.
+ */
+async function lockUser(tx: Transaction, bucket: number, userId: string): Promise<() => Promise<unknown>> {
+  const values = [bucket, userId]
+  const [made, found] = await Promise.all([
+    tx.query('INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', values),
+    tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values),
+  ])
+  if (found.rowCount === 0) throw new UserGone()
+  return async () => {
+    if (made.rowCount > 0) await tx.query('DELETE FROM notify.cap WHERE bucket = $1 AND user_id = $2', values)
+  }
+}
+
+/** The user's row was removed between being met and being locked. The transaction runs again. */
+class UserGone extends Error {
+  readonly code = '40001'
+}
+
+export interface NewDevice {
+  readonly buckets: number
+  readonly userId: string
+  readonly device: Pick<Device, 'deviceId' | 'token' | 'service'>
+  readonly now: number
+  /** Most devices of the user. */
+  readonly limit: number
+}
+
+/**
+ * Registers a device. A token belongs to the one who registered it last: another device that had it, of whomever, is
+ * gone. Both who register one token at once take it over from one another in some order, and the later one keeps it.
+ * Of a user who has more than the limit then, the dead and after them the longest unseen go; answers which.
+ */
+export async function putDevice(
+  tx: Transaction,
+  { buckets, userId, device: { deviceId, token, service }, now, limit }: NewDevice,
+): Promise<Device[]> {
+  const bucket = bucketOfUser(userId, buckets)
+  const { rows } = await tx.query<DeviceRow>(
+    `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
+      WHERE bucket = $1 AND user_id = $2 ORDER BY dead_at IS NULL, registered_at, device_id`,
+    [bucket, userId],
+  )
+  const others = rows.map(deviceOf).filter((device) => device.deviceId !== deviceId && device.token !== token)
+  const dropped = others.slice(0, Math.max(0, others.length + 1 - limit))
+  // In the order of the tokens, so that two devices that swap theirs wait for one another instead of both.
+  const known = rows.filter((row) => row.device_id === deviceId).map((row) => ({ deviceId, token: row.token }))
+  const released = [...dropped, ...known].filter((each) => each.token !== token)
+  for (const each of [{ deviceId, token }, ...released].sort((a, b) => (a.token < b.token ? -1 : 1)))
+    await (each.token === token ? takeToken : releaseToken)(tx, buckets, {
+      userId,
+      deviceId: each.deviceId,
+      token: each.token,
+    })
+  if (dropped.length > 0)
+    await tx.query('DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = ANY($3::text[])', [
+      bucket,
+      userId,
+      dropped.map((device) => device.deviceId),
+    ])
+  await tx.query(
+    `INSERT INTO notify.device (bucket, user_id, device_id, token, service, registered_at) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (bucket, user_id, device_id) DO UPDATE
+        SET token = excluded.token, service = excluded.service, registered_at = excluded.registered_at,
+            dead_at = NULL, dead_reason = NULL`,
+    [bucket, userId, deviceId, token, service, timestamp(now)],
+  )
+  return dropped
+}
+
+interface Claim {
+  readonly token: string
+  readonly userId: string
+  readonly deviceId: string
+}
+
+async function takeToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+  const place = [bucketOfUser(token, buckets), hash('sha256', token)]
+  const { rows } = await tx.query<{ former_user_id: string | null; former_device_id: string | null }>(
+    `INSERT INTO notify.push_token (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (bucket, token_hash) DO UPDATE
+        SET user_id = excluded.user_id, device_id = excluded.device_id,
+            former_user_id = CASE WHEN (push_token.user_id, push_token.device_id) = (excluded.user_id, excluded.device_id)
+                                  THEN NULL ELSE push_token.user_id END,
+            former_device_id = push_token.device_id
+     RETURNING former_user_id, former_device_id`,
+    [...place, userId, deviceId],
+  )
+  const { former_user_id: formerUser, former_device_id: formerDevice } = rows[0] ?? {}
+  if (typeof formerUser !== 'string') return
+  await tx.query('DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 AND token = $4', [
+    bucketOfUser(formerUser, buckets),
+    formerUser,
+    formerDevice,
+    token,
+  ])
+  await tx.query(
+    'UPDATE notify.push_token SET former_user_id = NULL, former_device_id = NULL WHERE bucket = $1 AND token_hash = $2',
+    place,
+  )
+}
+
+async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+  await tx.query(
+    'DELETE FROM notify.push_token WHERE bucket = $1 AND token_hash = $2 AND user_id = $3 AND device_id = $4',
+    [bucketOfUser(token, buckets), hash('sha256', token), userId, deviceId],
+  )
+}
+
+/** Removes devices that have been dead since before a time, so many at most. Answers how many. */
+export async function purgeDevices(
+  tx: Transaction,
+  buckets: number,
+  bucket: number,
+  deadBefore: string,
+  limit: number,
+): Promise<number> {
+  const { rows } = await tx.query<{ user_id: string; device_id: string; token: string }>(
+    `WITH old AS MATERIALIZED (
+       SELECT user_id, device_id FROM notify.device
+        WHERE bucket = $1 AND dead_at < $2::timestamptz ORDER BY dead_at LIMIT $3 FOR UPDATE SKIP LOCKED
+     ) DELETE FROM notify.device d USING old
+        WHERE d.bucket = $1 AND d.user_id = old.user_id AND d.device_id = old.device_id
+     RETURNING d.user_id, d.device_id, d.token`,
+    [bucket, deadBefore, limit],
+  )
+  for (const { user_id: userId, device_id: deviceId, token } of rows)
+    await releaseToken(tx, buckets, { token, userId, deviceId })
+  return rows.length
+}

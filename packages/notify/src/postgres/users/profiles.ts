@@ -1,0 +1,111 @@
+import type { Database } from '@gatehouse/kit'
+import type { Channel } from '../../model/channel.ts'
+import type { Suppression } from '../../model/suppression.ts'
+import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
+import { present, queryAfresh } from '../sql/words.ts'
+
+const profilesSql = `
+SELECT u.user_id,
+       (SELECT value FROM notify.property WHERE name = 'settings_version') AS settings_version,
+       r.user_id IS NOT NULL AS known, r.email, r.phone_number, r.locale, r.zoneinfo,
+       (SELECT met FROM notify.cap WHERE bucket = $1 AND user_id = u.user_id) AS met,
+       (SELECT json_agg(json_build_object('event_type', p.event_type, 'channels', p.channels,
+                                          'quiet_start', p.quiet_start, 'quiet_end', p.quiet_end))
+          FROM notify.preference p WHERE p.bucket = $1 AND p.user_id = u.user_id) AS preferences,
+       (SELECT json_agg(json_build_object('device_id', d.device_id, 'token', d.token, 'service', d.service,
+                                          'registered_at', round(extract(epoch FROM d.registered_at) * 1000))
+                        ORDER BY d.device_id)
+          FROM notify.device d WHERE d.bucket = $1 AND d.user_id = u.user_id AND d.dead_at IS NULL) AS devices,
+       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
+                                          'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
+          FROM notify.suppression s WHERE s.bucket = $1 AND s.user_id = u.user_id) AS suppressions
+  FROM unnest($2::text[]) AS u (user_id)
+  LEFT JOIN LATERAL (
+    SELECT * FROM notify.recipient WHERE bucket = $1 AND user_id = u.user_id LIMIT 1) AS r ON true`
+
+interface ProfileRow extends RecipientRow {
+  readonly settings_version: number
+  readonly known: boolean
+  readonly met: string | null
+  readonly preferences: PreferenceRow[] | null
+  readonly devices: DeviceRow[] | null
+  readonly suppressions: SuppressionRow[] | null
+}
+
+export interface RecipientRow {
+  readonly user_id: string
+  readonly email: string | null
+  readonly phone_number: string | null
+  readonly locale: string | null
+  readonly zoneinfo: string | null
+}
+
+export interface PreferenceRow {
+  readonly event_type: string
+  readonly channels: Channel[] | null
+  readonly quiet_start: string | null
+  readonly quiet_end: string | null
+}
+
+export interface DeviceRow {
+  readonly device_id: string
+  readonly token: string
+  readonly service: string
+  readonly registered_at: number
+  readonly dead_at?: number | null
+  readonly dead_reason?: string | null
+}
+
+export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
+  readonly expires_at: number | null
+}
+
+export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
+  const { rows } = await queryAfresh<ProfileRow>(database, {
+    name: 'notify_profiles',
+    text: profilesSql,
+    values: [bucket, userIds],
+  })
+  return {
+    settingsVersion: rows[0]?.settings_version ?? 0,
+    users: new Map(rows.map((row) => [row.user_id, profileOf(row)])),
+  }
+}
+
+function profileOf(row: ProfileRow): Profile {
+  return {
+    ...(row.met === null ? {} : { met: row.met }),
+    ...(row.known ? { recipient: recipientOf(row) } : {}),
+    preferences: row.preferences?.map(preferenceOf) ?? [],
+    devices: row.devices?.map(deviceOf) ?? [],
+    suppressions: suppressionsOf(row.suppressions),
+  }
+}
+
+export function recipientOf(row: RecipientRow): Recipient {
+  const { email, phone_number: phoneNumber, locale, zoneinfo } = row
+  return { userId: row.user_id, ...present({ email, phoneNumber, locale, zoneinfo }) }
+}
+
+export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: PreferenceRow): Preference {
+  return {
+    eventType: event_type,
+    ...(channels ? { channels } : {}),
+    ...(quiet_start !== null && quiet_end !== null ? { quietHours: { start: quiet_start, end: quiet_end } } : {}),
+  }
+}
+
+export function suppressionsOf(rows: readonly SuppressionRow[] | null): Suppression[] {
+  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...present({ expiresAt: expires_at }) })) ?? []
+}
+
+export function deviceOf(row: DeviceRow): Device {
+  return {
+    deviceId: row.device_id,
+    token: row.token,
+    service: row.service,
+    registeredAt: row.registered_at,
+    ...(row.dead_at === undefined || row.dead_at === null ? {} : { deadAt: row.dead_at }),
+    ...(row.dead_reason ? { deadReason: row.dead_reason } : {}),
+  }
+}

@@ -1,0 +1,101 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfUser } from '../../model/id.ts'
+import type { Recipient, Recipients } from '../../store/store.ts'
+import { columns, timestamp } from '../sql/words.ts'
+import { type RecipientRow, recipientOf } from './profiles.ts'
+
+export function postgresRecipients(database: Database, buckets: number): Recipients {
+  return {
+    async find(userId) {
+      const { rows } = await database.query<RecipientRow>(
+        'SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient WHERE bucket = $1 AND user_id = $2',
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows[0] && recipientOf(rows[0])
+    },
+    async put(recipients, now) {
+      const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
+      for (const [bucket, mine] of byBucket)
+        await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
+    },
+    async moveTo(userId, zoneinfo, now) {
+      await database.query(
+        'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
+        [bucketOfUser(userId, buckets), userId, zoneinfo, timestamp(now)],
+      )
+    },
+    feed: (recipient, now) =>
+      database.transaction((tx) => feedRecipient(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
+    async remove(userId) {
+      const { rowCount } = await database.query('DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2', [
+        bucketOfUser(userId, buckets),
+        userId,
+      ])
+      return rowCount > 0
+    },
+  }
+}
+
+/** One entry a user, the last, in order of user_id: a statement can't touch a row twice. */
+function lastOfEach(recipients: readonly Recipient[]): Recipient[] {
+  const byUser = new Map(recipients.map((recipient) => [recipient.userId, recipient]))
+  return [...byUser.values()].sort((a, b) => (a.userId < b.userId ? -1 : 1))
+}
+
+export async function putRecipients(
+  tx: Transaction,
+  bucket: number,
+  recipients: readonly Recipient[],
+  now: number,
+): Promise<void> {
+  await tx.query({
+    text: `INSERT INTO notify.recipient (bucket, user_id, email, phone_number, locale, zoneinfo, updated_at)
+           SELECT $1, r.user_id, r.email, r.phone_number, r.locale, r.zoneinfo, $7
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+                  AS r (user_id, email, phone_number, locale, zoneinfo, place) ORDER BY r.place
+           ON CONFLICT (bucket, user_id) DO UPDATE
+              SET email = excluded.email, phone_number = excluded.phone_number, locale = excluded.locale,
+                  zoneinfo = excluded.zoneinfo, updated_at = excluded.updated_at`,
+    values: [
+      bucket,
+      ...columns(
+        recipients,
+        (r) => r.userId,
+        (r) => r.email ?? null,
+        (r) => r.phoneNumber ?? null,
+        (r) => r.locale ?? null,
+        (r) => r.zoneinfo ?? null,
+      ),
+      timestamp(now),
+    ],
+  })
+}
+
+/** Under the lock of the user's row, so that two tellings, or a telling and an edit, don't undo each other. */
+async function feedRecipient(tx: Transaction, bucket: number, told: Recipient, now: number): Promise<void> {
+  const { rows } = await tx.query<RecipientRow & { readonly fed: Partial<Recipient> }>(
+    `INSERT INTO notify.recipient (bucket, user_id, updated_at) VALUES ($1, $2, $3)
+     ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
+     RETURNING user_id, email, phone_number, locale, zoneinfo, fed`,
+    [bucket, told.userId, timestamp(now)],
+  )
+  const [row] = rows
+  if (!row) return
+  const next = fedRecipient(recipientOf(row), row.fed, told)
+  await putRecipients(tx, bucket, [next], now)
+  await tx.query('UPDATE notify.recipient SET fed = $3 WHERE bucket = $1 AND user_id = $2', [
+    bucket,
+    told.userId,
+    JSON.stringify(told),
+  ])
+}
+
+const fedFields = ['email', 'phoneNumber', 'locale', 'zoneinfo'] as const
+
+/** The recipient with the fields that the feed changed since it last told; one it took away is gone. */
+function fedRecipient(current: Recipient, last: Partial<Recipient>, told: Recipient): Recipient {
+  const changed = fedFields.filter((field) => told[field] !== last[field])
+  const kept = Object.entries(current).filter(([field]) => !(changed as readonly string[]).includes(field))
+  const fresh = changed.flatMap((field) => (told[field] === undefined ? [] : [[field, told[field]] as const]))
+  return { ...Object.fromEntries([...kept, ...fresh]), userId: told.userId }
+}

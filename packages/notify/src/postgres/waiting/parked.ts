@@ -1,0 +1,36 @@
+import type { Database } from '@gatehouse/kit'
+import { newId } from '../../model/id.ts'
+import type { Parked, ParkedHead } from '../../store/store.ts'
+import { timestamp } from '../sql/words.ts'
+
+/** The first of each event type, one step of the index a type. */
+const headsSql = `
+WITH RECURSIVE head AS (
+  (SELECT event, place FROM notify.parked WHERE bucket = $1 ORDER BY event, place LIMIT 1)
+  UNION ALL
+  SELECT next.event, next.place FROM head h CROSS JOIN LATERAL (
+    SELECT p.event, p.place FROM notify.parked p WHERE p.bucket = $1 AND p.event > h.event
+     ORDER BY p.event, p.place LIMIT 1) AS next
+) SELECT event, place FROM head`
+
+export function postgresParked(database: Database): Parked {
+  return {
+    async heads(bucket) {
+      const { rows } = await database.query<ParkedHead>({
+        name: 'notify_parked_heads',
+        text: headsSql,
+        values: [bucket],
+      })
+      return rows
+    },
+    async release(bucket, event, rate, most, now) {
+      const ids = Array.from({ length: most }, () => newId(bucket))
+      const { rows } = await database.query<{ released: number }>({
+        name: 'notify_release_parked',
+        text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',
+        values: [bucket, event, ids, rate?.limit ?? null, rate ? rate.perSeconds * 1000 : null, timestamp(now)],
+      })
+      return rows[0]?.released ?? 0
+    },
+  }
+}

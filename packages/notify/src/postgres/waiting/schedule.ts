@@ -1,0 +1,114 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
+import type { NotifyRequest } from '../../model/notification.ts'
+import type { Schedule, Scheduled } from '../../store/store.ts'
+import { failedMessage } from '../dead-letters/topic-failures.ts'
+import { atMost, present, queryAfresh, storable, timestamp } from '../sql/words.ts'
+
+interface ScheduledRow {
+  readonly id: string
+  readonly fire_at: number
+  readonly payload: NotifyRequest
+  readonly source: string
+  readonly occurred_at: number | null
+}
+
+const claimSql = `
+WITH due AS MATERIALIZED (
+  SELECT id FROM notify.scheduled
+   WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
+   ORDER BY fire_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+), claimed AS (
+  UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
+   WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
+  RETURNING s.id, s.fire_at, s.payload, s.source, s.occurred_at
+)
+SELECT id, fire_at, payload, source, occurred_at FROM claimed ORDER BY fire_at`
+
+export function postgresSchedule(database: Database, buckets: number): Schedule {
+  return {
+    async add(fireAt, payload) {
+      const bucket = bucketOfUser(payload.user_id, buckets)
+      const id = newId(bucket)
+      await database.query(
+        'INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload) VALUES ($1, $2, $3, $4, $5)',
+        [bucket, id, payload.user_id, timestamp(fireAt), JSON.stringify(payload)],
+      )
+      return id
+    },
+    async find(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return undefined
+      const { rows } = await database.query<ScheduledRow>(
+        'SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        [bucket, id],
+      )
+      return rows[0] && scheduledOf(rows[0])
+    },
+    async list(userId) {
+      const { rows } = await database.query<ScheduledRow>(
+        `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
+          ORDER BY fire_at, id LIMIT 1000`,
+        [bucketOfUser(userId, buckets), userId],
+      )
+      return rows.map(scheduledOf)
+    },
+    async cancel(id) {
+      const bucket = knownBucketOfId(id, buckets)
+      if (bucket === undefined) return false
+      const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
+        bucket,
+        id,
+      ])
+      return rowCount > 0
+    },
+    async claim(bucket, limit, leaseMs, now) {
+      const { rows } = await queryAfresh<ScheduledRow>(database, {
+        name: 'notify_claim_scheduled',
+        text: claimSql,
+        values: [bucket, limit, leaseMs, timestamp(now)],
+      })
+      return rows.map(scheduledOf)
+    },
+    bury: (scheduled, cause, detail, now) =>
+      database.transaction((tx) => bury(tx, scheduled, { cause, detail, at: timestamp(now) })),
+    fail: (scheduled, maxAttempts, reason, now) =>
+      database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ failures: number }>(
+          'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
+          [bucketOfId(scheduled.id), scheduled.id],
+        )
+        const failures = rows[0]?.failures
+        if (failures === undefined || failures < maxAttempts) return false
+        const cause = scheduled.source === 'topic' ? failedMessage : 'failed_schedule'
+        const detail = `${failures} attempts failed, the last: ${storable(reason)}`
+        await bury(tx, scheduled, { cause, detail, at: timestamp(now) })
+        return true
+      }),
+  }
+}
+
+interface Death {
+  readonly cause: string
+  readonly detail: string
+  readonly at: string
+}
+
+async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail, at }: Death): Promise<void> {
+  const bucket = bucketOfId(id)
+  const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
+  if (taken.rowCount === 0) return
+  const values = [bucket, id, payload.user_id, payload.event, cause, detail, at]
+  await tx.query(
+    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...values,
+      JSON.stringify({ request: payload, ...(cause === failedMessage ? { text: JSON.stringify(payload) } : {}) }),
+    ],
+  )
+}
+
+function scheduledOf({ fire_at: fireAt, occurred_at: occurredAt, ...row }: ScheduledRow): Scheduled {
+  return { ...row, fireAt, ...present({ occurredAt }) }
+}

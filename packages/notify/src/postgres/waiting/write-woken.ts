@@ -1,0 +1,98 @@
+import { type Decided, reasonOf } from '../../admission/admission.ts'
+import { deliveryIdOf, newId } from '../../model/id.ts'
+import type { Statement } from '../sql/at-once.ts'
+import { among, columns, timestamp } from '../sql/words.ts'
+import { changeRecord, type StreamOptions } from '../timeline/stream-changes.ts'
+
+/**
+ * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
+ * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
+ */
+export function writeWoken(
+  bucket: number,
+  decided: readonly Decided[],
+  now: number,
+  { streaming }: StreamOptions,
+): Statement[] {
+  const woken = decided.filter(({ notification }) => notification.stored !== 'no')
+  const entries = woken.flatMap(entriesOf)
+  if (entries.length === 0) return []
+  return [
+    {
+      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+           SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, $8::timestamptz, e.what, e.detail::json
+             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
+                  AS e (notification_id, id, delivery_id, channel, what, detail)`,
+      values: [
+        bucket,
+        ...columns(
+          entries,
+          (e) => e.notificationId,
+          () => newId(bucket),
+          ({ notificationId, channel }) => (channel ? deliveryIdOf(notificationId, channel) : null),
+          (e) => e.channel ?? null,
+          (e) => e.what,
+          (e) => (e.detail ? JSON.stringify(e.detail) : null),
+        ),
+        timestamp(now),
+      ],
+    },
+    ...endDeliveries(bucket, woken, streaming ? now : undefined),
+  ]
+}
+
+/** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
+function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: Decided) {
+  const outcomes = deliveries.map((delivery) => {
+    const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
+    return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
+  })
+  return [...decisions, ...outcomes].map((entry) => ({ notificationId, ...entry }))
+}
+
+const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
+
+/** Ends deliveries; tells the stream, as of `streamedAt` where there is one, of those that had expired when they woke. */
+function endDeliveries(bucket: number, woken: readonly Decided[], streamedAt: number | undefined): Statement[] {
+  const ended = woken.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
+    deliveries
+      .filter(({ outcome }) => !goesOn.has(outcome))
+      .map(({ channel, outcome }) => {
+        const id = deliveryIdOf(notificationId, channel)
+        const isStreamed = streamedAt !== undefined && outcome === 'expired'
+        return {
+          id,
+          ended: outcome === 'failed' ? 'dead_letter' : outcome,
+          change: isStreamed
+            ? changeRecord({ deliveryId: id, userId, channel, event, state: 'queued', ended: outcome, at: streamedAt })
+            : null,
+        }
+      }),
+  )
+  if (ended.length === 0) return []
+  return [
+    {
+      text: `WITH ended AS (
+               UPDATE notify.delivery d SET ended = e.ended
+                 FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
+                WHERE d.bucket = $1::smallint AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL
+               RETURNING d.id
+             )
+             INSERT INTO notify.outbox (bucket, id, payload)
+             SELECT $1::smallint, o.id, o.payload::jsonb
+               FROM unnest($2::uuid[], $4::uuid[], $5::text[]) AS o (delivery_id, id, payload)
+               JOIN ended ON ended.id = o.delivery_id
+              WHERE o.payload IS NOT NULL`,
+      values: [
+        bucket,
+        ...columns(
+          ended,
+          ({ id }) => id,
+          (each) => each.ended,
+          () => newId(bucket),
+          ({ change }) => change && JSON.stringify(change),
+        ),
+      ],
+    },
+  ]
+}

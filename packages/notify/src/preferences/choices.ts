@@ -1,0 +1,152 @@
+import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
+import { channels as allChannels, type Channel } from '../model/channel.ts'
+import type { EventType } from '../model/event-type.ts'
+import { bucketOfUser } from '../model/id.ts'
+import type { QuietHours } from '../model/quiet-hours.ts'
+import { all } from '../model/suppression.ts'
+import type { Intake, Preferences, Profile, Suppressions } from '../store/store.ts'
+
+/** What a user may choose for one event type, and what holds now. */
+export interface Choice {
+  readonly event: string
+  readonly title: string
+  /** It passes what the user unsubscribed from. */
+  readonly critical: boolean
+  readonly channels: ReadonlyArray<{ readonly channel: Channel; readonly on: boolean }>
+}
+
+export interface UserChoices {
+  /** Whether the user unsubscribed from everything that is not critical. */
+  readonly unsubscribed: boolean
+  readonly quietHours?: QuietHours
+  readonly zoneinfo?: string
+  readonly locale?: string
+  readonly choices: readonly Choice[]
+}
+
+/** Channels that are turned on and off; the others stay as they are. */
+export interface Switches {
+  readonly on: readonly Channel[]
+  readonly off: readonly Channel[]
+}
+
+/** A user's own hand in what reaches them: the preference page, the component and the unsubscribe links end here. */
+export interface Choices {
+  of(userId: string): Promise<UserChoices>
+  /** Turns channels of an event type on, and all others it could use off. What was unsubscribed and is on, is lifted. */
+  choose(userId: string, event: string, on: readonly Channel[]): Promise<void>
+  /** Turns some channels of an event type, whatever is done to its others meanwhile. */
+  turn(userId: string, event: string, switches: Switches): Promise<void>
+  /** Quiet hours for every event type without its own; undefined for none. */
+  keepQuiet(userId: string, hours: QuietHours | undefined): Promise<void>
+  /** Nothing of an event type, or of any (`*`), is mailed any more; repeating it changes nothing. */
+  unsubscribe(userId: string, scope: string, detail: string): Promise<void>
+  /** Everything but what is critical is neither mailed nor pushed nor texted; false takes that back. */
+  unsubscribeAll(userId: string, unsubscribed: boolean, detail: string): Promise<void>
+}
+
+export interface ChoicesOptions {
+  readonly intake: Pick<Intake, 'profiles' | 'buckets'>
+  readonly preferences: Preferences
+  readonly suppressions: Suppressions
+  readonly catalog: CatalogKeeper
+  readonly channelsOff: readonly Channel[]
+  readonly clock: { now(): number }
+}
+
+const reason = 'unsubscribed'
+/** What can be unsubscribed from: the feed inside the product stays. */
+const outward: readonly Channel[] = ['email', 'push', 'sms']
+const nobody: Profile = { preferences: [], devices: [], suppressions: [] }
+
+export function createChoices(given: ChoicesOptions): Choices {
+  const { intake, preferences, suppressions, catalog, channelsOff, clock } = given
+  const profileOf = async (userId: string) =>
+    (await intake.profiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
+  const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
+  const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
+    const known = await catalog.current()
+    const eventType = known.eventTypes.get(event)
+    if (!eventType) return
+    const could = offered(known, eventType)
+    const [on, off] = [true, false].map((state) => could.filter((channel) => to(channel) === state))
+    const switches = { on: on ?? [], off: off ?? [], otherwise: eventType.channels }
+    await preferences.turn(userId, event, switches, clock.now())
+  }
+  return {
+    async of(userId) {
+      const [known, profile] = await Promise.all([catalog.current(), profileOf(userId)])
+      const shown = [...known.eventTypes.values()].filter(({ sensitive }) => !sensitive)
+      const { zoneinfo, locale } = profile.recipient ?? {}
+      const quietHours = entryFor(profile, all)?.quietHours
+      return {
+        unsubscribed: isUnsubscribed(profile, 'email', all, clock.now()),
+        ...(quietHours === undefined ? {} : { quietHours }),
+        ...(zoneinfo === undefined ? {} : { zoneinfo }),
+        ...(locale === undefined ? {} : { locale }),
+        choices: shown
+          .map((eventType) => choiceOf(eventType, offered(known, eventType), profile, clock.now()))
+          .filter(({ channels }) => channels.length > 0)
+          .sort((a, b) => a.title.localeCompare(b.title)),
+      }
+    },
+    choose: (userId, event, on) => turn(userId, event, (channel) => on.includes(channel)),
+    turn: (userId, event, { on, off }) =>
+      turn(userId, event, (channel) => on.includes(channel) || (off.includes(channel) ? false : undefined)),
+    keepQuiet: (userId, quietHours) => preferences.keepQuiet(userId, quietHours, clock.now()),
+    async unsubscribe(userId, scope, detail) {
+      await suppressions.add([{ userId, channel: 'email', address: all, scope, reason, detail }], clock.now())
+    },
+    async unsubscribeAll(userId, unsubscribed, detail) {
+      const entries = outward.map((channel) => ({ userId, channel, address: all, scope: all, reason, detail }) as const)
+      if (unsubscribed) await suppressions.add(entries, clock.now())
+      else for (const { channel } of entries) await suppressions.lift({ userId, channel, scope: all, reason })
+    },
+  }
+}
+
+function choiceOf(eventType: EventType, offered: readonly Channel[], profile: Profile, now: number): Choice {
+  const { event, priority } = eventType
+  const wanted = effective(eventType, profile)
+  return {
+    event,
+    title: eventType.title ?? titleOf(event),
+    critical: priority === 'critical',
+    channels: offered.map((channel) => ({
+      channel,
+      on: wanted.includes(channel) && !isUnsubscribed(profile, channel, event, now),
+    })),
+  }
+}
+
+/** The channels that an event type has by default or has texts for, and that somebody carries. */
+function channelsOf(known: Catalog, eventType: EventType, off: readonly Channel[]): Channel[] {
+  const written = known.channels(eventType.templateId)
+  return allChannels.filter(
+    (channel) => !off.includes(channel) && (eventType.channels.includes(channel) || written.includes(channel)),
+  )
+}
+
+function effective({ event, channels }: EventType, profile: Profile): readonly Channel[] {
+  return entryFor(profile, event)?.channels ?? entryFor(profile, all)?.channels ?? channels
+}
+
+function entryFor({ preferences }: Profile, eventType: string) {
+  return preferences.find((entry) => entry.eventType === eventType)
+}
+
+function isUnsubscribed({ suppressions }: Profile, channel: Channel, scope: string, now: number): boolean {
+  return suppressions.some(
+    (entry) =>
+      entry.reason === reason &&
+      entry.channel === channel &&
+      entry.scope === scope &&
+      (entry.expiresAt === undefined || entry.expiresAt > now),
+  )
+}
+
+/** `order.shipped` for people who were given no better words: "Order shipped". */
+function titleOf(event: string): string {
+  const words = event.replaceAll(/[._-]+/g, ' ').trim()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,43 @@
+import { type Fault, findTextFault } from '@gatehouse/kit'
+import { Compile } from 'typebox/compile'
+import type { NotifyRequest } from '../model/notification.ts'
+import { NotifyBody } from './notify-body.ts'
+
+const body = Compile(NotifyBody)
+const mostFaults = 20
+
+/** A notify request that did not come through a route's own validation: the request, or every fault in it. */
+export function readRequest(value: unknown): NotifyRequest | readonly Fault[] {
+  if (!body.Check(value)) return body.Errors(value).flatMap(faultsOf).slice(0, mostFaults)
+  const fault = findTextFault(value)
+  if (fault !== undefined) return [fault]
+  return value as NotifyRequest
+}
+
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+/** In the words of a route's own validation. */
+function faultsOf({ keyword, instancePath, params, message }: SchemaError): Fault[] {
+  const pointer = instancePath || '/'
+  if (keyword === 'required' && 'requiredProperties' in params)
+    return (params.requiredProperties as string[]).map((name) => ({
+      pointer: `${instancePath}/${name}`,
+      detail: 'is required',
+    }))
+  // told member by member, as the schema `false` of each
+  if (keyword === 'additionalProperties') return []
+  if (keyword === 'boolean') return [{ pointer, detail: 'is not a known member' }]
+  if (keyword === 'enum' && 'allowedValues' in params)
+    return [{ pointer, detail: `must be one of ${(params.allowedValues as string[]).join(', ')}` }]
+  return [{ pointer, detail: message }]
+}
+
+/** Faults in one line. */
+export function tellFaults(faults: readonly Fault[]): string {
+  return faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+}

@@ -13,6 +13,7 @@ COPY packages/inbox/package.json packages/inbox/
 COPY packages/kit/package.json packages/kit/
 COPY packages/limiter/package.json packages/limiter/
 COPY packages/notify/package.json packages/notify/
+COPY packages/providers/package.json packages/providers/
 COPY testing/package.json testing/
 COPY fakes/package.json fakes/
 COPY bench/package.json bench/

@@ -10,7 +10,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createHttp, type Http, silentLog, systemClock } from '@gatehouse/kit'
-import { providerKinds } from '@gatehouse/notify'
+import { providerKinds } from '@gatehouse/providers'
 import { startPostgres } from '@gatehouse/testing'
 import { fastify } from 'fastify'
 import pg from 'pg'
@@ -126,7 +126,6 @@ async function startOurs(url: string, key: string) {
       publicUrl: 'http://localhost',
       folder: '.',
       clock: systemClock,
-      log: silentLog,
     },
   )
   const notify = await service({ url, users: 1_000, providers: { email: [provider] }, work: false })

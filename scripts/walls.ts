@@ -7,18 +7,23 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 const services = ['identity', 'notify', 'gateway']
-const stones = ['limiter', 'bearer', 'kit']
+const stones = ['limiter', 'bearer', 'providers', 'kit']
 /** Folders that lie below the feature folders of their package: every feature may use them. */
 const lowerFolders = new Set([
   'keys',
   'pages',
   'providers',
+  'model',
+  'options',
+  'transport',
+  'mail',
+  'push',
+  'signature',
   'algorithms',
   'memory',
   'redis',
   'postgres',
   'nats',
-  'model',
   'request',
   'templates',
   'catalog',

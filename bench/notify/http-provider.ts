@@ -1,5 +1,5 @@
-import { silentLog, systemClock } from '@gatehouse/kit'
-import { type Provider, providerKinds } from '@gatehouse/notify'
+import { systemClock } from '@gatehouse/kit'
+import { type Provider, providerKinds } from '@gatehouse/providers'
 
 /** Carries email by HTTP to the provider of the race: the provider `http`, as it is declared in a configuration. */
 export function httpProvider(url: string): Provider {
@@ -14,7 +14,6 @@ export function httpProvider(url: string): Provider {
       publicUrl: 'http://localhost',
       folder: '.',
       clock: systemClock,
-      log: silentLog,
     },
   )
 }

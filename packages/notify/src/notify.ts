@@ -11,6 +11,7 @@ import {
   type Worker,
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
+import type { Provider } from '@gatehouse/providers'
 import { createCatalogKeeper } from './catalog/catalog.ts'
 import {
   type Reserved,
@@ -42,7 +43,6 @@ import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
-import type { Provider } from './providers/provider.ts'
 import { type Authenticate, createGuards, type WatchCredential } from './request/caller.ts'
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
 import { routes } from './routes.ts'

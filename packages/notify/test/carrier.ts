@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { checkWebhook, signWebhook, webhookFault, webhookKey } from '@gatehouse/providers'
 import type { Provider } from '../src/index.ts'
-import { checkWebhook, signWebhook, webhookFault, webhookKey } from '../src/providers/standard-webhooks.ts'
 import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
 
 export const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))

@@ -1,4 +1,5 @@
 import { type ManualClock, manualClock } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
 import { defaultOptions } from '../src/config/options.ts'
 import { type Carriers, createCarriers } from '../src/deliver/carriers.ts'
@@ -6,7 +7,6 @@ import { type HoldRules, heldBack, maySend } from '../src/deliver/hold.ts'
 import { judge, noProvider, type RetryPolicy, type TargetResult } from '../src/deliver/outcome.ts'
 import { withoutCarrier } from '../src/deliver/refusal.ts'
 import type { Target } from '../src/model/notification.ts'
-import type { Provider, SendResult } from '../src/providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import type { SendResult } from '../src/providers/provider.ts'
 import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from './play.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
 import { texting } from './texting.ts'

@@ -1,12 +1,6 @@
 import { StartError } from '@gatehouse/kit'
-import {
-  type Channel,
-  inboxProvider,
-  mailboxProvider,
-  type NotifyStore,
-  type Provider,
-  providerKinds,
-} from '@gatehouse/notify'
+import { type Channel, inboxProvider, mailboxProvider, type NotifyStore } from '@gatehouse/notify'
+import { type Provider, providerKinds } from '@gatehouse/providers'
 import { type DeclaredProvider, isOff } from '../config.ts'
 import type { Parts } from './parts.ts'
 
@@ -39,13 +33,13 @@ function declaredFor({ config: { settings, file } }: Parts, channel: Channel): r
   return [smtp, ...declared]
 }
 
-function build({ config, clock, log }: Parts, channel: Channel, declared: DeclaredProvider): Provider {
+function build({ config, clock }: Parts, channel: Channel, declared: DeclaredProvider): Provider {
   const kind = providerKinds.find((each) => each.kind === declared.provider)
   const name = declared.name ?? declared.provider
   const { mailFrom: from, baseUrl: publicUrl } = config.settings
   try {
     if (!kind) throw new RangeError(`${declared.provider} is not a provider`)
-    return kind.create(declared, { name, channel, from, publicUrl, folder: config.folder, clock, log })
+    return kind.create(declared, { name, channel, from, publicUrl, folder: config.folder, clock })
   } catch (error) {
     if (error instanceof RangeError) throw new StartError(`providers.${channel}, ${name}: ${error.message}`)
     throw error

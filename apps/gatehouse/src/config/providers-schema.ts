@@ -1,4 +1,5 @@
-import { type Channel, providerKinds } from '@gatehouse/notify'
+import type { Channel } from '@gatehouse/notify'
+import { providerKinds } from '@gatehouse/providers'
 import { type TSchema, Type } from 'typebox'
 
 /** An entry of `providers:`, as far as every kind has it; the rest is the kind's own. */

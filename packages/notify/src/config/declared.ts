@@ -1,6 +1,6 @@
 import { type Clock, emailAddressExpected, isEmailAddress } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import { deviceFault } from '../providers/device-fault.ts'
-import type { Provider } from '../providers/provider.ts'
 import type { NotifyStore } from '../store/store.ts'
 import type { TemplateDeclaration } from '../templates/read-templates.ts'
 import { type EventTypeDeclaration, eventTypeOf, type RecipientDeclaration, recipientOf } from './declaration.ts'

@@ -1,7 +1,7 @@
 import { type Clock, createGatherer, isCleanText } from '@gatehouse/kit'
+import type { WebhookReport } from '@gatehouse/providers'
 import { idPattern } from '../model/id.ts'
 import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
-import type { WebhookReport } from '../providers/webhook.ts'
 import type { Deliveries, ProviderReport, ReportOutcome } from '../store/store.ts'
 import type { NotifyMetrics } from './metrics.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import type { BreakerRules } from '../config/options.ts'
 import type { Target } from '../model/notification.ts'
-import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ProviderHealth } from '../store/store.ts'
 import {
   type Availability,

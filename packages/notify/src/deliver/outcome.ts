@@ -1,7 +1,7 @@
+import type { SendResult } from '@gatehouse/providers'
 import { type Backoff, backoffMs } from '../model/backoff.ts'
 import type { Message, Target } from '../model/notification.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
 import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'
 import { withoutQuotes } from './quotes.ts'

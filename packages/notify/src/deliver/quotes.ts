@@ -1,4 +1,4 @@
-import type { SendResult } from '../providers/provider.ts'
+import type { SendResult } from '@gatehouse/providers'
 import type { ClaimedDelivery } from '../store/store.ts'
 
 /** Words that say little by themselves are short, and have no digits. */

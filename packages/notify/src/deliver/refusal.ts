@@ -1,6 +1,6 @@
+import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
 import { suppresses } from '../model/suppression.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
 import type { Uncarried } from './carriers.ts'
 

@@ -1,7 +1,7 @@
-import { createDeadlines, type Deadline } from '../model/deadlines.ts'
+import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
+import { createDeadlines, type Deadline } from '@gatehouse/providers'
 import { notificationIdOf } from '../model/id.ts'
 import type { Content, Message, Target } from '../model/notification.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
 
 /** The message of a delivery to one of its targets, with the id that every try of it carries. */

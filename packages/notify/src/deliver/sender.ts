@@ -1,6 +1,6 @@
 import type { Clock } from '@gatehouse/kit'
+import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import type { CompleteMessages } from '../links/complete-messages.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../providers/provider.ts'
 import type { Carriers } from './carriers.ts'
 import { maySend } from './hold.ts'
 import { createMarkedCalls } from './marked-calls.ts'

@@ -1,9 +1,9 @@
 import type { Clock } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import type { Channel } from '../model/channel.ts'
 import { bucketOfUser, deliveryIdOf, newId } from '../model/id.ts'
 import type { Content } from '../model/notification.ts'
 import { targetsOf } from '../plan/message.ts'
-import type { Provider } from '../providers/provider.ts'
 import type { Inbox, Intake } from '../store/store.ts'
 import { callProvider } from './send.ts'
 

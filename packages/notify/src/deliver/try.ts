@@ -1,5 +1,5 @@
+import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
-import type { SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
 import { noProvider, type TargetResult } from './outcome.ts'
 

@@ -1,6 +1,6 @@
 import { type Clock, startWorker, type Worker } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
-import type { Provider, SendResult } from '../providers/provider.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../store/store.ts'
 import { type Carriers, createCarriers, type Uncarried } from './carriers.ts'
 import { heldBack } from './hold.ts'

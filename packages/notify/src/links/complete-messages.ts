@@ -1,5 +1,5 @@
 import type { Clock } from '@gatehouse/kit'
-import type { OutgoingMessage } from '../providers/provider.ts'
+import type { OutgoingMessage } from '@gatehouse/providers'
 import type { ReceiptTokens } from './receipt-token.ts'
 
 /** Gives the messages of one channel what they carry beside their text, just before they go out. */

@@ -1,4 +1,4 @@
-import type { Provider } from './provider.ts'
+import type { Provider } from '@gatehouse/providers'
 
 interface RegisteredDevice {
   readonly deviceId: string

@@ -1,4 +1,4 @@
-import type { Provider } from './provider.ts'
+import type { Provider } from '@gatehouse/providers'
 
 /**
  * Carries in-app messages into the user's feed, where they stay until read and longer. The item is written with the

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
+import type { Provider } from '@gatehouse/providers'
 import type { Channel } from '../model/channel.ts'
 import type { Mailbox } from '../store/store.ts'
-import type { Provider } from './provider.ts'
 
 /**
  * Keeps what would have been sent, for /dev/mailbox. `onward` is the provider that really carries it, where there is

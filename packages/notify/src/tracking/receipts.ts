@@ -1,10 +1,10 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
+import type { WebhookReport } from '@gatehouse/providers'
 import { type Static, Type } from 'typebox'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
 import type { ReceiptTokens } from '../links/receipt-token.ts'
 import { createdAtOf } from '../model/id.ts'
-import type { WebhookReport } from '../providers/webhook.ts'
 import { operation } from '../request/operations.ts'
 import { createReceiptLimit } from './receipt-limit.ts'
 

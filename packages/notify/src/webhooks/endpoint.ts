@@ -1,11 +1,10 @@
 import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
+import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
 import { Type } from 'typebox'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
 import type { Channel } from '../model/channel.ts'
 import { channelOf } from '../model/id.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { ReceivedWebhook, WebhookReport } from '../providers/webhook.ts'
 import { operation } from '../request/operations.ts'
 
 export interface WebhookRoutes {

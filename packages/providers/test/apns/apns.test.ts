@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { type ApnsFake, startApns } from '@gatehouse/fakes'
+import { manualClock } from '@gatehouse/kit'
+import type { Provider } from '../../src/index.ts'
+import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
+
+const deviceToken = 'ab'.repeat(32)
+const minuteMs = 60_000
+
+function entryOf(fake: ApnsFake, declared: Record<string, unknown> = {}) {
+  const { key, keyId: key_id, teamId: team_id, topic, url } = fake
+  return { provider: 'apns', key, key_id, team_id, topic, url, ...declared }
+}
+
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present(), settings: object = {}) =>
+  rehearse(t, startApns(settings), (fake) => entryOf(fake, declared), { clock })
+
+const push = (given: object = {}) =>
+  message({ channel: 'push', target: { id: 'phone', address: deviceToken, service: 'apns' }, ...given })
+
+const sendMany = (provider: Provider, count: number) =>
+  provider.send(
+    Array.from({ length: count }, (_, index) => push({ id: `d.${index}` })),
+    new AbortController().signal,
+  )
+
+test('a push goes to APNs as an alert that a second one with its id replaces', async (t) => {
+  const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
+  const sent = push({ id: 'd.phone' })
+  const result = await sendOne(provider, sent)
+  const [{ headers, payload, deviceToken: token } = assert.fail()] = fake.requests
+  assert.deepEqual(result, { kind: 'accepted', providerMessageId: headers['apns-id'] })
+  const { 'apns-id': _, ...rest } = headers
+  assert.deepEqual(rest, {
+    'apns-topic': 'com.example.app',
+    'apns-push-type': 'alert',
+    'apns-priority': '10',
+    'apns-expiration': String(Math.floor(clock.now() / 1_000) + 60),
+    'apns-collapse-id': 'd.phone',
+  })
+  assert.equal(token, deviceToken)
+  assert.deepEqual(payload, {
+    aps: { alert: { title: 'Order A-1', body: 'Order A-1 left.' }, sound: 'default' },
+    delivery_id: sent.deliveryId,
+    notification_id: sent.notificationId,
+    event: 'order.shipped',
+  })
+  await sendOne(provider, sent)
+  assert.equal(fake.requests[1]?.headers['apns-id'], headers['apns-id'], 'a repeat has the same id')
+})
+
+const reasons = [
+  [400, 'BadDeviceToken', 'dead_token'],
+  [400, 'DeviceTokenNotForTopic', 'dead_token'],
+  [400, 'PayloadEmpty', 'permanent'],
+  [400, 'BadPriority', 'permanent'],
+  [400, 'BadExpirationDate', 'permanent'],
+  [400, 'BadCollapseId', 'permanent'],
+  [400, 'BadTopic', 'misconfigured'],
+  [400, 'MissingTopic', 'misconfigured'],
+  [400, 'TopicDisallowed', 'misconfigured'],
+  [400, 'InvalidPushType', 'misconfigured'],
+  [400, 'IdleTimeout', 'transient'],
+  [403, 'InvalidProviderToken', 'misconfigured'],
+  [403, 'MissingProviderToken', 'misconfigured'],
+  [403, 'BadCertificateEnvironment', 'misconfigured'],
+  [403, 'Forbidden', 'misconfigured'],
+  [404, 'BadPath', 'misconfigured'],
+  [405, 'MethodNotAllowed', 'misconfigured'],
+  [410, 'Unregistered', 'dead_token'],
+  [410, 'ExpiredToken', 'dead_token'],
+  [413, 'PayloadTooLarge', 'permanent'],
+  [429, 'TooManyRequests', 'rate_limited'],
+  [429, 'TooManyProviderTokenUpdates', 'rate_limited'],
+  [500, 'InternalServerError', 'transient'],
+  [503, 'ServiceUnavailable', 'transient'],
+  [503, 'Shutdown', 'transient'],
+  [400, undefined, 'permanent'],
+  [403, undefined, 'misconfigured'],
+] as const
+
+test('every answer of APNs means what its table of reasons says', async (t) => {
+  const { fake, provider } = await setup(t)
+  await sendOne(provider, push())
+  for (const [status, reason, kind] of reasons) {
+    fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } })
+    const result = await sendOne(provider, push())
+    assert.equal(result.kind, kind, `${status} ${reason}`)
+    if (result.kind === 'rate_limited') assert.equal(result.pauses === true, reason !== 'TooManyRequests', 'one device')
+  }
+})
+
+test('a device that APNs calls unregistered is dead since when APNs says, and not later than the call', async (t) => {
+  const { fake, provider, clock } = await setup(t)
+  const gone = (timestamp: unknown) => ({ status: 410, body: { reason: 'Unregistered', timestamp } })
+  const since = clock.now() - 86_400_000
+  const cases = [
+    [since, since],
+    [clock.now() + 86_400_000, clock.now()],
+    ['soon', clock.now()],
+    [undefined, clock.now()],
+  ] as const
+  for (const [timestamp, expected] of cases) {
+    fake.answerNext(gone(timestamp))
+    const result = await sendOne(provider, push())
+    assert.deepEqual(result.kind === 'dead_token' && result.at, expected)
+  }
+})
+
+test('until a first push was taken, a token that APNs does not know is no proof that the device is gone', async (t) => {
+  const { fake, provider } = await setup(t, { topic: 'com.example.other' })
+  const result = await sendOne(provider, push())
+  assert.equal(result.kind, 'permanent')
+  assert.match('reason' in result ? result.reason : '', /environment or topic/)
+  assert.deepEqual(fake.refusals, ['DeviceTokenNotForTopic'])
+})
+
+test('the key of another team is refused', async (t) => {
+  const { fake } = await setup(t)
+  const provider = build(entryOf(fake, { team_id: 'XYZ1234567' }), { clock: present() })
+  t.after(() => provider.close?.())
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
+})
+
+test('one provider token serves for half an hour, whatever starts in between, and is changed without a refusal', async (t) => {
+  const halfHour = 30 * minuteMs
+  const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
+  const { fake, provider } = await setup(t, {}, clock)
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  clock.advance(28 * minuteMs)
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  clock.advance(2 * minuteMs)
+  assert.equal((await sendOne(provider, push())).kind, 'rate_limited', 'the fake saw the first token just now')
+  assert.deepEqual(fake.refusals, ['TooManyProviderTokenUpdates'])
+  fake.cut()
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})
+
+test('a provider token that is refused is replaced once, but not sooner than Apple allows', async (t) => {
+  const halfHour = 30 * minuteMs
+  const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
+  const { fake, provider } = await setup(t, {}, clock, { tokenSeconds: 0 })
+  const expired = { status: 403, body: { reason: 'ExpiredProviderToken' } }
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  clock.advance(21 * minuteMs)
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  fake.answerNext(expired)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
+})
+
+test('a connection carries as many pushes at once as the server allows, and another is opened when it is full', async (t) => {
+  const { fake, provider } = await setup(t, { connections: 2 }, present(), { streams: 5 })
+  const results = await sendMany(provider, 60)
+  assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
+  assert.equal(fake.requests.length, 60)
+  assert.equal(fake.connections(), 2)
+  assert.ok(fake.mostStreams() <= 5)
+})
+
+test('after GOAWAY pushes go over a new connection, and none is lost', async (t) => {
+  const { fake, provider } = await setup(t, { connections: 1 })
+  await sendMany(provider, 3)
+  fake.goAway()
+  const results = await sendMany(provider, 20)
+  const after = await sendMany(provider, 3)
+  assert.deepEqual([...new Set([...results, ...after].map(({ kind }) => kind))].sort(), ['accepted'])
+  assert.equal(fake.connections(), 2)
+})
+
+test('a connection that is cut under way leaves its pushes ambiguous, and the next one goes through', async (t) => {
+  const { fake, provider } = await setup(t)
+  fake.answerNext('drop')
+  assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  fake.cut()
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})
+
+test('an APNs that hangs is given up after the timeout; one that is not there was never reached', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
+  fake.answerNext('hang')
+  assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  await fake.stop()
+  assert.equal((await sendOne(provider, push())).kind, 'transient')
+})
+
+test('a push that is larger than APNs takes is not sent', async (t) => {
+  const { fake, provider } = await setup(t)
+  const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_000), locale: 'en' } }))
+  assert.equal(result.kind === 'permanent' && result.code, 'PayloadTooLarge')
+  assert.equal(fake.requests.length + fake.refusals.length, 0)
+})
+
+test("a key that is none of Apple's is named at start, and never printed", () => {
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const entry = { provider: 'apns', key_id: 'ABC1234567', team_id: 'DEF1234567', topic: 'a' }
+  for (const key of ['-----BEGIN hush', rsa])
+    assert.throws(
+      () => build({ ...entry, key }),
+      (error: Error) => error instanceof RangeError && /^key is no P-256 key/.test(error.message),
+    )
+  assert.throws(() => build({ ...entry, key: './none.p8' }), /key names the file .*none\.p8, which can't be read/)
+})

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startFcm } from '@gatehouse/fakes'
+import { manualClock } from '@gatehouse/kit'
+import { temporaryFolder } from '@gatehouse/testing'
+import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
+
+const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present()) =>
+  rehearse(
+    t,
+    startFcm(),
+    ({ serviceAccount, url }) => ({ provider: 'fcm', service_account: serviceAccount, url, ...declared }),
+    { clock },
+  )
+
+const push = (given: object = {}) =>
+  message({ channel: 'push', target: { id: 'phone', address: 'a-device-token', service: 'fcm' }, ...given })
+
+test('a push goes to FCM as a notification that a second one with its id replaces', async (t) => {
+  const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
+  const expiration = String(Math.floor(clock.now() / 1_000) + 60)
+  const sent = push({ id: 'd.phone' })
+  const result = await sendOne(provider, sent)
+  assert.match(
+    result.kind === 'accepted' ? (result.providerMessageId ?? '') : '',
+    /^projects\/fake-project\/messages\//,
+  )
+  assert.deepEqual(fake.requests, [
+    {
+      token: 'a-device-token',
+      notification: { title: 'Order A-1', body: 'Order A-1 left.' },
+      data: { delivery_id: sent.deliveryId, notification_id: sent.notificationId, event: 'order.shipped' },
+      android: { priority: 'HIGH', ttl: '60s', notification: { tag: 'd.phone' } },
+      apns: { headers: { 'apns-collapse-id': 'd.phone', 'apns-priority': '10', 'apns-expiration': expiration } },
+      webpush: { headers: { TTL: '60', Urgency: 'normal' }, notification: { tag: 'd.phone' } },
+    },
+  ])
+})
+
+test('FCM carries to devices of its own service alone', async (t) => {
+  const { provider } = await setup(t)
+  const services = ['fcm', 'apns', 'web'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
+  assert.deepEqual(services, [true, false, false])
+})
+
+test('an id that is longer than a collapse id may be is hashed, the same at every try', async (t) => {
+  const { fake, provider } = await setup(t)
+  const id = `d.${'x'.repeat(200)}`
+  await sendOne(provider, push({ id }))
+  await sendOne(provider, push({ id }))
+  const tags = fake.requests.map(({ apns }) => apns?.headers?.['apns-collapse-id'])
+  assert.equal(tags[0]?.length, 43)
+  assert.equal(tags[0], tags[1])
+})
+
+const fcmError = (status: number, errorCode: string, code: string = errorCode) => ({
+  status,
+  body: {
+    error: {
+      code: status,
+      message: 'as published',
+      status: code,
+      details: [{ '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode }],
+    },
+  },
+})
+const badRequest = (...fields: string[]) => ({
+  status: 400,
+  body: {
+    error: {
+      code: 400,
+      message: 'as published',
+      status: 'INVALID_ARGUMENT',
+      details: [
+        { '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode: 'INVALID_ARGUMENT' },
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: fields.map((field) => ({ field, description: 'wrong' })),
+        },
+      ],
+    },
+  },
+})
+
+const answers = [
+  [fcmError(400, 'INVALID_ARGUMENT'), 'dead_token'],
+  [badRequest('message.token'), 'dead_token'],
+  [badRequest('message.data[0].value'), 'permanent'],
+  [badRequest('message.token', 'message.data'), 'permanent'],
+  [{ status: 400, body: 'not json' }, 'permanent'],
+  [fcmError(401, 'THIRD_PARTY_AUTH_ERROR', 'UNAUTHENTICATED'), 'misconfigured', 2],
+  [fcmError(403, 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED'), 'dead_token'],
+  [{ status: 403 }, 'misconfigured'],
+  [{ status: 404, body: { error: { code: 404, status: 'UNREGISTERED' } } }, 'dead_token'],
+  [fcmError(404, 'UNREGISTERED', 'NOT_FOUND'), 'dead_token'],
+  [{ status: 404 }, 'misconfigured'],
+  [fcmError(429, 'QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'), 'rate_limited'],
+  [fcmError(500, 'INTERNAL'), 'transient'],
+  [fcmError(503, 'UNAVAILABLE'), 'transient'],
+  [{ status: 502, body: '<html>' }, 'transient'],
+  [{ status: 302, body: '' }, 'misconfigured'],
+  [{ status: 200, body: 'not json' }, 'ambiguous'],
+  [{ status: 200, body: { name: 7 } }, 'ambiguous'],
+  [{ status: 400, body: { error: { details: [null, 7] } } }, 'permanent'],
+] as const
+
+test('every answer of FCM means what its table of errors says', async (t) => {
+  const { fake, provider, clock } = await setup(t)
+  for (const [behaviour, kind, times = 1] of answers) {
+    fake.answerNext(behaviour, times)
+    const result = await sendOne(provider, push())
+    assert.equal(result.kind, kind, JSON.stringify(behaviour))
+    if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
+    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
+  }
+})
+
+test('FCM is asked again when it says, after a quota and while it is away', async (t) => {
+  const { fake, provider } = await setup(t)
+  fake.answerNext({ status: 429, retryAfter: 30 })
+  fake.answerNext({ status: 503, retryAfter: 12 })
+  const results = [await sendOne(provider, push()), await sendOne(provider, push())]
+  assert.deepEqual(
+    results.map((result) => 'retryAfterMs' in result && result.retryAfterMs),
+    [30_000, 12_000],
+  )
+})
+
+test('one access token serves all pushes until five minutes before it expires', async (t) => {
+  const { fake, provider, clock } = await setup(t, {}, manualClock(Date.now() - 3_301_000))
+  const signal = new AbortController().signal
+  await provider.send(
+    Array.from({ length: 10 }, () => push()),
+    signal,
+  )
+  assert.equal(fake.tokensGiven(), 1)
+  clock.advance(3_299_000)
+  await sendOne(provider, push())
+  assert.equal(fake.tokensGiven(), 1)
+  clock.advance(2_000)
+  fake.answerNextToken({ status: 503 })
+  assert.equal((await sendOne(provider, push())).kind, 'transient', 'a token that is about to expire is not used')
+})
+
+test('pushes to FCM share few connections over HTTP/2, each carries many at once', async (t) => {
+  const { fake, provider } = await setup(t, { connections: 2 })
+  const many = Array.from({ length: 60 }, (_, index) => push({ id: `d.${index}` }))
+  const results = await provider.send(many, new AbortController().signal)
+  assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
+  assert.equal(fake.requests.length, 60)
+  assert.ok(fake.connections() <= 2, `${fake.connections()} connections`)
+})
+
+test('an access token that is refused before its time is replaced once, and the push goes through', async (t) => {
+  const { fake, provider } = await setup(t)
+  await sendOne(provider, push())
+  fake.revokeTokens()
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  assert.equal(fake.tokensGiven(), 2)
+})
+
+test('a service account that Google refuses is misconfigured; a token endpoint in trouble is tried again', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
+  fake.answerNextToken({ status: 400, body: { error: 'invalid_grant' } })
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
+  for (const behaviour of [{ status: 500 }, { status: 200, body: {} }, 'hang', 'drop'] as const) {
+    fake.answerNextToken(behaviour)
+    assert.equal((await sendOne(provider, push())).kind, 'transient', JSON.stringify(behaviour))
+  }
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})
+
+test("the key of another service account is refused by Google's endpoint", async (t) => {
+  const { fake } = await setup(t)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const service_account = JSON.stringify({ ...JSON.parse(fake.serviceAccount), private_key })
+  const other = build({ provider: 'fcm', service_account, url: fake.url })
+  t.after(() => other.close?.())
+  assert.equal((await sendOne(other, push())).kind, 'misconfigured')
+  assert.match(fake.refusals[0] ?? '', /Invalid JWT Signature/)
+})
+
+test('a push that is larger than FCM takes is not sent', async (t) => {
+  const { fake, provider } = await setup(t)
+  const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_100), locale: 'en' } }))
+  assert.deepEqual(result.kind === 'permanent' && result.code, 'PAYLOAD_TOO_LARGE')
+  assert.equal(fake.requests.length + fake.refusals.length, 0)
+})
+
+test('an FCM that hangs or cuts the connection is ambiguous; one that is not there was never reached', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
+  for (const behaviour of ['hang', 'drop'] as const) {
+    fake.answerNext(behaviour)
+    assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
+  }
+  await fake.stop()
+  assert.equal((await sendOne(provider, push())).kind, 'transient')
+})
+
+test('a service account that cannot be used is named at start, and never printed', () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const account = { type: 'service_account', project_id: 'p', client_email: 'e' }
+  const wrong = [
+    ['./not-there.json', /service_account names the file .*not-there\.json, which can't be read/],
+    ['{"type": "hush"', /service_account is not JSON/],
+    ['{"type": "authorized_user"}', /service_account is not the JSON of a service account/],
+    [JSON.stringify({ ...account, client_email: undefined }), /service_account has no client_email/],
+    [JSON.stringify(account), /service_account has no private_key/],
+    [JSON.stringify({ ...account, private_key: 'hush' }), /no RSA key/],
+    [JSON.stringify({ ...account, private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }), /no RSA key/],
+  ] as const
+  for (const [service_account, expected] of wrong)
+    assert.throws(
+      () => build({ provider: 'fcm', service_account }),
+      (error: Error) => error instanceof RangeError && expected.test(error.message) && !/hush/.test(error.message),
+    )
+})
+
+test('a service account may lie in a file beside the configuration', async (t) => {
+  const { fake } = await setup(t)
+  const folder = temporaryFolder('gatehouse-fcm')
+  writeFileSync(join(folder, 'firebase.json'), fake.serviceAccount)
+  const provider = build({ provider: 'fcm', service_account: './firebase.json', url: fake.url }, { folder })
+  t.after(() => provider.close?.())
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Fake } from '@gatehouse/fakes'
+import { type ManualClock, manualClock } from '@gatehouse/kit'
+import {
+  type OutgoingMessage,
+  type Provider,
+  type ProviderContext,
+  providerKinds,
+  type ReceivedWebhook,
+  type SendResult,
+  type WebhookRequest,
+} from '../../src/index.ts'
+
+/** A provider as the configuration builds it from an entry, on the machine's time unless a clock is handed in. */
+export function build(
+  entry: { readonly provider: string } & Record<string, unknown>,
+  context: Partial<ProviderContext> = {},
+): Provider {
+  const kind = providerKinds.find(({ kind }) => kind === entry.provider)
+  if (!kind) throw new Error(`${entry.provider} is not a provider`)
+  const [channel] = kind.channels
+  if (!channel) throw new Error(`${entry.provider} carries nothing`)
+  return kind.create(entry, {
+    name: entry.provider,
+    channel,
+    from: 'Example <hello@example.com>',
+    publicUrl: 'https://gatehouse.example.com',
+    folder: process.cwd(),
+    clock: present(),
+    ...context,
+  })
+}
+
+export interface Rehearsed<F> {
+  readonly fake: F
+  readonly provider: Provider
+  readonly clock: ManualClock
+  /** What the provider makes of a webhook, now unless told otherwise. */
+  receive(webhook: WebhookRequest | undefined, now?: number): Promise<ReceivedWebhook>
+}
+
+/** A provider that sends to a fake, on a clock that starts now; both end with the test. */
+export async function rehearse<F extends Fake>(
+  t: TestEnd,
+  starting: Promise<F>,
+  entryOf: (fake: F) => Parameters<typeof build>[0],
+  context: Partial<ProviderContext> & { readonly clock?: ManualClock } = {},
+): Promise<Rehearsed<F>> {
+  const fake = await starting
+  const { clock = present() } = context
+  const provider = build(entryOf(fake), { ...context, clock })
+  t.after(async () => {
+    await provider.close?.()
+    await fake.stop()
+  })
+  return {
+    fake,
+    provider,
+    clock,
+    async receive(webhook, now = clock.now()) {
+      const received = await provider.webhook?.receive(webhook ?? assert.fail('no webhook came'), now)
+      return received ?? assert.fail('it takes no webhooks')
+    },
+  }
+}
+
+export interface TestEnd {
+  after(work: () => Promise<void>): void
+}
+
+/** A clock that starts now, for fakes that go by the machine's. */
+export const present = (): ManualClock => manualClock(Date.now())
+
+/** A message made a moment ago. */
+export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
+  const deliveryId = idAt(Date.now())
+  return {
+    id: deliveryId,
+    deliveryId,
+    notificationId: deliveryId,
+    userId: 'alice',
+    channel: 'sms',
+    event: 'order.shipped',
+    critical: false,
+    target: { id: 'sms', address: '+14155550100' },
+    content: { subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
+    ...given,
+  }
+}
+
+let made = 0
+
+/** An id as of a delivery made at a time: a UUIDv7. */
+function idAt(at: number): string {
+  const hex = at.toString(16).padStart(12, '0')
+  made += 1
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${made.toString(16).padStart(12, '0')}`
+}
+
+/** What the provider makes of one message. */
+export async function sendOne(provider: Provider, given: OutgoingMessage = message()): Promise<SendResult> {
+  const [result] = await provider.send([given], new AbortController().signal)
+  if (!result) throw new Error('the provider answered nothing')
+  return result
+}
+
+/** The webhooks that `send` posts to the address it is given, as a provider's receiver would get them. */
+export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<WebhookRequest[]> {
+  const requests: WebhookRequest[] = []
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    requests.push({ headers: incoming.headers, body: Buffer.concat(chunks), url: `${publicUrl}${incoming.url}` })
+    outgoing.writeHead(204).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+  return requests
+}

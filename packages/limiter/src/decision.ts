@@ -1,6 +1,6 @@
+import { remaining, resetAt, waitMs } from './algorithms/counters.ts'
 import { elapsedMs } from './algorithms/window.ts'
 import type { Policy } from './policy.ts'
-import { remaining, resetAt, waitMs } from './reading.ts'
 import type { CountedRule } from './rule.ts'
 import type { Taken } from './store.ts'
 

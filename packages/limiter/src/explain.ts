@@ -1,6 +1,6 @@
 import { windowIndex } from './algorithms/window.ts'
-import type { BreakerState } from './breaker.ts'
 import type { Decision, RuleDecision, Source } from './decision.ts'
+import type { BreakerState } from './failover/breaker.ts'
 import { counterKey, type Identifier } from './key.ts'
 import type { FailureMode } from './policy.ts'
 import type { Algorithm, CountedRule } from './rule.ts'

@@ -1,5 +1,5 @@
-import type { BreakerState } from './breaker.ts'
 import type { Decision } from './decision.ts'
+import type { BreakerState } from './failover/breaker.ts'
 
 /** What a check was about, as metrics label it. */
 export interface Labels {

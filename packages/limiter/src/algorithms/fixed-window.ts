@@ -1,6 +1,6 @@
 /*
  * The fixed window counter: the counter is incremented first, and the request is rejected when the new value exceeds
- * the limit. A rejected request is therefore counted too, and the counter may pass the limit. redis/take.lua is its twin.
+ * the limit. A rejected request is therefore counted too, and the counter may pass the limit. ../redis/scripts/acquire.lua is its twin.
  */
 
 /** Whether the counter, incremented by `cost`, stays within the limit. */

@@ -5,7 +5,7 @@
  *   prev × (1 − e/W) + cur + (c − 1) ≥ limit
  *
  * Both sides are multiplied by W, so that whole numbers stay whole and every store rounds alike.
- * redis/take.lua is the twin of `admits`.
+ * ../redis/scripts/acquire.lua is the twin of `admits`.
  */
 
 /** Whether a request of `cost` fits. Times in milliseconds. */

@@ -1,6 +1,6 @@
 /*
  * The token bucket: tokens = min(capacity, tokens + elapsed × rate); a request of cost c is admitted when at least c
- * tokens are there, and takes them. redis/take.lua is its twin.
+ * tokens are there, and takes them. ../redis/scripts/acquire.lua is its twin.
  */
 
 /** Tokens at `now`, refilled since `ts` (both Unix milliseconds). A clock that went back refills nothing. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { combinePolicies } from '../combine.ts'
+import { combinePolicies } from '../combination/combine.ts'
 import type { Limiter } from '../limiter.ts'
 import { definePolicy, tierPolicy } from '../policy.ts'
 

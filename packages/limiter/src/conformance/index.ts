@@ -7,7 +7,7 @@ import type { CounterStore } from '../store.ts'
 import { combinedBehaviours } from './combined.ts'
 import { type Timetable, timetables } from './timetable.ts'
 
-export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulated-fleet.ts'
+export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulation/fleet.ts'
 
 export interface ConformanceOptions {
   /** Stands before every title. */

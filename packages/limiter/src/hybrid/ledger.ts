@@ -1,5 +1,5 @@
+import { Slots } from '../memory/slots.ts'
 import type { Policy } from '../policy.ts'
-import { Slots } from '../slots.ts'
 
 /** Numbers kept for one window, from `Ledger.at(slot, rule)` on. */
 export const cell = {

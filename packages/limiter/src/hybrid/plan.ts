@@ -1,6 +1,6 @@
+import { remaining, waitMs } from '../algorithms/counters.ts'
 import { windowIndex } from '../algorithms/window.ts'
 import type { Policy } from '../policy.ts'
-import { remaining, waitMs } from '../reading.ts'
 import type { CountedRule } from '../rule.ts'
 import type { Taken } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'

@@ -1,4 +1,4 @@
-import { admits } from '../reading.ts'
+import { admits } from '../algorithms/counters.ts'
 import type { Taken } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 import type { Plan } from './plan.ts'

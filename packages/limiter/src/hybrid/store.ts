@@ -4,9 +4,9 @@ import type { CounterStore, Taken } from '../store.ts'
 import { Combination, type Reservation } from './combination.ts'
 import { cell, Ledger, tail } from './ledger.ts'
 import { canBeHybrid, currentOnly, type Plan, presume, shortOnly, staleMs } from './plan.ts'
+import { Teller } from './reconciler.ts'
 import { tellDirty } from './round.ts'
 import { spend, stand } from './spend.ts'
-import { Teller } from './teller.ts'
 
 export interface HybridOptions {
   /**

@@ -1,7 +1,7 @@
 import type { CountedRule } from '../rule.ts'
-import { Slots } from '../slots.ts'
 import { BucketColumn } from './bucket-column.ts'
 import type { Column, CounterColumn } from './column.ts'
+import { Slots } from './slots.ts'
 import { WindowCells } from './window-cells.ts'
 import { WindowColumn } from './window-column.ts'
 

@@ -1,6 +1,6 @@
+import { admits } from '../algorithms/counters.ts'
 import { encodedKey, type Identifier } from '../key.ts'
 import { keptMs, type Policy } from '../policy.ts'
-import { admits } from '../reading.ts'
 import type { CountedRule } from '../rule.ts'
 import type { Taken } from '../store.ts'
 import { clear, count, countersOf, type Row, raise } from './row.ts'

@@ -8,9 +8,9 @@ export interface Script {
   readonly sha1: string
 }
 
-/** Reads a script from the .lua files beside this module, which are joined in the order given. */
+/** Reads a script from .lua files of the folder `scripts`, which are joined in the order given. */
 export function loadScript(...files: readonly string[]): Script {
-  const text = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
+  const text = files.map((file) => readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8')).join('\n')
   return { text, sha1: createHash('sha1').update(text).digest('hex') }
 }
 

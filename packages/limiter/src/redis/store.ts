@@ -40,12 +40,12 @@ export interface RedisStore extends CounterStore {
 }
 
 const one = ['1']
-const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
-const takeInTimeScript = loadScript('in-time.lua', 'plans.lua', 'counters.lua', 'take.lua')
+const takeScript = loadScript('plans.lua', 'counters.lua', 'acquire.lua')
+const takeInTimeScript = loadScript('time-span.lua', 'plans.lua', 'counters.lua', 'acquire.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
 const resetScript = loadScript('reset.lua')
-const noteScript = loadScript('note.lua')
+const noteScript = loadScript('record-adjustment.lua')
 
 /**
  * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what

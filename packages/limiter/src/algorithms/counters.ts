@@ -1,8 +1,8 @@
-import * as fixedWindow from './algorithms/fixed-window.ts'
-import * as slidingWindow from './algorithms/sliding-window.ts'
-import * as tokenBucket from './algorithms/token-bucket.ts'
-import { elapsedMs } from './algorithms/window.ts'
-import type { CountedRule } from './rule.ts'
+import type { CountedRule } from '../rule.ts'
+import * as fixedWindow from './fixed-window.ts'
+import * as slidingWindow from './sliding-window.ts'
+import * as tokenBucket from './token-bucket.ts'
+import { elapsedMs } from './window.ts'
 
 /*
  * What a rule's two counters mean at a moment. For windows `a` and `b` are the counts of the previous and the current

@@ -5,7 +5,7 @@ import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import { storeConformance } from '@gatehouse/limiter/conformance'
 import { migrations, postgresStore } from '@gatehouse/limiter/postgres'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { purgeRows } from '../src/postgres/table.ts'
+import { purgeRows } from '../../src/postgres/table.ts'
 
 const postgresTest = (title: string, body: () => Promise<void>): void => testWith('postgresql', title, body)
 const alice = { kind: 'user', id: 'alice' }

@@ -1,4 +1,4 @@
--- Second part of every script: what a rule's counters are and how they change. Twin of ../algorithms.
+-- Second part of every script: what a rule's counters are and how they change. Twin of ../../algorithms.
 -- `a` and `b` are the counts of the previous and the current window; for a bucket its tokens, refilled, and their time.
 local function count(key)
   return tonumber(written[KEYS[key]] or read[key] or 0)

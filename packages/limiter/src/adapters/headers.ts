@@ -1,4 +1,4 @@
-import type { Decision, RuleDecision } from './decision.ts'
+import type { Decision, RuleDecision } from '../decision.ts'
 
 /** Which IETF fields to send beside the X-RateLimit trio: none, or those of draft-ietf-httpapi-ratelimit-headers-11. */
 export type IetfFields = false | 'draft-11'

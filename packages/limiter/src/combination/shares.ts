@@ -1,8 +1,8 @@
+import { waitMs } from '../algorithms/counters.ts'
+import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { CounterStore, Taken } from '../store.ts'
 import { combinePolicies, countedBy, partsOf } from './combine.ts'
-import type { Identifier } from './key.ts'
-import type { Policy } from './policy.ts'
-import { waitMs } from './reading.ts'
-import type { CounterStore, Taken } from './store.ts'
 
 /** Some policies of a combination, which are taken in one step. */
 export interface Share {

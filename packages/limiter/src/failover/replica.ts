@@ -1,9 +1,9 @@
-import { countedBy } from './combine.ts'
-import type { Identifier } from './key.ts'
-import { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
-import type { Policy } from './policy.ts'
-import { closedShares, isMixed, partOf, subjectShares } from './split.ts'
-import type { Taken } from './store.ts'
+import { countedBy } from '../combination/combine.ts'
+import { closedShares, isMixed, partOf, subjectShares } from '../combination/shares.ts'
+import type { Identifier } from '../key.ts'
+import { type MemoryStore, type MemoryStoreOptions, memoryStore } from '../memory/store.ts'
+import type { Policy } from '../policy.ts'
+import type { Taken } from '../store.ts'
 
 /**
  * What this process remembers of the shared counters: every answer is copied here, so that the local fallback goes on

@@ -1,10 +1,10 @@
-import { countedBy, partsOf } from '../combine.ts'
+import { countedBy, partsOf } from '../combination/combine.ts'
+import { joined, type Request, shares, takeInTurn, takenBack } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { joined, type Request, shares, takeInTurn, takenBack } from '../split.ts'
 import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
-import { Heat } from './heat.ts'
-import { Portion } from './portion.ts'
+import { Heat } from './hot-key-counter.ts'
+import { Portion } from './lease.ts'
 
 export interface HotKeysOptions {
   /** Checks of one identifier in a second, in this process, from which on it is hot; below half of it it is not any more. Default 500. */

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { combinePolicies, definePolicy, hybridStore, memoryStore, type Policy } from '@gatehouse/limiter'
 import { type FleetOptions, simulateFleet } from '@gatehouse/limiter/conformance'
 import fc from 'fast-check'
-import { isMixed, takeByShares } from '../src/split.ts'
-import type { CounterStore } from '../src/store.ts'
+import { isMixed, takeByShares } from '../../src/combination/shares.ts'
+import type { CounterStore } from '../../src/store.ts'
 
 /** What a fleet may admit in any window, as a multiple of the limit: decision 0319. */
 const bound = 1.1

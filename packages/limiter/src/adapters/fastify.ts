@@ -1,7 +1,7 @@
+import type { Identifier } from '../key.ts'
+import type { Limiter } from '../limiter.ts'
+import type { Policies } from '../policy.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
-import type { Identifier } from './key.ts'
-import type { Limiter } from './limiter.ts'
-import type { Policies } from './policy.ts'
 import { quotaExceededProblem } from './problem.ts'
 
 /** What is asked of a Fastify request. */

@@ -4,7 +4,7 @@ import { createLimiter, definePolicy, tierPolicy } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { startRedis, testWith } from '@gatehouse/testing'
 import { Redis } from 'ioredis'
-import { KeyTags, slotOf } from '../src/redis/key-tags.ts'
+import { KeyTags, slotOf } from '../../src/redis/key-tags.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const ids = Array.from({ length: 6_000 }, (_, i) => `user-${i}`)

@@ -1,8 +1,8 @@
-import { type Decision, joinDecisions } from './decision.ts'
-import type { Guard } from './guard.ts'
-import type { Identifier } from './key.ts'
-import type { Policy } from './policy.ts'
-import { type Share, shares } from './split.ts'
+import { type Share, shares } from '../combination/shares.ts'
+import { type Decision, joinDecisions } from '../decision.ts'
+import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { Guard } from './failover-limiter.ts'
 
 /** A combination whose policies are counted in different stores. */
 export interface Apart {

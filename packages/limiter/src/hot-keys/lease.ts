@@ -1,7 +1,7 @@
+import { admits, remaining, waitMs } from '../algorithms/counters.ts'
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { admits, remaining, waitMs } from '../reading.ts'
 import type { CounterStore, Taken } from '../store.ts'
 
 interface Waiter {

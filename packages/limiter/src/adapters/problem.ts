@@ -1,4 +1,4 @@
-import type { Decision } from './decision.ts'
+import type { Decision } from '../decision.ts'
 
 /** Body of a 429 answer as RFC 9457 problem details, media type application/problem+json. */
 export interface QuotaExceededProblem {

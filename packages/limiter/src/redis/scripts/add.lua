@@ -1,4 +1,4 @@
--- Adds to counters, whatever their limits; below zero gives back. Windows are read and written in place, as in take.lua:
+-- Adds to counters, whatever their limits; below zero gives back. Windows are read and written in place, as in acquire.lua:
 -- what hybrid gateways tell comes here.
 -- runs    plan, how many, then per rule the amount
 -- answer  per call: 0, and per rule a and b after it

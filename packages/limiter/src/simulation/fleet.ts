@@ -1,8 +1,8 @@
-import { hotKeyStore } from './hot/store.ts'
-import { hybridStore } from './hybrid/store.ts'
-import { type MemoryStore, memoryStore } from './memory/store.ts'
-import type { Policy } from './policy.ts'
-import type { CounterStore, Taken } from './store.ts'
+import { hotKeyStore } from '../hot-keys/store.ts'
+import { hybridStore } from '../hybrid/store.ts'
+import { type MemoryStore, memoryStore } from '../memory/store.ts'
+import type { Policy } from '../policy.ts'
+import type { CounterStore, Taken } from '../store.ts'
 
 export interface FleetOptions {
   readonly policy: Policy

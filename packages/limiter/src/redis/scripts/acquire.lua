@@ -1,4 +1,4 @@
--- Takes for many checks at once; each check takes from all of its rules or from none. Twin of `admits` in ../algorithms.
+-- Takes for many checks at once; each check takes from all of its rules or from none. Twin of `admits` in ../../algorithms.
 -- Windows are read and written in place instead of by `look` and `change`: this is every check's path, and calls are dear.
 -- runs    plan, how many, cost; cost 0 only looks, as a request of cost 1 would
 -- answer  per check: bits of the violated rules, and per rule a and b after the check

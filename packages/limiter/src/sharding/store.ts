@@ -1,9 +1,9 @@
-import { countedBy } from './combine.ts'
-import type { Identifier } from './key.ts'
-import type { Policy } from './policy.ts'
-import { remaining, waitMs } from './reading.ts'
-import { joined, type Request, type Share, shares, takeInTurn, takenBack } from './split.ts'
-import { addFor, type CounterStore, type Taken, tell, type Waiter } from './store.ts'
+import { remaining, waitMs } from '../algorithms/counters.ts'
+import { countedBy } from '../combination/combine.ts'
+import { joined, type Request, type Share, shares, takeInTurn, takenBack } from '../combination/shares.ts'
+import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import { addFor, type CounterStore, type Taken, tell, type Waiter } from '../store.ts'
 
 /**
  * Splits the counters of policies with `shards` above 1: sub-counter i of m holds its share of every limit and lies under

@@ -20,9 +20,9 @@ import { redisStore } from '@gatehouse/limiter/redis'
 import { postgresDatabase, startPostgres, startRedis, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
-import { admits } from '../src/reading.ts'
-import type { CountedRule } from '../src/rule.ts'
-import type { CounterStore } from '../src/store.ts'
+import { admits } from '../../src/algorithms/counters.ts'
+import type { CountedRule } from '../../src/rule.ts'
+import type { CounterStore } from '../../src/store.ts'
 
 const minute = 60_000
 const start = Date.UTC(2026, 0, 1)

@@ -1,8 +1,8 @@
-import type { Decision } from './decision.ts'
+import type { Decision } from '../decision.ts'
+import type { Identifier } from '../key.ts'
+import type { CheckOptions, Limiter } from '../limiter.ts'
+import type { Policies } from '../policy.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
-import type { Identifier } from './key.ts'
-import type { CheckOptions, Limiter } from './limiter.ts'
-import type { Policies } from './policy.ts'
 import { quotaExceededProblem } from './problem.ts'
 
 export interface FetchLimitOptions<Context extends unknown[]> extends HeaderOptions {

@@ -1,6 +1,6 @@
-import { everyone, type Identifier } from './key.ts'
-import type { FailureMode, Policy } from './policy.ts'
-import type { CountedRule } from './rule.ts'
+import { everyone, type Identifier } from '../key.ts'
+import type { FailureMode, Policy } from '../policy.ts'
+import type { CountedRule } from '../rule.ts'
 
 /** As many as a store's answer has bits for. */
 const maxRules = 24

@@ -2,7 +2,7 @@ import { remaining, resetAt, waitMs } from './algorithms/counters.ts'
 import { elapsedMs } from './algorithms/window.ts'
 import type { Policy } from './policy.ts'
 import type { CountedRule } from './rule.ts'
-import type { Taken } from './store.ts'
+import type { CounterResult } from './store.ts'
 
 /** Who answered: the shared store, this process's own count, or the failure mode itself. */
 export type Source = 'store' | 'local' | 'open' | 'closed'
@@ -43,12 +43,17 @@ export interface Decision {
 }
 
 /** Reads a store's answer to a check of `cost`. */
-export function decide(policy: Policy, taken: Taken, cost: number, source: Source): Decision {
-  return new CountedDecision(policy, taken, cost, source)
+export function createDecision(policy: Policy, result: CounterResult, cost: number, source: Source): Decision {
+  return new CountedDecision(policy, result, cost, source)
 }
 
 /** The answer without any count: an unavailable store in the modes `open` and `closed`. */
-export function uncounted(policy: Policy, allowed: boolean, now: number, retryAfterSeconds: number): Decision {
+export function createUncountedDecision(
+  policy: Policy,
+  allowed: boolean,
+  now: number,
+  retryAfterSeconds: number,
+): Decision {
   const rules = policy.rules.map(
     (rule): RuleDecision => ({
       name: rule.name,
@@ -101,22 +106,22 @@ class CountedDecision implements Decision {
   readonly policy: Policy
   readonly source: Source
   readonly allowed: boolean
-  readonly #taken: Taken
+  readonly #result: CounterResult
   readonly #cost: number
   #tightest = -1
   /** What remains of the tightest rule; below zero when nobody has looked yet. */
   #remaining = -1
 
-  constructor(policy: Policy, taken: Taken, cost: number, source: Source) {
+  constructor(policy: Policy, result: CounterResult, cost: number, source: Source) {
     this.policy = policy
     this.source = source
-    this.allowed = taken.allowed
-    this.#taken = taken
+    this.allowed = result.allowed
+    this.#result = result
     this.#cost = cost
   }
 
   get now(): number {
-    return this.#taken.now
+    return this.#result.now
   }
 
   get limit(): number {
@@ -135,12 +140,12 @@ class CountedDecision implements Decision {
 
   get retryAfterSeconds(): number {
     if (this.allowed) return 0
-    if (this.#taken.waitMs !== undefined) return wholeSeconds(this.#taken.waitMs)
+    if (this.#result.waitMs !== undefined) return wholeSeconds(this.#result.waitMs)
     return this.#read((rule, a, b, now) => retrySeconds(rule, a, b, this.#cost, now))
   }
 
   get rules(): readonly RuleDecision[] {
-    const { counters, now, violated } = this.#taken
+    const { counters, now, violated } = this.#result
     return this.policy.rules.map((rule, i) => {
       const a = counters[2 * i] ?? 0
       const b = counters[2 * i + 1] ?? 0
@@ -160,7 +165,7 @@ class CountedDecision implements Decision {
   }
 
   #read(reading: (rule: CountedRule, a: number, b: number, now: number) => number): number {
-    const { counters, now } = this.#taken
+    const { counters, now } = this.#result
     const at = this.#tightestRule()
     return reading(ruleAt(this.policy, at), counters[2 * at] ?? 0, counters[2 * at + 1] ?? 0, now)
   }
@@ -168,14 +173,14 @@ class CountedDecision implements Decision {
   #tightestRule(): number {
     if (this.#tightest < 0) {
       if (this.allowed) this.#findSmallestShare()
-      else this.#tightest = longestWait(this.policy, this.#taken.counters, this.#cost, this.#taken.now)
+      else this.#tightest = findLongestWait(this.policy, this.#result.counters, this.#cost, this.#result.now)
     }
     return this.#tightest
   }
 
   #findSmallestShare(): void {
     const { rules } = this.policy
-    const { counters, now } = this.#taken
+    const { counters, now } = this.#result
     let smallest = Number.POSITIVE_INFINITY
     this.#tightest = 0
     for (let i = 0; i < rules.length; i++) {
@@ -204,7 +209,7 @@ function wholeSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }
 
-function longestWait(policy: Policy, counters: readonly number[], cost: number, now: number): number {
+function findLongestWait(policy: Policy, counters: readonly number[], cost: number, now: number): number {
   let tightest = 0
   let longest = -1
   for (let i = 0; i < policy.rules.length; i++) {

@@ -5,13 +5,13 @@ export { combinePolicies } from './combination/combine.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
 export type { Explanation, RuleExplanation } from './explain.ts'
 export { Breaker, type BreakerOptions, type BreakerState } from './failover/breaker.ts'
-export type { GuardOptions } from './failover/failover-limiter.ts'
+export type { FailoverOptions } from './failover/failover-limiter.ts'
 export { type HotKeyStore, type HotKeysOptions, hotKeyStore } from './hot-keys/store.ts'
 export { type HybridOptions, type HybridStore, hybridStore } from './hybrid/store.ts'
 export type { Identifier, KeyTag } from './key.ts'
 export { type CheckOptions, createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
-export type { Labels, Observer, Patience } from './observer.ts'
+export type { BreakerScope, Labels, Observer } from './observer.ts'
 export {
   definePolicy,
   type FailureMode,
@@ -24,4 +24,4 @@ export {
 export { type PolicyBook, policyBook } from './policy-book.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
 export { shardedStore } from './sharding/store.ts'
-export type { CounterStore, Taken } from './store.ts'
+export type { CounterResult, CounterStore } from './store.ts'

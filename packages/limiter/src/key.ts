@@ -12,17 +12,17 @@ export const everyone: Identifier = Object.freeze({ kind: 'global', id: 'all' })
 export type KeyTag = 'none' | 'braces'
 
 const kindPattern = /^[a-z][a-z0-9-]{0,31}$/
-const plain = /^[\w.~-]+$/
-const longestId = 512
+const plainPattern = /^[\w.~-]+$/
+const maxIdLength = 512
 
 /**
  * The id as it stands in a key, percent-encoded so that no id can reach into another's key.
  * @throws RangeError for an id that is empty, longer than 512 characters or no well-formed text
  */
 export function encodeId(id: string): string {
-  if (id.length === 0 || id.length > longestId)
-    throw new RangeError(`an identifier's id has 1 to ${longestId} characters, this one has ${id.length}`)
-  if (plain.test(id)) return id
+  if (id.length === 0 || id.length > maxIdLength)
+    throw new RangeError(`an identifier's id has 1 to ${maxIdLength} characters, this one has ${id.length}`)
+  if (plainPattern.test(id)) return id
   if (!id.isWellFormed()) throw new RangeError("an identifier's id is well-formed Unicode text")
   return encodeURIComponent(id)
 }

@@ -2,15 +2,15 @@ import { type Clock, coarseClock } from './clock.ts'
 import { combinePolicies, partsOf } from './combination/combine.ts'
 import type { Decision } from './decision.ts'
 import { type Explanation, explain } from './explain.ts'
-import { Guard, type GuardOptions } from './failover/failover-limiter.ts'
-import { type Apart, countedApart } from './failover/multi-store.ts'
+import { FailoverLimiter, type FailoverOptions } from './failover/failover-limiter.ts'
+import { divideByStore, type MultiStoreCombination } from './failover/multi-store.ts'
 import type { Identifier } from './key.ts'
 import { memoryStore } from './memory/store.ts'
 import type { Labels } from './observer.ts'
 import type { Policies, Policy } from './policy.ts'
 import type { CounterStore } from './store.ts'
 
-export interface LimiterOptions extends GuardOptions {
+export interface LimiterOptions extends FailoverOptions {
   /** Where counters are kept. Default: in this process's memory. */
   readonly store?: CounterStore
   /** Where policies with a regional quota are counted. Default: `store`. */
@@ -50,54 +50,56 @@ export interface Limiter {
 /** A limiter over a store of counters. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
   const { store = memoryStore(), regionalStore = store, closedStore = store, clock = coarseClock(), observer } = options
-  const global = new Guard(store, options)
-  const regional = regionalStore === store ? global : new Guard(regionalStore, options)
-  const closed = closedStore === store ? global : new Guard(closedStore, options)
-  const guardOf = (policy: Policy): Guard => {
+  const global = new FailoverLimiter(store, options)
+  const regional = regionalStore === store ? global : new FailoverLimiter(regionalStore, options)
+  const closed = closedStore === store ? global : new FailoverLimiter(closedStore, options)
+  const limiterFor = (policy: Policy): FailoverLimiter => {
     if (policy.failureMode === 'closed') return closed
     return policy.quota === 'regional' ? regional : global
   }
 
-  const told = (decision: Decision, route: string): Decision => {
+  const report = (decision: Decision, route: string): Decision => {
     if (observer === undefined) return decision
     const labels: Labels = { route, tier: decision.policy.tier }
-    observer.decided?.(decision, labels)
-    for (const rule of decision.rules) if (rule.shadow && !rule.allowed) observer.shadowRejected?.(rule.name, labels)
+    observer.onDecision?.(decision, labels)
+    for (const rule of decision.rules) if (rule.shadow && !rule.allowed) observer.onShadowRejection?.(rule.name, labels)
     return decision
   }
 
   const severalStores = regional !== global || closed !== global
   /** The guards of a combination whose policies are counted in different stores; undefined for one store. */
-  const apart = (policy: Policy): Apart | undefined =>
-    severalStores && policy.parts !== undefined ? countedApart(policy, guardOf) : undefined
+  const acrossStores = (policy: Policy): MultiStoreCombination | undefined =>
+    severalStores && policy.parts !== undefined ? divideByStore(policy, limiterFor) : undefined
 
   const peek = (policy: Policy, identifier: Identifier): Decision | Promise<Decision> =>
-    apart(policy)?.peek(identifier, clock.now()) ?? guardOf(policy).peek(policy, identifier, clock.now())
+    acrossStores(policy)?.peek(identifier, clock.now()) ?? limiterFor(policy).peek(policy, identifier, clock.now())
 
   return {
     check(policies, identifier, { cost = 1, route = '' } = {}) {
-      const policy = oneOf(policies)
+      const policy = resolvePolicy(policies)
       if (cost !== 1) for (const part of partsOf(policy)) checkCost(part, cost)
       const now = clock.now()
-      const decision = apart(policy)?.take(identifier, cost, now) ?? guardOf(policy).take(policy, identifier, cost, now)
+      const decision =
+        acrossStores(policy)?.acquire(identifier, cost, now) ??
+        limiterFor(policy).acquire(policy, identifier, cost, now)
       if (observer === undefined) return decision
-      return decision instanceof Promise ? decision.then((value) => told(value, route)) : told(decision, route)
+      return decision instanceof Promise ? decision.then((value) => report(value, route)) : report(decision, route)
     },
-    peek: (policies, identifier) => peek(oneOf(policies), identifier),
+    peek: (policies, identifier) => peek(resolvePolicy(policies), identifier),
     async grant(policy, identifier, amount) {
       if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
         throw new RangeError(`a grant is a whole number of requests from 1, not ${amount}`)
-      return guardOf(policy).grant(policy, identifier, amount, clock.now())
+      return limiterFor(policy).grant(policy, identifier, amount, clock.now())
     },
-    reset: (policy, identifier) => guardOf(policy).reset(policy, identifier, clock.now()),
+    reset: (policy, identifier) => limiterFor(policy).reset(policy, identifier, clock.now()),
     async explain(policies, identifier) {
-      const policy = oneOf(policies)
-      return explain(identifier, await peek(policy, identifier), guardOf(policy).breakerState(policy))
+      const policy = resolvePolicy(policies)
+      return explain(identifier, await peek(policy, identifier), limiterFor(policy).breakerState(policy))
     },
   }
 }
 
-const oneOf = (policies: Policies): Policy => ('rules' in policies ? policies : combinePolicies(policies))
+const resolvePolicy = (policies: Policies): Policy => ('rules' in policies ? policies : combinePolicies(policies))
 
 function checkCost(policy: Policy, cost: number): void {
   if (!Number.isInteger(cost) || cost < 1) throw new RangeError(`a cost is a whole number from 1, not ${cost}`)

@@ -9,22 +9,22 @@ export interface Labels {
 }
 
 /** Which of the two ways to the store: `quick` for most policies, `patient` for those that fail closed. */
-export type Patience = 'quick' | 'patient'
+export type BreakerScope = 'standard' | 'fail_closed'
 
 /**
  * Told what happens, for metrics. `decided` is where rate_limit_allowed_total and rate_limit_rejected_total are counted.
  * Nothing an observer throws is caught.
  */
 export interface Observer {
-  decided?(decision: Decision, labels: Labels): void
+  onDecision?(decision: Decision, labels: Labels): void
   /** A shadow rule would have rejected. */
-  shadowRejected?(rule: string, labels: Labels): void
+  onShadowRejection?(rule: string, labels: Labels): void
   /** The store answered, once for the checks of one turn. */
-  storeAnswered?(milliseconds: number): void
+  onStoreResponse?(milliseconds: number): void
   /** The store took too long, once a check. */
-  storeTimedOut?(): void
-  storeFailed?(error: unknown): void
-  breakerChanged?(state: BreakerState, patience: Patience): void
+  onStoreTimeout?(): void
+  onStoreError?(error: unknown): void
+  onBreakerChange?(state: BreakerState, patience: BreakerScope): void
   /** Counters had been lost and were raised to what this process remembered. */
-  healed?(): void
+  onCountersRestored?(): void
 }

@@ -1,5 +1,5 @@
 import { everyone } from './key.ts'
-import { type CountedRule, countedRule, type Rule, type WindowRule } from './rule.ts'
+import { type CountedRule, createCountedRule, type Rule, type WindowRule } from './rule.ts'
 
 /** What to answer while the store is silent: allow all, reject all, or count in this process alone. */
 export type FailureMode = 'open' | 'closed' | 'local'
@@ -42,9 +42,9 @@ export type Policies = Policy | readonly Policy[]
  * @throws RangeError naming the policy and what was expected
  */
 export function definePolicy(name: string, rules: readonly Rule[], options: PolicyOptions = {}): Policy {
-  return checked(
+  return createPolicy(
     name,
-    rules.map((rule) => countedRule(rule, { policy: name, subject: options.shared ? everyone : undefined })),
+    rules.map((rule) => createCountedRule(rule, { policy: name, subject: options.shared ? everyone : undefined })),
     options,
   )
 }
@@ -74,14 +74,14 @@ export function tierPolicy(name: string, limits: TierLimits, options: TierOption
   if (limits.rpm !== undefined) rules.push({ name: 'rpm', algorithm, limit: limits.rpm, windowMs: 60_000 })
   if (limits.daily !== undefined)
     rules.push({ name: 'daily', algorithm: dailyAlgorithm, limit: limits.daily, windowMs: 86_400_000 })
-  return checked(
+  return createPolicy(
     name,
-    rules.map((rule) => countedRule(rule, { policy: name, tiered: true })),
+    rules.map((rule) => createCountedRule(rule, { policy: name, tiered: true })),
     options,
   )
 }
 
-function checked(name: string, rules: readonly CountedRule[], options: PolicyOptions): Policy {
+function createPolicy(name: string, rules: readonly CountedRule[], options: PolicyOptions): Policy {
   const { failureMode = 'local', advisory = false, quota = 'global', shards = 1, shared = false, tier = name } = options
   const fault = (what: string): RangeError => new RangeError(`policy "${name}": ${what}`)
   if (rules.length === 0 || rules.length > 8) throw fault(`has 1 to 8 rules, not ${rules.length}`)
@@ -101,6 +101,6 @@ function checked(name: string, rules: readonly CountedRule[], options: PolicyOpt
 }
 
 /** How long the longest of a policy's counters is kept, in milliseconds: so long may anybody remember what it was. */
-export function keptMs({ rules }: Policy): number {
+export function retentionMs({ rules }: Policy): number {
   return Math.max(...rules.map(({ expiryMs }) => expiryMs))
 }

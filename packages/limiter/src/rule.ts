@@ -58,29 +58,29 @@ export interface CountedRule {
   readonly family: string
 }
 
-const shortestWindowMs = 1000
-const longestWindowMs = 366 * 86_400_000
-const highestLimit = 2 ** 31 - 1
-const shortestBucketExpiryMs = 60_000
+const minWindowMs = 1000
+const maxWindowMs = 366 * 86_400_000
+const maxLimit = 2 ** 31 - 1
+const minBucketExpiryMs = 60_000
 
 /**
  * Checks a rule and works its numbers out.
  * @throws RangeError naming the rule and what was expected
  */
-export function countedRule(rule: Rule, owner: RuleOwner): CountedRule {
+export function createCountedRule(rule: Rule, owner: RuleOwner): CountedRule {
   if (rule.name === '' || rule.name.length > 64)
     throw new RangeError(`a rule's name has 1 to 64 characters, not "${rule.name}"`)
-  expectWhole(rule.name, 'limit', rule.limit, 1, highestLimit)
-  return rule.algorithm === 'token-bucket' ? bucket(rule, owner) : window(rule, owner)
+  expectInteger(rule.name, 'limit', rule.limit, 1, maxLimit)
+  return rule.algorithm === 'token-bucket' ? countBucketRule(rule, owner) : countWindowRule(rule, owner)
 }
 
-function window(rule: WindowRule, { policy, tiered = false, subject }: RuleOwner): CountedRule {
+function countWindowRule(rule: WindowRule, { policy, tiered = false, subject }: RuleOwner): CountedRule {
   const { name, limit, windowMs, algorithm = 'sliding-window', shadow = false } = rule
   if (algorithm !== 'sliding-window' && algorithm !== 'fixed-window')
     throw new RangeError(
       `rule "${name}": algorithm is sliding-window, fixed-window or token-bucket, not "${algorithm}"`,
     )
-  expectWhole(name, 'windowMs', windowMs, shortestWindowMs, longestWindowMs)
+  expectInteger(name, 'windowMs', windowMs, minWindowMs, maxWindowMs)
   const scope = tiered ? '' : encodeURIComponent(name)
   const family = `${scope} ${windowMs}`
   const expiryMs = 2 * windowMs
@@ -88,20 +88,20 @@ function window(rule: WindowRule, { policy, tiered = false, subject }: RuleOwner
 }
 
 /** State expires after 60 seconds; a bucket that needs longer to fill is kept until it is full, or expiry would fill it early. */
-function bucket(rule: BucketRule, { policy, subject }: RuleOwner): CountedRule {
+function countBucketRule(rule: BucketRule, { policy, subject }: RuleOwner): CountedRule {
   const { name, algorithm, limit, refillPerSecond, shadow = false } = rule
-  if (!(refillPerSecond > 0 && refillPerSecond <= highestLimit))
+  if (!(refillPerSecond > 0 && refillPerSecond <= maxLimit))
     throw new RangeError(`rule "${name}": refillPerSecond is above 0, not ${refillPerSecond}`)
   const refillPerMs = refillPerSecond / 1000
   const windowMs = Math.ceil(limit / refillPerMs)
-  if (windowMs > longestWindowMs) throw new RangeError(`rule "${name}": the bucket takes longer than a year to fill`)
-  const expiryMs = Math.max(shortestBucketExpiryMs, windowMs)
+  if (windowMs > maxWindowMs) throw new RangeError(`rule "${name}": the bucket takes longer than a year to fill`)
+  const expiryMs = Math.max(minBucketExpiryMs, windowMs)
   const scope = encodeURIComponent(name)
   const family = `${scope} bucket`
   return { name, policy, subject, algorithm, limit, windowMs, refillPerMs, expiryMs, shadow, scope, family }
 }
 
-function expectWhole(rule: string, member: string, value: number, least: number, most: number): void {
+function expectInteger(rule: string, member: string, value: number, least: number, most: number): void {
   if (!Number.isInteger(value) || value < least || value > most)
     throw new RangeError(`rule "${rule}": ${member} is a whole number from ${least} to ${most}, not ${value}`)
 }

@@ -5,7 +5,7 @@ import type { Policy } from './policy.ts'
  * What a store answers. `counters` holds two numbers per rule, in the policy's order, as they are after the call:
  * count of the previous and of the current window; for a token bucket its tokens and their time, refilled to `now`.
  */
-export interface Taken {
+export interface CounterResult {
   readonly allowed: boolean
   /** Bit i is set when rule i was violated, shadow rules too. */
   readonly violated: number
@@ -17,9 +17,9 @@ export interface Taken {
 }
 
 /** Waits for an answer that comes later, and is told it once. */
-export interface Waiter {
-  answered(taken: Taken): void
-  failed(error: unknown): void
+export interface Completion {
+  resolve(result: CounterResult): void
+  reject(error: unknown): void
 }
 
 /**
@@ -33,14 +33,27 @@ export interface CounterStore {
    * Takes `cost` from every rule or from none; shadow rules never hinder. The caller rejects the request when no answer
    * has come within `withinMs`: a store elsewhere then takes nothing later, and fails.
    */
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken>
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): CounterResult | Promise<CounterResult>
   /** As `take`, telling a waiter at any time unless it throws: a promise for every check is dear. */
-  takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void
+  startAcquire?(
+    waiter: Completion,
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): void
   /**
    * Reads without taking: `allowed` tells whether a request of cost 1 would be. Where `waitMs` is told, since the counters
    * alone do not tell, it is that of a request of `cost` (default 1).
    */
-  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken>
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult>
   /**
    * Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity).
    * `then` is a moment of an earlier window that they belong to, by the time this store counts by (`time`).
@@ -51,17 +64,22 @@ export interface CounterStore {
     amounts: readonly number[],
     now: number,
     then?: number,
-  ): Taken | Promise<Taken>
+  ): CounterResult | Promise<CounterResult>
   /** As `add` to the windows of this moment, telling a waiter at any time unless it throws. */
-  addFor?(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void
+  startAdd?(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void
   /** An operator's gift: `amount` is taken back from the current count of every rule, and no `raise` undoes it. */
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken>
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult>
   /**
    * Raises every window's counts to at least `counters`, and leaves a bucket no fuller than they say, so that any number
    * of tellers may repeat it. Changes nothing for an identifier that had a gift or a reset since the longest of the
    * policy's counters began: what a teller misses there was not lost.
    */
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
+  raise(
+    policy: Policy,
+    identifier: Identifier,
+    counters: readonly number[],
+    now: number,
+  ): CounterResult | Promise<CounterResult>
   /** Forgets the identifier's counters of these rules; no `raise` brings them back. */
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
   /** The time this store counts by, when that is not the limiter's. */
@@ -73,24 +91,24 @@ export interface CounterStore {
 }
 
 /** Adds by whichever way the store has, telling a waiter. */
-export function addFor(
+export function startAdd(
   store: CounterStore,
-  waiter: Waiter,
+  waiter: Completion,
   policy: Policy,
   identifier: Identifier,
   amounts: readonly number[],
   now: number,
 ): void {
-  if (store.addFor === undefined) tell(waiter, store.add(policy, identifier, amounts, now))
-  else store.addFor(waiter, policy, identifier, amounts, now)
+  if (store.startAdd === undefined) settle(waiter, store.add(policy, identifier, amounts, now))
+  else store.startAdd(waiter, policy, identifier, amounts, now)
 }
 
 /** Tells a waiter an answer, at once or when it is there. */
-export function tell(waiter: Waiter, taken: Taken | Promise<Taken>): void {
-  if (taken instanceof Promise)
-    taken.then(
-      (value) => waiter.answered(value),
-      (error) => waiter.failed(error),
+export function settle(waiter: Completion, result: CounterResult | Promise<CounterResult>): void {
+  if (result instanceof Promise)
+    result.then(
+      (value) => waiter.resolve(value),
+      (error) => waiter.reject(error),
     )
-  else waiter.answered(taken)
+  else waiter.resolve(result)
 }

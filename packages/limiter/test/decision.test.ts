@@ -90,7 +90,7 @@ test('a rejection has a problem body that names the violated rules', () => {
 
 test('a shadow rule counts and reports what it would reject, and rejects nothing', () => {
   const shadowed: string[] = []
-  const limiter = createLimiter({ observer: { shadowRejected: (rule) => shadowed.push(rule) } })
+  const limiter = createLimiter({ observer: { onShadowRejection: (rule) => shadowed.push(rule) } })
   const policy = definePolicy('trial', [
     { name: 'real', limit: 5, windowMs: 60_000 },
     { name: 'trial', limit: 2, windowMs: 60_000, shadow: true },
@@ -168,7 +168,7 @@ test('peek takes nothing, grant gives back, reset forgets, explain says where an
 test('observers are told of every decision with route template and tier', () => {
   const told: unknown[] = []
   const limiter = createLimiter({
-    observer: { decided: ({ allowed }, { route, tier }) => told.push([allowed, route, tier]) },
+    observer: { onDecision: ({ allowed }, { route, tier }) => told.push([allowed, route, tier]) },
   })
   const policy = definePolicy('gold plan', [{ name: 'r', limit: 1, windowMs: 60_000 }], { tier: 'gold' })
   limiter.check(policy, user, { route: '/v1/notify' })

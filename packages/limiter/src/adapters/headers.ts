@@ -30,12 +30,12 @@ function ietfFields(decision: Decision): Record<string, string> {
   const rules = decision.rules.filter((rule) => !rule.shadow)
   return {
     'RateLimit-Policy': rules
-      .map((rule) => `${quoted(rule.name)};q=${rule.limit};w=${Math.ceil(rule.windowMs / 1000)}`)
+      .map((rule) => `${quoteString(rule.name)};q=${rule.limit};w=${Math.ceil(rule.windowMs / 1000)}`)
       .join(','),
     RateLimit: rules
       .map(
         (rule) =>
-          `${quoted(rule.name)};r=${Math.min(rule.limit, rule.remaining)};t=${effectiveSeconds(rule, decision)}`,
+          `${quoteString(rule.name)};r=${Math.min(rule.limit, rule.remaining)};t=${effectiveSeconds(rule, decision)}`,
       )
       .join(','),
   }
@@ -48,6 +48,6 @@ function effectiveSeconds(rule: RuleDecision, decision: Decision): number {
 }
 
 /** An RFC 9651 string: printable ASCII, quotes and backslashes escaped. */
-function quoted(name: string): string {
+function quoteString(name: string): string {
   return `"${name.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 }

@@ -16,10 +16,10 @@ const combinations = new WeakMap<Policy, WeakMap<Policy, Policy>>()
 export function combinePolicies(policies: readonly Policy[]): Policy {
   const [first, ...others] = policies
   if (first === undefined) throw new RangeError('a combination has at least one policy')
-  return others.reduce(pairOf, first)
+  return others.reduce(combinePair, first)
 }
 
-function pairOf(one: Policy, other: Policy): Policy {
+function combinePair(one: Policy, other: Policy): Policy {
   if (one === other || one.parts?.includes(other)) return one
   let known = combinations.get(one)
   if (known === undefined) {
@@ -28,7 +28,7 @@ function pairOf(one: Policy, other: Policy): Policy {
   }
   let pair = known.get(other)
   if (pair === undefined) {
-    pair = combined([...partsOf(one), ...partsOf(other)])
+    pair = buildCombination([...partsOf(one), ...partsOf(other)])
     known.set(other, pair)
   }
   return pair
@@ -39,9 +39,9 @@ export function partsOf(policy: Policy): readonly Policy[] {
   return policy.parts ?? [policy]
 }
 
-function combined(candidates: readonly Policy[]): Policy {
-  const parts = withoutDoubles(candidates)
-  const rules = withNames(parts.flatMap((part) => part.rules))
+function buildCombination(candidates: readonly Policy[]): Policy {
+  const parts = removeDuplicates(candidates)
+  const rules = nameRules(parts.flatMap((part) => part.rules))
   const name = candidates.map((part) => part.name).join('+')
   if (rules.length > maxRules)
     throw new RangeError(`policy "${name}": a combination has at most ${maxRules} rules, not ${rules.length}`)
@@ -62,7 +62,7 @@ function combined(candidates: readonly Policy[]): Policy {
  * The parts without the rules whose counter a stricter one has too: a request is counted once. The part whose rule stays
  * then fails, and is counted, no less strictly than the one whose rule went.
  */
-function withoutDoubles(candidates: readonly Policy[]): readonly Policy[] {
+function removeDuplicates(candidates: readonly Policy[]): readonly Policy[] {
   const kept = new Map<string, CountedRule>()
   for (const rule of candidates.flatMap((part) => part.rules)) {
     const other = kept.get(counterOf(rule))
@@ -93,7 +93,7 @@ function isStricter(rule: CountedRule, other: CountedRule): boolean {
 }
 
 /** Rules of one name are told apart by their policies. */
-function withNames(rules: readonly CountedRule[]): readonly CountedRule[] {
+function nameRules(rules: readonly CountedRule[]): readonly CountedRule[] {
   const names = new Set<string>()
   return Object.freeze(
     rules.map((rule) => {
@@ -111,6 +111,6 @@ function strictest(parts: readonly Policy[]): FailureMode {
 }
 
 /** Who is counted by a policy that does not mix rules for everyone with others. */
-export function countedBy(policy: Policy, identifier: Identifier): Identifier {
+export function countedIdentifier(policy: Policy, identifier: Identifier): Identifier {
   return policy.shared ? everyone : identifier
 }

@@ -1,8 +1,8 @@
 import { waitMs } from '../algorithms/counters.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
-import { combinePolicies, countedBy, partsOf } from './combine.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
+import { combinePolicies, countedIdentifier, partsOf } from './combine.ts'
 
 /** Some policies of a combination, which are taken in one step. */
 export interface Share {
@@ -12,7 +12,7 @@ export interface Share {
 }
 
 /** Divides a combination into those of its policies that are alike; in the order in which they come first. */
-export function shares(whole: Policy, alike: (part: Policy) => unknown): readonly Share[] {
+export function divideIntoShares(whole: Policy, alike: (part: Policy) => unknown): readonly Share[] {
   const groups = new Map<unknown, { policies: Policy[]; places: number[] }>()
   let place = 0
   for (const part of partsOf(whole)) {
@@ -31,7 +31,7 @@ const bySubject = new WeakMap<Policy, readonly Share[]>()
 export function subjectShares(whole: Policy): readonly Share[] {
   let found = bySubject.get(whole)
   if (found === undefined) {
-    found = shares(whole, ({ shared }) => shared)
+    found = divideIntoShares(whole, ({ shared }) => shared)
     bySubject.set(whole, found)
   }
   return found
@@ -44,7 +44,7 @@ export function closedShares(whole: Policy): readonly Share[] {
   if (whole.failureMode !== 'closed') return []
   let found = byMode.get(whole)
   if (found === undefined) {
-    found = shares(whole, ({ failureMode }) => failureMode === 'closed').filter(
+    found = divideIntoShares(whole, ({ failureMode }) => failureMode === 'closed').filter(
       ({ policy }) => policy.failureMode === 'closed',
     )
     byMode.set(whole, found)
@@ -58,40 +58,40 @@ export function isMixed(policy: Policy): boolean {
 }
 
 /** Has every share of a policy answered by itself; as one where it is not mixed. */
-export function eachShare(
+export function queryShares(
   policy: Policy,
   identifier: Identifier,
-  ask: (policy: Policy, identifier: Identifier, share: Share | undefined) => Taken | Promise<Taken>,
+  ask: (policy: Policy, identifier: Identifier, share: Share | undefined) => CounterResult | Promise<CounterResult>,
   cost = 1,
-): Taken | Promise<Taken> {
-  if (!isMixed(policy)) return ask(policy, countedBy(policy, identifier), undefined)
+): CounterResult | Promise<CounterResult> {
+  if (!isMixed(policy)) return ask(policy, countedIdentifier(policy, identifier), undefined)
   const all = subjectShares(policy)
-  const answers = all.map((share) => ask(share.policy, countedBy(share.policy, identifier), share))
+  const answers = all.map((share) => ask(share.policy, countedIdentifier(share.policy, identifier), share))
   if (answers.some((answer) => answer instanceof Promise))
-    return Promise.all(answers).then((settled) => joined(policy, all, settled, cost))
-  return joined(policy, all, answers as Taken[], cost)
+    return Promise.all(answers).then((settled) => joinResults(policy, all, settled, cost))
+  return joinResults(policy, all, answers as CounterResult[], cost)
 }
 
 /** Takes from a store that takes only what counts one identifier in one step. */
-export function takeByShares(
+export function acquireByShares(
   store: CounterStore,
   policy: Policy,
   identifier: Identifier,
   request: Request,
-): Taken | Promise<Taken> {
+): CounterResult | Promise<CounterResult> {
   const { cost, now, withinMs } = request
   const all = subjectShares(policy)
   const until = withinMs === undefined ? undefined : performance.now() + withinMs
-  const who = (share: Share): Identifier => countedBy(share.policy, identifier)
-  const answers = takeInTurn(all, {
+  const who = (share: Share): Identifier => countedIdentifier(share.policy, identifier)
+  const answers = acquireInTurn(all, {
     take: (share) =>
-      store.take(share.policy, who(share), cost, now, until === undefined ? undefined : until - performance.now()),
-    giveBack: (share, taken) =>
-      store.add(share.policy, who(share), takenBack(share.policy, taken, cost), now, taken.now),
+      store.acquire(share.policy, who(share), cost, now, until === undefined ? undefined : until - performance.now()),
+    giveBack: (share, result) =>
+      store.add(share.policy, who(share), releaseAmounts(share.policy, result, cost), now, result.now),
     peek: (share) => store.peek(share.policy, who(share), now, cost),
   })
-  if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
-  return joined(policy, all, answers, cost)
+  if (answers instanceof Promise) return answers.then((settled) => joinResults(policy, all, settled, cost))
+  return joinResults(policy, all, answers, cost)
 }
 
 export interface Request {
@@ -102,10 +102,10 @@ export interface Request {
 
 /** How shares are taken one after another. */
 export interface Steps {
-  take(share: Share): Taken | Promise<Taken>
+  take(share: Share): CounterResult | Promise<CounterResult>
   /** Takes back what a share took, since another one refused; answers how it stands then, where that is known. */
-  giveBack(share: Share, taken: Taken): Taken | undefined | Promise<Taken | undefined>
-  peek(share: Share): Taken | Promise<Taken>
+  giveBack(share: Share, result: CounterResult): CounterResult | undefined | Promise<CounterResult | undefined>
+  peek(share: Share): CounterResult | Promise<CounterResult>
 }
 
 /**
@@ -113,47 +113,55 @@ export interface Steps {
  * Never admits more than each of them does. In between, other requests find what is given back later taken; a process that
  * dies then leaves it taken until its windows end. At once when every step is.
  */
-export function takeInTurn(all: readonly Share[], steps: Steps): readonly Taken[] | Promise<readonly Taken[]> {
-  return takeFrom(all, steps, [])
-}
-
-function takeFrom(
+export function acquireInTurn(
   all: readonly Share[],
   steps: Steps,
-  done: readonly Taken[],
-): readonly Taken[] | Promise<readonly Taken[]> {
+): readonly CounterResult[] | Promise<readonly CounterResult[]> {
+  return acquireFrom(all, steps, [])
+}
+
+function acquireFrom(
+  all: readonly Share[],
+  steps: Steps,
+  done: readonly CounterResult[],
+): readonly CounterResult[] | Promise<readonly CounterResult[]> {
   const share = all[done.length]
   if (share === undefined) return done
-  const after = (taken: Taken) =>
-    taken.allowed ? takeFrom(all, steps, [...done, taken]) : refused(all, steps, [...done, taken])
-  const taken = steps.take(share)
-  if (!(taken instanceof Promise)) return after(taken)
-  return taken.then(after, async (error: unknown) => {
+  const after = (result: CounterResult) =>
+    result.allowed ? acquireFrom(all, steps, [...done, result]) : releaseAcquired(all, steps, [...done, result])
+  const result = steps.take(share)
+  if (!(result instanceof Promise)) return after(result)
+  return result.then(after, async (error: unknown) => {
     await Promise.allSettled(done.map((one, i) => steps.giveBack(all[i] as Share, one)))
     throw error
   })
 }
 
 /** The last of `done` refused. Those before it are given back, those behind it are read, for how long to wait. */
-function refused(
+function releaseAcquired(
   all: readonly Share[],
   steps: Steps,
-  done: readonly Taken[],
-): readonly Taken[] | Promise<readonly Taken[]> {
+  done: readonly CounterResult[],
+): readonly CounterResult[] | Promise<readonly CounterResult[]> {
   const last = done.length - 1
-  const stands = all.map((share, i): Taken | Promise<Taken> => {
-    const taken = done[i]
-    if (taken === undefined) return steps.peek(share)
-    if (i === last) return taken
-    const back = steps.giveBack(share, taken)
+  const stands = all.map((share, i): CounterResult | Promise<CounterResult> => {
+    const result = done[i]
+    if (result === undefined) return steps.peek(share)
+    if (i === last) return result
+    const back = steps.giveBack(share, result)
     // What cannot be given back stays taken until its window ends.
-    return back instanceof Promise ? back.then((now) => now ?? taken).catch(() => taken) : (back ?? taken)
+    return back instanceof Promise ? back.then((now) => now ?? result).catch(() => result) : (back ?? result)
   })
-  return stands.some((one) => one instanceof Promise) ? Promise.all(stands) : (stands as Taken[])
+  return stands.some((one) => one instanceof Promise) ? Promise.all(stands) : (stands as CounterResult[])
 }
 
 /** What a store answers to all shares together. */
-export function joined(whole: Policy, all: readonly Share[], answers: readonly Taken[], cost: number): Taken {
+export function joinResults(
+  whole: Policy,
+  all: readonly Share[],
+  answers: readonly CounterResult[],
+  cost: number,
+): CounterResult {
   const counters = new Array<number>(2 * whole.rules.length).fill(0)
   let violated = 0
   all.forEach(({ places }, nth) => {
@@ -166,12 +174,12 @@ export function joined(whole: Policy, all: readonly Share[], answers: readonly T
   })
   const allowed = answers.every((answer) => answer.allowed)
   const now = Math.max(...answers.map((answer) => answer.now))
-  const taken = { allowed, violated, counters, now }
-  if (answers.every((answer) => answer.waitMs === undefined)) return taken
-  return { ...taken, waitMs: Math.max(...all.map(({ policy }, nth) => waitOf(policy, answers[nth], cost))) }
+  const result = { allowed, violated, counters, now }
+  if (answers.every((answer) => answer.waitMs === undefined)) return result
+  return { ...result, waitMs: Math.max(...all.map(({ policy }, nth) => waitOf(policy, answers[nth], cost))) }
 }
 
-function waitOf({ rules }: Policy, answer: Taken | undefined, cost: number): number {
+function waitOf({ rules }: Policy, answer: CounterResult | undefined, cost: number): number {
   if (answer === undefined) return 0
   if (answer.waitMs !== undefined) return answer.waitMs
   const { counters, now } = answer
@@ -183,12 +191,16 @@ function waitOf({ rules }: Policy, answer: Taken | undefined, cost: number): num
 }
 
 /** What was taken of each rule, to be taken back: nothing where a rule in shadow was violated. */
-export function takenBack({ rules }: Policy, { violated }: Taken, cost: number): number[] {
+export function releaseAmounts({ rules }: Policy, { violated }: CounterResult, cost: number): number[] {
   return rules.map((_, i) => ((violated & (1 << i)) === 0 ? -cost : 0))
 }
 
 /** The part of an answer that is about one share. */
-export function partOf({ places }: Share, { violated, counters, now }: Taken, whole: Policy): Taken {
+export function resultOfShare(
+  { places }: Share,
+  { violated, counters, now }: CounterResult,
+  whole: Policy,
+): CounterResult {
   let bits = 0
   places.forEach((place, i) => {
     if ((violated & (1 << place)) !== 0) bits |= 1 << i

@@ -25,8 +25,8 @@ export const combinedBehaviours: readonly (readonly [title: string, body: (bench
   ['a client that waits as long as the refusing policies ask for is admitted', waits],
   ['of many requests at once by several policies as many are admitted as the tightest says', exactAtOnce],
   ['a rule in shadow among several policies counts and never refuses', shadows],
-  ['a cost is taken whole from several policies or from none', takesWhole],
-  ['buckets and windows of several policies are taken together', mixesAlgorithms],
+  ['a cost is result whole from several policies or from none', takesWhole],
+  ['buckets and windows of several policies are result together', combinesAlgorithms],
 ]
 
 async function left(limiter: Limiter, who = alice): Promise<Record<string, number>> {
@@ -114,9 +114,9 @@ async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
 
 async function shadows({ limiter, at }: Bench): Promise<void> {
   at(0)
-  const trial = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: minute, shadow: true }])
-  for (let i = 0; i < 5; i++) assert((await limiter.check([tier, trial], alice)).allowed)
-  const { allowed, limit, rules } = await limiter.check([tier, trial], alice)
+  const candidate = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: minute, shadow: true }])
+  for (let i = 0; i < 5; i++) assert((await limiter.check([tier, candidate], alice)).allowed)
+  const { allowed, limit, rules } = await limiter.check([tier, candidate], alice)
   assert.deepEqual([allowed, limit], [false, 5])
   assert.equal(rules.find(({ policy }) => policy === 'trial')?.remaining, 0)
 }
@@ -128,7 +128,7 @@ async function takesWhole({ limiter, at }: Bench): Promise<void> {
   assert.deepEqual(await left(limiter), { rpm: 3, daily: 98, 'search-rpm': 1, 'everybody-rpm': 4 })
 }
 
-async function mixesAlgorithms({ limiter, at }: Bench): Promise<void> {
+async function combinesAlgorithms({ limiter, at }: Bench): Promise<void> {
   const burst = definePolicy('burst', [{ name: 'burst', algorithm: 'token-bucket', limit: 2, refillPerSecond: 0.1 }])
   const policies = combinePolicies([tier, burst, everybody])
   at(0)

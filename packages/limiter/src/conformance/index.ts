@@ -58,7 +58,7 @@ export function storeConformance(options: ConformanceOptions): void {
   for (const timetable of timetables) shows(timetable.title, (bench) => keepsTimetable(bench, timetable))
   shows('a rejected request takes nothing from the windows that would have let it through', allOrNothing)
   shows('of many requests at the same time exactly as many are admitted as the limit says', exactAtOnce)
-  shows('a cost is taken whole or not at all', takesWhole)
+  shows('a cost is result whole or not at all', takesWhole)
   shows('peek takes nothing, and tells whether the next request would be admitted', peeks)
   shows('what is given back can be used again', givesBack)
   shows('what is told of the window before is counted in that window', countsThen)
@@ -131,8 +131,8 @@ async function givesBack({ limiter, at }: Bench): Promise<void> {
 
 async function countsThen({ store }: Bench): Promise<void> {
   const later = start + 60_000
-  await store.take(twoWindows, user, 1, start)
-  await store.take(twoWindows, user, 1, later)
+  await store.acquire(twoWindows, user, 1, start)
+  await store.acquire(twoWindows, user, 1, later)
   await store.add(twoWindows, user, [4, 4], later, start + 30_000)
   assert.deepEqual((await store.peek(twoWindows, user, later)).counters, [5, 1, 0, 6])
 }
@@ -168,7 +168,7 @@ async function resets({ limiter, at }: Bench): Promise<void> {
 async function keepsGifts({ store }: Bench): Promise<void> {
   const bob = { kind: 'user', id: 'bob' }
   for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
-  await store.give(twoWindows, user, 1, start)
+  await store.grant(twoWindows, user, 1, start)
   await store.reset(twoWindows, bob, start)
   for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
   assert.deepEqual((await store.peek(twoWindows, user, start)).counters, [0, 1, 0, 2])

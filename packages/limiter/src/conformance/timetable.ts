@@ -58,7 +58,7 @@ export const timetables: readonly Timetable[] = [
       [0, true, 0, 'the last token'],
       [9.999, false, 0, 'not quite a token yet'],
       [10, true, 0, 'one token has come'],
-      [25, true, 0, 'one and a half have come: one is taken'],
+      [25, true, 0, 'one and a half have come: one is result'],
       [30, true, 0, 'the half and another half'],
       [31, false, 0, 'a tenth of a token'],
       [600, true, 3, 'it never holds more than its capacity'],

@@ -6,7 +6,7 @@ export interface BreakerOptions {
   /** How long it stays open at first, in milliseconds; doubles at every failed probe. Default 100. */
   readonly openMs?: number
   /** The longest it stays open. Default 5000. */
-  readonly longestOpenMs?: number
+  readonly maxOpenMs?: number
   /** Told when the state changes. */
   readonly onChange?: (state: BreakerState) => void
 }
@@ -25,8 +25,8 @@ export class Breaker {
   readonly #onChange: (state: BreakerState) => void
 
   constructor(options: BreakerOptions = {}) {
-    const { failures = 5, openMs = 100, longestOpenMs = 5000, onChange = () => {} } = options
-    this.#options = { failures, openMs, longestOpenMs }
+    const { failures = 5, openMs = 100, maxOpenMs: longestOpenMs = 5000, onChange = () => {} } = options
+    this.#options = { failures, openMs, maxOpenMs: longestOpenMs }
     this.#openMs = openMs
     this.#onChange = onChange
   }
@@ -50,7 +50,7 @@ export class Breaker {
     return true
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failuresInRow = 0
     if (this.#state === 'closed') return
     this.#openMs = this.#options.openMs
@@ -58,11 +58,11 @@ export class Breaker {
   }
 
   /** `occasion` is what failed, so that many checks that travelled together fail once. */
-  failed(now: number, occasion: unknown): void {
+  recordFailure(now: number, occasion: unknown): void {
     if (occasion === this.#lastFailure) return
     this.#lastFailure = occasion
     this.#failuresInRow++
-    if (this.#state === 'half-open') this.#openMs = Math.min(this.#openMs * 2, this.#options.longestOpenMs)
+    if (this.#state === 'half-open') this.#openMs = Math.min(this.#openMs * 2, this.#options.maxOpenMs)
     else if (this.#state === 'open' || this.#failuresInRow < this.#options.failures) return
     // Jitter, lest a fleet probes in step.
     this.#openUntil = now + this.#openMs * (0.75 + Math.random() / 2)

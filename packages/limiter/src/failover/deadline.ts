@@ -3,7 +3,7 @@ export class Turn {
   /** When they were sent, by `performance.now()`. */
   sentAt = performance.now()
   /** True once one of them has settled in time. */
-  answered = false
+  hasAnswer = false
   timer: NodeJS.Timeout | undefined
   readonly #waiting: { expire(): void }[] = []
   #unsettled = 0
@@ -17,7 +17,7 @@ export class Turn {
     this.#unsettled++
   }
 
-  settled(): void {
+  settle(): void {
     if (--this.#unsettled === 0) clearTimeout(this.timer)
   }
 
@@ -28,9 +28,9 @@ export class Turn {
 
 /** What becomes of a promise with a deadline; `context` is what the caller knows about it. */
 export interface Outcomes<C, T, R> {
-  answered(context: C, value: T, turn: Turn): R | Promise<R>
-  failed(context: C, error: unknown, turn: Turn): R
-  late(context: C, turn: Turn): R
+  onResult(context: C, value: T, turn: Turn): R | Promise<R>
+  onError(context: C, error: unknown, turn: Turn): R
+  onTimeout(context: C, turn: Turn): R
 }
 
 /**
@@ -47,16 +47,16 @@ export class Deadline {
 
   /** Settles as `outcomes` says of the promise, or of its being late; what comes after that is ignored. */
   race<C, T, R>(promise: Promise<T>, context: C, outcomes: Outcomes<C, T, R>): Promise<R> {
-    const entry = this.enter(context, outcomes)
+    const entry = this.start(context, outcomes)
     promise.then(
-      (value) => entry.answered(value),
-      (error) => entry.failed(error),
+      (value) => entry.resolve(value),
+      (error) => entry.reject(error),
     )
     return entry.promise
   }
 
   /** As `race`, for an answer that is told to the entry itself. */
-  enter<C, T, R>(context: C, outcomes: Outcomes<C, T, R>): Entry<C, T, R> {
+  start<C, T, R>(context: C, outcomes: Outcomes<C, T, R>): Entry<C, T, R> {
     const turn = this.#currentTurn()
     const entry = new Entry(turn, context, outcomes)
     turn.add(entry)
@@ -96,19 +96,19 @@ export class Entry<C, T, R> {
     })
   }
 
-  answered(value: T): void {
+  resolve(value: T): void {
     if (!this.#begin()) return
     try {
-      this.#resolve(this.#outcomes.answered(this.#context, value, this.#turn))
+      this.#resolve(this.#outcomes.onResult(this.#context, value, this.#turn))
     } catch (error) {
       this.#reject(error)
     }
   }
 
-  failed(error: unknown): void {
+  reject(error: unknown): void {
     if (!this.#begin()) return
     try {
-      this.#resolve(this.#outcomes.failed(this.#context, error, this.#turn))
+      this.#resolve(this.#outcomes.onError(this.#context, error, this.#turn))
     } catch (fault) {
       this.#reject(fault)
     }
@@ -117,14 +117,14 @@ export class Entry<C, T, R> {
   expire(): void {
     if (!this.#begin()) return
     try {
-      this.#resolve(this.#outcomes.late(this.#context, this.#turn))
+      this.#resolve(this.#outcomes.onTimeout(this.#context, this.#turn))
     } catch (error) {
       this.#reject(error)
     }
   }
 
   /** Gives up: nobody will be told of it. */
-  drop(): void {
+  cancel(): void {
     this.#begin()
   }
 
@@ -132,7 +132,7 @@ export class Entry<C, T, R> {
   #begin(): boolean {
     if (this.#done) return false
     this.#done = true
-    this.#turn.settled()
+    this.#turn.settle()
     return true
   }
 }

@@ -1,27 +1,30 @@
-import { type Share, shares } from '../combination/shares.ts'
+import { divideIntoShares, type Share } from '../combination/shares.ts'
 import { type Decision, joinDecisions } from '../decision.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { Guard } from './failover-limiter.ts'
+import type { FailoverLimiter } from './failover-limiter.ts'
 
 /** A combination whose policies are counted in different stores. */
-export interface Apart {
+export interface MultiStoreCombination {
   /** Takes at one store after another; where one refuses, those before it get back what they gave. */
-  take(identifier: Identifier, cost: number, now: number): Promise<Decision>
+  acquire(identifier: Identifier, cost: number, now: number): Promise<Decision>
   peek(identifier: Identifier, now: number): Promise<Decision>
 }
 
 /** Undefined for a combination that is counted in one store. Those that fail closed come last: they are the slowest. */
-export function countedApart(policy: Policy, guardOf: (part: Policy) => Guard): Apart | undefined {
-  const all = shares(policy, guardOf).toSorted((a, b) => lastness(a) - lastness(b))
+export function divideByStore(
+  policy: Policy,
+  guardOf: (part: Policy) => FailoverLimiter,
+): MultiStoreCombination | undefined {
+  const all = divideIntoShares(policy, guardOf).toSorted((a, b) => lastness(a) - lastness(b))
   if (all.length < 2) return undefined
   const peek = ({ policy: part }: Share, identifier: Identifier, now: number, cost?: number) =>
     guardOf(part).peek(part, identifier, now, cost)
   return {
-    async take(identifier, cost, now) {
+    async acquire(identifier, cost, now) {
       const done: Decision[] = []
       for (const { policy: part } of all) {
-        const decision = await guardOf(part).take(part, identifier, cost, now)
+        const decision = await guardOf(part).acquire(part, identifier, cost, now)
         done.push(decision)
         if (!decision.allowed) break
       }
@@ -30,7 +33,7 @@ export function countedApart(policy: Policy, guardOf: (part: Policy) => Guard): 
         const decision = done[i]
         if (decision === undefined) return peek(share, identifier, now, cost)
         if (!refused || i === done.length - 1) return decision
-        await guardOf(share.policy).giveBack(share.policy, identifier, cost, decision)
+        await guardOf(share.policy).release(share.policy, identifier, cost, decision)
         return peek(share, identifier, now, cost)
       })
       return joinDecisions(policy, all, await Promise.all(stands), !refused)

@@ -2,7 +2,7 @@ import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 
 /** Identifiers watched at a time; the coolest makes room. */
-const mostWatched = 64
+const maxWatched = 64
 /** A hot identifier is sampled about so often in a second. */
 const samplesWanted = 32
 const widestGap = 16
@@ -15,7 +15,7 @@ export interface Watched {
 }
 
 /** Finds the identifiers that are asked for most, by looking at one check in some, chance having it which. */
-export class Heat {
+export class HotKeyCounter {
   readonly #meanGap: number
   readonly #watched = new Map<string, Watched>()
   #left = 1
@@ -29,7 +29,7 @@ export class Heat {
   }
 
   /** Looks at a check, or lets it pass. */
-  note(policy: Policy, identifier: Identifier): void {
+  sample(policy: Policy, identifier: Identifier): void {
     if (--this.#left > 0) return
     // Even gaps would see one of many identifiers that come in turn, and no other.
     this.#left = this.#meanGap === 1 ? 1 : 1 + Math.floor(Math.random() * (2 * this.#meanGap - 1))
@@ -39,18 +39,18 @@ export class Heat {
       known.seen++
       return
     }
-    if (this.#watched.size >= mostWatched) this.#watched.delete(this.#coolest())
+    if (this.#watched.size >= maxWatched) this.#watched.delete(this.#findRarest())
     this.#watched.set(key, { policy, identifier, seen: 1 })
   }
 
   /** Those seen about `times` often or more since the last call; watching begins anew. */
-  take(times: number): Watched[] {
+  takeHot(times: number): Watched[] {
     const hot = [...this.#watched.values()].filter(({ seen }) => seen * this.#meanGap >= times)
     this.#watched.clear()
     return hot
   }
 
-  #coolest(): string {
+  #findRarest(): string {
     let coolest = ''
     let least = Number.POSITIVE_INFINITY
     for (const [key, { seen }] of this.#watched) {

@@ -2,21 +2,21 @@ import { admits, remaining, waitMs } from '../algorithms/counters.ts'
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
 
-interface Waiter {
+interface WaitingCheck {
   readonly cost: number
-  readonly resolve: (taken: Taken) => void
+  readonly resolve: (result: CounterResult) => void
   readonly reject: (error: unknown) => void
 }
 
 /** A portion is to last about so long at the rate it is used. */
-const portionSeconds = 0.02
+const leaseSeconds = 0.02
 /** How long a rejection is believed, lest a flood asks anew each time, or a grant elsewhere goes unnoticed. */
-const longestBlockMs = 1_000
-const shortestBlockMs = 10
+const maxBlockMs = 1_000
+const minBlockMs = 10
 /** A store that has not answered a request for a portion by then is asked again. */
-const longestFetchMs = 1_000
+const maxFetchMs = 1_000
 /** So near to a window's end nothing is given back: it might reach the next window. */
 const endMs = 50
 
@@ -24,7 +24,7 @@ const endMs = 50
  * This process's sub-counter of a hot key: some requests at once are taken from the shared counter, and counted out here.
  * What the shared counter admits is never exceeded; what is not used is given back.
  */
-export class Portion {
+export class Lease {
   readonly policy: Policy
   readonly identifier: Identifier
   readonly #store: CounterStore
@@ -35,11 +35,11 @@ export class Portion {
   seen = 0
   #left = 0
   /** The store's last answer. */
-  #told: Taken | undefined
+  #lastResult: CounterResult | undefined
   /** The end of the window that was taken from: what is left then is not carried over. */
   #until = 0
   #blockedUntil = 0
-  #waiting: Waiter[] = []
+  #waiting: WaitingCheck[] = []
   #fetchingSince: number | undefined
   #used = false
   #closed = false
@@ -58,46 +58,46 @@ export class Portion {
   }
 
   /** Takes from what is left here, or waits for more. */
-  take(cost: number, now: number): Taken | Promise<Taken> {
+  acquire(cost: number, now: number): CounterResult | Promise<CounterResult> {
     this.seen++
     this.#used = true
-    if (this.#told !== undefined && now < this.#blockedUntil) return { ...this.#told, now }
+    if (this.#lastResult !== undefined && now < this.#blockedUntil) return { ...this.#lastResult, now }
     if (now >= this.#until) this.#left = 0
     const spent = this.#waiting.length === 0 ? this.#spend(cost, now) : undefined
     if (spent !== undefined) return spent
     return new Promise((resolve, reject) => {
       this.#waiting.push({ cost, resolve, reject })
-      const fetching = this.#fetchingSince !== undefined && performance.now() - this.#fetchingSince < longestFetchMs
+      const fetching = this.#fetchingSince !== undefined && performance.now() - this.#fetchingSince < maxFetchMs
       if (!fetching) void this.#fetch(now)
     })
   }
 
   /** Puts back what a request took that was refused elsewhere; what belongs to a window that has ended is gone. */
-  refund(cost: number, taken: Taken): Taken {
+  refund(cost: number, result: CounterResult): CounterResult {
     const { rules } = this.policy
-    const told = this.#told?.now ?? Number.NaN
+    const told = this.#lastResult?.now ?? Number.NaN
     const isOfNow = rules.every(
       ({ algorithm, windowMs }) =>
-        algorithm === 'token-bucket' || windowIndex(taken.now, windowMs) === windowIndex(told, windowMs),
+        algorithm === 'token-bucket' || windowIndex(result.now, windowMs) === windowIndex(told, windowMs),
     )
-    if (isOfNow && this.#told !== undefined) this.#left += cost
-    return taken
+    if (isOfNow && this.#lastResult !== undefined) this.#left += cost
+    return result
   }
 
   /** Gives back what was not used since the last call. */
-  rest(): void {
-    if (!this.#used) void this.#giveBack()
+  returnUnused(): void {
+    if (!this.#used) void this.#returnUnits()
     this.#used = false
   }
 
-  async #giveBack(): Promise<void> {
+  async #returnUnits(): Promise<void> {
     const left = this.#left
     this.#left = 0
     if (left === 0) return
-    const now = this.#told?.now ?? 0
+    const now = this.#lastResult?.now ?? 0
     const time = this.#store.time?.(now) ?? now
     if (time < this.#until - endMs)
-      await this.#tell(
+      await this.#addToStore(
         this.policy.rules.map(() => -left),
         time,
       )
@@ -106,20 +106,20 @@ export class Portion {
   /** Gives back what is left, and what is still on its way. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#giveBack()
+    await this.#returnUnits()
   }
 
   /** Forgets what was known: the shared counter was changed by hand. */
   forget(): void {
     this.#left = 0
-    this.#told = undefined
+    this.#lastResult = undefined
     this.#blockedUntil = 0
   }
 
-  #spend(cost: number, now: number): Taken | undefined {
-    if (this.#left < cost || this.#told === undefined) return undefined
+  #spend(cost: number, now: number): CounterResult | undefined {
+    if (this.#left < cost || this.#lastResult === undefined) return undefined
     this.#left -= cost
-    const counters = this.#told.counters.map((count, at) => {
+    const counters = this.#lastResult.counters.map((count, at) => {
       const isBucket = this.policy.rules[at >> 1]?.algorithm === 'token-bucket'
       if (isBucket) return at % 2 === 0 ? count + this.#left : count
       return at % 2 === 1 ? count - this.#left : count
@@ -144,49 +144,50 @@ export class Portion {
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }
-    if (this.#closed) void this.#giveBack()
+    if (this.#closed) void this.#returnUnits()
     if (this.#fetchingSince === startedAt) this.#fetchingSince = undefined
     if (this.#waiting.length > 0 && this.#fetchingSince === undefined) void this.#fetch(now)
   }
 
   /** Takes a portion of that size for those who wait, in their order; answers who is left. */
-  async #serve(waiting: readonly Waiter[], size: number, now: number): Promise<Waiter[]> {
+  async #serve(waiting: readonly WaitingCheck[], size: number, now: number): Promise<WaitingCheck[]> {
     const { policy, identifier } = this
     const most = Math.min(size, ...policy.rules.map(({ limit }) => limit))
-    const taken = await this.#store.take(policy, identifier, most, now)
+    const result = await this.#store.acquire(policy, identifier, most, now)
     // What was too little, or was put back meanwhile, is of the same window, or gone with it.
-    if (taken.now >= this.#until) this.#left = 0
-    this.#hear(taken, most)
-    if (taken.allowed) this.#left += most
-    const left = waiting.filter((waiter) => !this.#settle(waiter, taken.now))
-    while (this.#waiting[0] !== undefined && this.#settle(this.#waiting[0], taken.now)) this.#waiting.shift()
+    if (result.now >= this.#until) this.#left = 0
+    this.#applyResult(result, most)
+    if (result.allowed) this.#left += most
+    const left = waiting.filter((waiter) => !this.#settle(waiter, result.now))
+    while (this.#waiting[0] !== undefined && this.#settle(this.#waiting[0], result.now)) this.#waiting.shift()
     return left
   }
 
-  #settle({ cost, resolve }: Waiter, now: number): boolean {
+  #settle({ cost, resolve }: WaitingCheck, now: number): boolean {
     const spent = this.#spend(cost, now)
     if (spent !== undefined) resolve(spent)
     return spent !== undefined
   }
 
   /** Nothing is left for these, by the store's last answer; where it would admit them after all, each asks for itself. */
-  #refuse(waiting: readonly Waiter[]): void {
-    const told = this.#told
+  #refuse(waiting: readonly WaitingCheck[]): void {
+    const told = this.#lastResult
     for (const { cost, resolve, reject } of waiting) {
-      if (told !== undefined && this.#room(told.now) < cost) resolve({ ...told, ...this.#verdict(told, cost) })
-      else Promise.resolve(this.#store.take(this.policy, this.identifier, cost, told?.now ?? 0)).then(resolve, reject)
+      if (told !== undefined && this.#room(told.now) < cost) resolve({ ...told, ...this.#checkRules(told, cost) })
+      else
+        Promise.resolve(this.#store.acquire(this.policy, this.identifier, cost, told?.now ?? 0)).then(resolve, reject)
     }
   }
 
   /** A share of half of what is left, so that others find something too. */
   #size(now: number): number {
     const share = Math.floor(this.#room(now) / (2 * this.#instances()))
-    return this.#told === undefined ? 1 : Math.min(Math.ceil(this.rate * portionSeconds), share)
+    return this.#lastResult === undefined ? 1 : Math.min(Math.ceil(this.rate * leaseSeconds), share)
   }
 
   /** What the store's last answer leaves to take, not counting what is held here. */
   #room(now: number): number {
-    const { counters } = this.#told ?? { counters: [] }
+    const { counters } = this.#lastResult ?? { counters: [] }
     const room = this.policy.rules.map((rule, i) =>
       remaining(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now),
     )
@@ -194,7 +195,7 @@ export class Portion {
   }
 
   /** Which rules a request of `cost` violates, by these counters. */
-  #verdict({ counters, now }: Taken, cost: number): Pick<Taken, 'allowed' | 'violated'> {
+  #checkRules({ counters, now }: CounterResult, cost: number): Pick<CounterResult, 'allowed' | 'violated'> {
     const violated = this.policy.rules.reduce(
       (bits, rule, i) =>
         admits(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, cost, now) ? bits : bits | (1 << i),
@@ -203,10 +204,10 @@ export class Portion {
     return { allowed: false, violated }
   }
 
-  #hear(taken: Taken, size: number): void {
-    const { now } = taken
-    const told = taken.allowed ? taken : this.#uncounted(taken, size)
-    this.#told = told
+  #applyResult(result: CounterResult, size: number): void {
+    const { now } = result
+    const told = result.allowed ? result : this.#returnRejected(result, size)
+    this.#lastResult = told
     const ends = this.policy.rules.map((rule) =>
       rule.algorithm === 'token-bucket'
         ? Number.POSITIVE_INFINITY
@@ -216,25 +217,25 @@ export class Portion {
     const waits = this.policy.rules.map((rule, i) =>
       waitMs(rule, told.counters[2 * i] ?? 0, told.counters[2 * i + 1] ?? 0, 1, now),
     )
-    const wait = taken.allowed ? 0 : Math.max(...waits)
-    const blockMs = wait === 0 ? 0 : Math.max(shortestBlockMs, Math.min(longestBlockMs, wait))
+    const wait = result.allowed ? 0 : Math.max(...waits)
+    const blockMs = wait === 0 ? 0 : Math.max(minBlockMs, Math.min(maxBlockMs, wait))
     this.#blockedUntil = Math.min(this.#until, now + blockMs)
   }
 
   /** A fixed window counts what it rejects. A portion that was too large was no request, and is taken out again. */
-  #uncounted(refused: Taken, size: number): Taken {
+  #returnRejected(refused: CounterResult, size: number): CounterResult {
     const counted = this.policy.rules.map((rule, i) =>
       rule.algorithm === 'fixed-window' && (refused.violated & (1 << i)) !== 0 ? size : 0,
     )
     if (counted.every((amount) => amount === 0)) return refused
-    void this.#tell(
+    void this.#addToStore(
       counted.map((amount) => -amount),
       refused.now,
     )
     return { ...refused, counters: refused.counters.map((count, at) => count - (at % 2 ? (counted[at >> 1] ?? 0) : 0)) }
   }
 
-  async #tell(amounts: readonly number[], now: number): Promise<void> {
+  async #addToStore(amounts: readonly number[], now: number): Promise<void> {
     try {
       await this.#store.add(this.policy, this.identifier, amounts, now)
     } catch {

@@ -1,10 +1,10 @@
-import { countedBy, partsOf } from '../combination/combine.ts'
-import { joined, type Request, shares, takeInTurn, takenBack } from '../combination/shares.ts'
+import { countedIdentifier, partsOf } from '../combination/combine.ts'
+import { acquireInTurn, divideIntoShares, joinResults, type Request, releaseAmounts } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
-import { Heat } from './hot-key-counter.ts'
-import { Portion } from './lease.ts'
+import { type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
+import { HotKeyCounter } from './hot-key-counter.ts'
+import { Lease } from './lease.ts'
 
 export interface HotKeysOptions {
   /** Checks of one identifier in a second, in this process, from which on it is hot; below half of it it is not any more. Default 500. */
@@ -20,14 +20,14 @@ export interface HotKeyStore extends CounterStore {
   /** Keys that are hot at this moment. */
   readonly hotKeys: number
   /** Gives back what is not used; every tenth call decides anew what is hot. */
-  look(): void
+  maintain(): void
   /** Gives back what is left; resolves when the shared store has heard it. */
   close(): Promise<void>
 }
 
-const looksAPeriod = 10
-const lookMs = 100
-const mostHot = 64
+const callsPerPeriod = 10
+const defaultIntervalMs = 100
+const maxLeases = 64
 
 /**
  * Splits the counter of a hot key by itself: each process takes a portion from the shared counter and counts it out, so
@@ -36,30 +36,33 @@ const mostHot = 64
  * trial are passed on.
  */
 export function hotKeyStore(shared: CounterStore, options: HotKeysOptions = {}): HotKeyStore {
-  return new PortionStore(shared, options)
+  return new LeaseStore(shared, options)
 }
 
-class PortionStore implements HotKeyStore {
+class LeaseStore implements HotKeyStore {
   readonly #shared: CounterStore
   readonly #perSecond: number
   readonly #instances: () => number
   readonly #intervalMs: number
-  readonly #heat: Heat
-  readonly #portions = new Map<string, Portion>()
-  #looks = 0
+  readonly #hotKeyCounter: HotKeyCounter
+  readonly #leases = new Map<string, Lease>()
+  #calls = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(shared: CounterStore, { perSecond = 500, instances = 4, intervalMs = lookMs }: HotKeysOptions) {
+  constructor(
+    shared: CounterStore,
+    { perSecond = 500, instances = 4, intervalMs = defaultIntervalMs }: HotKeysOptions,
+  ) {
     if (!(perSecond >= 1)) throw new RangeError(`perSecond is a number from 1, not ${perSecond}`)
     this.#shared = shared
     this.#perSecond = perSecond
     this.#instances = typeof instances === 'number' ? () => instances : instances
     this.#intervalMs = intervalMs
-    this.#heat = new Heat(perSecond)
+    this.#hotKeyCounter = new HotKeyCounter(perSecond)
   }
 
   get hotKeys(): number {
-    return this.#portions.size
+    return this.#leases.size
   }
 
   get generation(): number | undefined {
@@ -74,49 +77,66 @@ class PortionStore implements HotKeyStore {
     return this.#shared.combines ?? false
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): CounterResult | Promise<CounterResult> {
     if (policy.parts !== undefined && policy.parts.length > 1)
-      return this.#takeParts(policy, identifier, { cost, now, withinMs })
-    if (this.#portions.size > 0) {
-      const portion = this.#portionOf(policy, identifier)
-      if (portion !== undefined) return portion.take(cost, this.time(now))
+      return this.#acquireParts(policy, identifier, { cost, now, withinMs })
+    if (this.#leases.size > 0) {
+      const portion = this.#leaseOf(policy, identifier)
+      if (portion !== undefined) return portion.acquire(cost, this.time(now))
     }
-    this.#note(policy, identifier)
-    return this.#shared.take(policy, identifier, cost, now, withinMs)
+    this.#sample(policy, identifier)
+    return this.#shared.acquire(policy, identifier, cost, now, withinMs)
   }
 
   /** Policies of a combination that are hot for whom they count are taken from their portions first, the rest together. */
-  #takeParts(policy: Policy, identifier: Identifier, { cost, now, withinMs }: Request): Taken | Promise<Taken> {
-    const who = (part: Policy): Identifier => countedBy(part, identifier)
-    for (const part of partsOf(policy)) if (this.#portionOf(part, who(part)) === undefined) this.#note(part, who(part))
-    const hot = (part: Policy) => (this.#portions.size > 0 ? this.#portionOf(part, who(part)) : undefined)
-    const all = shares(policy, hot).toSorted(
+  #acquireParts(
+    policy: Policy,
+    identifier: Identifier,
+    { cost, now, withinMs }: Request,
+  ): CounterResult | Promise<CounterResult> {
+    const who = (part: Policy): Identifier => countedIdentifier(part, identifier)
+    for (const part of partsOf(policy)) if (this.#leaseOf(part, who(part)) === undefined) this.#sample(part, who(part))
+    const hot = (part: Policy) => (this.#leases.size > 0 ? this.#leaseOf(part, who(part)) : undefined)
+    const all = divideIntoShares(policy, hot).toSorted(
       (a, b) => Number(hot(a.policy) === undefined) - Number(hot(b.policy) === undefined),
     )
-    if (all.length === 1 && hot(policy) === undefined) return this.#shared.take(policy, identifier, cost, now, withinMs)
-    const answers = takeInTurn(all, {
+    if (all.length === 1 && hot(policy) === undefined)
+      return this.#shared.acquire(policy, identifier, cost, now, withinMs)
+    const answers = acquireInTurn(all, {
       take: (share) =>
-        hot(share.policy)?.take(cost, this.time(now)) ??
-        this.#shared.take(share.policy, who(share.policy), cost, now, withinMs),
-      giveBack: (share, taken) => {
+        hot(share.policy)?.acquire(cost, this.time(now)) ??
+        this.#shared.acquire(share.policy, who(share.policy), cost, now, withinMs),
+      giveBack: (share, result) => {
         const portion = hot(share.policy)
-        if (portion !== undefined) return portion.refund(cost, taken)
-        return this.#shared.add(share.policy, who(share.policy), takenBack(share.policy, taken, cost), now, taken.now)
+        if (portion !== undefined) return portion.refund(cost, result)
+        return this.#shared.add(
+          share.policy,
+          who(share.policy),
+          releaseAmounts(share.policy, result, cost),
+          now,
+          result.now,
+        )
       },
       peek: (share) => this.#shared.peek(share.policy, who(share.policy), now, cost),
     })
-    if (answers instanceof Promise) return answers.then((settled) => joined(policy, all, settled, cost))
-    return joined(policy, all, answers, cost)
+    if (answers instanceof Promise) return answers.then((settled) => joinResults(policy, all, settled, cost))
+    return joinResults(policy, all, answers, cost)
   }
 
-  #note(policy: Policy, identifier: Identifier): void {
+  #sample(policy: Policy, identifier: Identifier): void {
     if (!canBeSplit(policy)) return
-    this.#heat.note(policy, identifier)
+    this.#hotKeyCounter.sample(policy, identifier)
     if (this.#timer === undefined && this.#intervalMs > 0)
-      this.#timer = setInterval(() => this.look(), this.#intervalMs).unref()
+      this.#timer = setInterval(() => this.maintain(), this.#intervalMs).unref()
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken> {
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult> {
     return this.#shared.peek(policy, identifier, now, cost)
   }
 
@@ -126,66 +146,68 @@ class PortionStore implements HotKeyStore {
     amounts: readonly number[],
     now: number,
     then?: number,
-  ): Taken | Promise<Taken> {
-    this.#portionOf(policy, identifier)?.forget()
+  ): CounterResult | Promise<CounterResult> {
+    this.#leaseOf(policy, identifier)?.forget()
     return this.#shared.add(policy, identifier, amounts, now, then)
   }
 
-  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
-    this.#portionOf(policy, identifier)?.forget()
-    addFor(this.#shared, waiter, policy, identifier, amounts, now)
+  startAdd(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+    this.#leaseOf(policy, identifier)?.forget()
+    startAdd(this.#shared, waiter, policy, identifier, amounts, now)
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
-    this.#portionOf(policy, identifier)?.forget()
-    return this.#shared.give(policy, identifier, amount, now)
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
+    this.#leaseOf(policy, identifier)?.forget()
+    return this.#shared.grant(policy, identifier, amount, now)
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+  raise(
+    policy: Policy,
+    identifier: Identifier,
+    counters: readonly number[],
+    now: number,
+  ): CounterResult | Promise<CounterResult> {
     return this.#shared.raise(policy, identifier, counters, now)
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void> {
-    this.#portionOf(policy, identifier)?.forget()
+    this.#leaseOf(policy, identifier)?.forget()
     return this.#shared.reset(policy, identifier, now)
   }
 
-  look(): void {
-    for (const portion of this.#portions.values()) portion.rest()
-    if (++this.#looks % looksAPeriod > 0) return
-    for (const [id, portion] of this.#portions) {
+  maintain(): void {
+    for (const portion of this.#leases.values()) portion.returnUnused()
+    if (++this.#calls % callsPerPeriod > 0) return
+    for (const [id, portion] of this.#leases) {
       portion.rate = portion.seen
       portion.seen = 0
       if (portion.rate >= this.#perSecond / 2) continue
-      this.#portions.delete(id)
+      this.#leases.delete(id)
       void portion.close()
     }
-    if (this.#heat.isEmpty && this.#portions.size === 0) this.#rest()
-    for (const { policy, identifier, seen } of this.#heat.take(this.#perSecond)) {
-      if (this.#portions.size >= mostHot || this.#portions.has(identifier.id)) continue
+    if (this.#hotKeyCounter.isEmpty && this.#leases.size === 0) this.#stopTimer()
+    for (const { policy, identifier, seen } of this.#hotKeyCounter.takeHot(this.#perSecond)) {
+      if (this.#leases.size >= maxLeases || this.#leases.has(identifier.id)) continue
       const rate = Math.max(seen, this.#perSecond)
-      this.#portions.set(
-        identifier.id,
-        new Portion(this.#shared, policy, identifier, { rate, instances: this.#instances }),
-      )
+      this.#leases.set(identifier.id, new Lease(this.#shared, policy, identifier, { rate, instances: this.#instances }))
     }
   }
 
   async close(): Promise<void> {
-    this.#rest()
-    const portions = [...this.#portions.values()]
-    this.#portions.clear()
+    this.#stopTimer()
+    const portions = [...this.#leases.values()]
+    this.#leases.clear()
     await Promise.all(portions.map((portion) => portion.close()))
   }
 
-  #rest(): void {
+  #stopTimer(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   /** By its id, the kind and policy being those of the first that was hot under it. */
-  #portionOf(policy: Policy, { kind, id }: Identifier): Portion | undefined {
-    const portion = this.#portions.get(id)
+  #leaseOf(policy: Policy, { kind, id }: Identifier): Lease | undefined {
+    const portion = this.#leases.get(id)
     return portion?.policy === policy && portion.identifier.kind === kind ? portion : undefined
   }
 }

@@ -1,9 +1,9 @@
 import { windowIndex } from '../algorithms/window.ts'
-import { countedBy, partsOf } from '../combination/combine.ts'
-import { joined, partOf, type Request, type Share, shares } from '../combination/shares.ts'
+import { countedIdentifier, partsOf } from '../combination/combine.ts'
+import { divideIntoShares, joinResults, type Request, resultOfShare, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
 import { cell, type Ledger, tail } from './ledger.ts'
 import type { Plan } from './plan.ts'
 
@@ -14,20 +14,20 @@ export interface Reservation {
   readonly slot: number
   readonly identifier: Identifier
   /** What is known here: reserved, or rejected; undefined where the store has to be asked. */
-  readonly answer: Taken | undefined
+  readonly answer: CounterResult | undefined
   /** When the store was last heard of it, as the ledger has it. */
-  readonly heardAt: number | undefined
+  readonly syncedAt: number | undefined
 }
 
 /** What the hybrid store does for a combination. */
 export interface Local {
   /** Reserves `cost` for a policy that is counted here; undefined for one that is not. */
   reserve(policy: Policy, identifier: Identifier, cost: number, now: number): Reservation | undefined
-  soil(ledger: Ledger, slot: number): void
+  markDirty(ledger: Ledger, slot: number): void
   /** The store is going to be asked about it. */
-  asking(reservation: Reservation): void
+  sendPending(reservation: Reservation): void
   /** The store has answered, and `took` was taken there. */
-  heard(reservation: Reservation, taken: Taken, took: readonly number[]): void
+  receive(reservation: Reservation, result: CounterResult, took: readonly number[]): void
 }
 
 /**
@@ -43,14 +43,14 @@ export class Combination {
     this.#local = local
   }
 
-  take(policy: Policy, identifier: Identifier, request: Request): Taken | Promise<Taken> {
+  acquire(policy: Policy, identifier: Identifier, request: Request): CounterResult | Promise<CounterResult> {
     const { cost, now, withinMs } = request
     const here = new Map<Policy, Reservation>()
     for (const part of partsOf(policy)) {
-      const reservation = this.#local.reserve(part, countedBy(part, identifier), cost, now)
+      const reservation = this.#local.reserve(part, countedIdentifier(part, identifier), cost, now)
       if (reservation !== undefined) here.set(part, reservation)
     }
-    const all = shares(policy, (part) => (here.get(part)?.answer === undefined ? undefined : part))
+    const all = divideIntoShares(policy, (part) => (here.get(part)?.answer === undefined ? undefined : part))
     const known = all.map((share) => here.get(share.policy)?.answer)
     const refused = known.some((answer) => answer?.allowed === false)
     if (refused || known.every((answer) => answer !== undefined))
@@ -58,22 +58,22 @@ export class Combination {
 
     const asked = all.filter((_, i) => known[i] === undefined)
     const [trip] = asked
-    if (trip === undefined) return joined(policy, all, known as Taken[], cost)
+    if (trip === undefined) return joinResults(policy, all, known as CounterResult[], cost)
     const unknown = partsOf(trip.policy).flatMap((part) => here.get(part) ?? [])
-    for (const reservation of unknown) this.#local.asking(reservation)
-    const taken = this.#shared.take(trip.policy, countedBy(trip.policy, identifier), cost, now, withinMs)
-    const settled = (answer: Taken): Taken => {
-      this.#hear(trip, here, answer, cost)
+    for (const reservation of unknown) this.#local.sendPending(reservation)
+    const result = this.#shared.acquire(trip.policy, countedIdentifier(trip.policy, identifier), cost, now, withinMs)
+    const settled = (answer: CounterResult): CounterResult => {
+      this.#receive(trip, here, answer, cost)
       this.#settle(here, answer.allowed, cost)
-      return joined(
+      return joinResults(
         policy,
         all,
         known.map((one) => one ?? answer),
         cost,
       )
     }
-    if (!(taken instanceof Promise)) return settled(taken)
-    return taken.then(settled, (error: unknown) => {
+    if (!(result instanceof Promise)) return settled(result)
+    return result.then(settled, (error: unknown) => {
       this.#settle(here, false, cost)
       throw error
     })
@@ -86,25 +86,25 @@ export class Combination {
     { cost, now }: Request,
     found: {
       readonly all: readonly Share[]
-      readonly known: readonly (Taken | undefined)[]
+      readonly known: readonly (CounterResult | undefined)[]
       readonly here: ReadonlyMap<Policy, Reservation>
       readonly refused: boolean
     },
-  ): Taken | Promise<Taken> {
+  ): CounterResult | Promise<CounterResult> {
     const { all, known, here, refused } = found
     this.#settle(here, !refused, cost)
-    const stands = known.map((answer, i): Taken | Promise<Taken> => {
+    const stands = known.map((answer, i): CounterResult | Promise<CounterResult> => {
       const part = all[i]?.policy
-      if (answer !== undefined || part === undefined) return answer as Taken
-      return this.#shared.peek(part, countedBy(part, identifier), now, cost)
+      if (answer !== undefined || part === undefined) return answer as CounterResult
+      return this.#shared.peek(part, countedIdentifier(part, identifier), now, cost)
     })
     if (stands.some((one) => one instanceof Promise))
-      return Promise.all(stands).then((answers) => joined(policy, all, answers, cost))
-    return joined(policy, all, stands as Taken[], cost)
+      return Promise.all(stands).then((answers) => joinResults(policy, all, answers, cost))
+    return joinResults(policy, all, stands as CounterResult[], cost)
   }
 
   /** Those of the policies asked about that are counted here too learn what the store knows of them. */
-  #hear(trip: Share, here: ReadonlyMap<Policy, Reservation>, answer: Taken, cost: number): void {
+  #receive(trip: Share, here: ReadonlyMap<Policy, Reservation>, answer: CounterResult, cost: number): void {
     let at = 0
     for (const part of partsOf(trip.policy)) {
       const places = part.rules.map((_, i) => at + i)
@@ -112,14 +112,14 @@ export class Combination {
       const reservation = here.get(part)
       if (reservation === undefined) continue
       const took = part.rules.map(() => (answer.allowed ? cost : 0))
-      this.#local.heard(reservation, partOf({ policy: part, places }, answer, trip.policy), took)
+      this.#local.receive(reservation, resultOfShare({ policy: part, places }, answer, trip.policy), took)
     }
   }
 
   /** Spends what was reserved, or releases it. */
   #settle(here: ReadonlyMap<Policy, Reservation>, spent: boolean, cost: number): void {
     for (const reservation of here.values()) {
-      const { plan, ledger, slot, identifier, answer, heardAt } = reservation
+      const { plan, ledger, slot, identifier, answer, syncedAt: heardAt } = reservation
       if (!answer?.allowed) continue
       const isHere = ledger.idOf(slot) === identifier.id
       const late = plan.policy.rules.map((rule, i) => {
@@ -133,7 +133,7 @@ export class Combination {
         if (!spent && !isOld) ledger.cells[at + cell.allowance] = (ledger.cells[at + cell.allowance] ?? 0) + cost
         return 0
       })
-      if (spent && isHere) this.#local.soil(ledger, slot)
+      if (spent && isHere) this.#local.markDirty(ledger, slot)
       // Its window has ended, or its place is another's: the store hears of it by itself.
       if (late.some((amount) => amount > 0))
         Promise.resolve(this.#shared.add(plan.policy, identifier, late, answer.now, answer.now)).catch(() => {})

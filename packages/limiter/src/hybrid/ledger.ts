@@ -14,7 +14,7 @@ export const cell = {
   /** What may still be spent here before the store has to be asked. */
   allowance: 4,
   /** What the store last told. */
-  told: 5,
+  confirmed: 5,
   /** Taken here for requests of which another policy is still being asked about; in `cur`, and not told. */
   reserved: 6,
   /** Sent to the store, which has not answered yet; in `cur`. */
@@ -30,12 +30,12 @@ export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3 } as con
 const perSlot = 4
 
 /** More than any configuration has. */
-const mostPolicies = 1_024
+const maxPolicies = 1_024
 
 /** Bits of `tail.flags`: the slot has something to tell; the store has told something of it; what is known of it is wrong. */
 const dirtyFlag = 1
-const heardFlag = 2
-const wrongFlag = 4
+const syncedFlag = 2
+const invalidFlag = 4
 
 /** What one process has spent of shared limits: a table of 32-bit numbers, a slot for each identifier. */
 export class Ledger {
@@ -66,9 +66,9 @@ export class Ledger {
   numberOf(policy: Policy, retired: () => void): number {
     const known = this.#policies.indexOf(policy)
     if (known >= 0) return known
-    if (this.#policies.length < mostPolicies) return this.#policies.push(policy) - 1
+    if (this.#policies.length < maxPolicies) return this.#policies.push(policy) - 1
     const number = this.#oldestPolicy
-    this.#oldestPolicy = (number + 1) % mostPolicies
+    this.#oldestPolicy = (number + 1) % maxPolicies
     this.#policies[number] = policy
     retired()
     return number
@@ -109,7 +109,7 @@ export class Ledger {
   }
 
   /** Notes that a slot has something to tell. */
-  soil(slot: number): void {
+  markDirty(slot: number): void {
     const at = this.tail(slot) + tail.flags
     const flags = this.cells[at] ?? 0
     if (flags & dirtyFlag) return
@@ -118,48 +118,48 @@ export class Ledger {
   }
 
   /** Notes that a slot has told all. */
-  clean(slot: number): void {
+  markClean(slot: number): void {
     const at = this.tail(slot) + tail.flags
     this.cells[at] = (this.cells[at] ?? 0) & ~dirtyFlag
   }
 
   /** Notes what the store told, and until when it rejects. */
-  hear(slot: number, now: number, blockedUntil: number): void {
+  markSynced(slot: number, now: number, blockedUntil: number): void {
     const end = this.tail(slot)
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
-    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | heardFlag) & ~wrongFlag
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | syncedFlag) & ~invalidFlag
   }
 
   /** What was spent here of a window and the store is not known to have counted. */
-  unheard(at: number): number {
+  unconfirmed(at: number): number {
     const { cells } = this
     return (cells[at + cell.pending] ?? 0) + (cells[at + cell.reserved] ?? 0) + (cells[at + cell.sent] ?? 0)
   }
 
   /** Forgets what the store told of a slot, which has to be asked before anything more is spent. */
-  distrust(slot: number): void {
+  invalidate(slot: number): void {
     const end = this.tail(slot)
-    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) & ~heardFlag) | wrongFlag
-    for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.told] = 0
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) & ~syncedFlag) | invalidFlag
+    for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.confirmed] = 0
   }
 
   /** Whether the store was heard of a slot within so many milliseconds. */
   isFresh(slot: number, now: number, withinMs: number): boolean {
     const end = this.tail(slot)
     const age = (now - (this.cells[end + tail.syncedAt] ?? 0)) | 0
-    return ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0 && age <= withinMs
+    return ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0 && age <= withinMs
   }
 
   /** Whether what is known of a slot is wrong, because this process changed it at the store. */
-  isWrong(slot: number): boolean {
-    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & wrongFlag) !== 0
+  isInvalid(slot: number): boolean {
+    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & invalidFlag) !== 0
   }
 
   isBlocked(slot: number, now: number): boolean {
     const end = this.tail(slot)
     const left = ((this.cells[end + tail.blockedUntil] ?? 0) - now) | 0
-    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0
+    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0
   }
 
   #grow(): void {

@@ -2,7 +2,7 @@ import { remaining, waitMs } from '../algorithms/counters.ts'
 import { windowIndex } from '../algorithms/window.ts'
 import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
-import type { Taken } from '../store.ts'
+import type { CounterResult } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 
 /** How the rules of one policy are spent from a ledger. */
@@ -30,11 +30,11 @@ export function currentOnly(policy: Policy): Policy {
 }
 
 /** Windows up to so long are short. */
-const longestShortMs = 600_000
+const maxShortWindowMs = 600_000
 
 /** The short windows at the head of a policy, when long ones follow. */
 export function shortOnly(policy: Policy): Policy | undefined {
-  const long = policy.rules.findIndex(({ windowMs }) => windowMs > longestShortMs)
+  const long = policy.rules.findIndex(({ windowMs }) => windowMs > maxShortWindowMs)
   return long > 0 ? { ...policy, rules: policy.rules.slice(0, long) } : undefined
 }
 
@@ -42,10 +42,10 @@ export function shortOnly(policy: Policy): Policy | undefined {
  * All instances together may spend this part of a limit without the store having counted it: the bound of what is admitted
  * beyond a limit, wherever the traffic moves (decision 0319).
  */
-const unheardPart = 0.1
+const unconfirmedPart = 0.1
 
 /** The least a process's share of a limit must be, or asking the store every time costs no more. */
-const leastShare = 2
+const minShare = 2
 
 /**
  * Whether a policy may be counted locally: its limits are advisory windows, each so large that a tenth of it, shared out
@@ -56,7 +56,7 @@ export function canBeHybrid(policy: Policy, instances: number): boolean {
     policy.advisory &&
     policy.shards === 1 &&
     policy.rules.every(
-      (rule) => rule.algorithm !== 'token-bucket' && (rule.limit * unheardPart) / instances >= leastShare,
+      (rule) => rule.algorithm !== 'token-bucket' && (rule.limit * unconfirmedPart) / instances >= minShare,
     )
   )
 }
@@ -72,22 +72,22 @@ export function staleMs(policy: Policy): number {
  */
 export function allowance(
   rule: CountedRule,
-  counts: { readonly prev: number; readonly cur: number; readonly unheard: number },
+  counts: { readonly prev: number; readonly cur: number; readonly unconfirmed: number },
   now: number,
   instances: number,
 ): number {
   const left = remaining(rule, counts.prev, counts.cur, now)
-  return Math.max(0, Math.floor((left * unheardPart) / instances) - counts.unheard)
+  return Math.max(0, Math.floor((left * unconfirmedPart) / instances) - counts.unconfirmed)
 }
 
 /** All instances together presume that a hundredth of what is left may be spent unheard. */
-const presumedPart = 100
+const provisionalPart = 100
 
 /**
  * Leaves of the allowance of a slot that was not heard of lately what may be presumed: its share of a hundredth of what is
  * left, by what is known here.
  */
-export function presume(plan: Plan, ledger: Ledger, slot: number, now: number, instances: number): void {
+export function limitAllowance(plan: Plan, ledger: Ledger, slot: number, now: number, instances: number): void {
   const { rules } = plan.policy
   const { cells } = ledger
   for (let i = 0; i < rules.length; i++) {
@@ -95,34 +95,34 @@ export function presume(plan: Plan, ledger: Ledger, slot: number, now: number, i
     if (rule === undefined) continue
     const at = ledger.at(slot, i)
     const left = remaining(rule, cells[at + cell.prev] ?? 0, cells[at + cell.cur] ?? 0, now)
-    const presumed = Math.floor(left / (presumedPart * instances))
-    if (presumed < (cells[at + cell.allowance] ?? 0)) cells[at + cell.allowance] = presumed
+    const provisional = Math.floor(left / (provisionalPart * instances))
+    if (provisional < (cells[at + cell.allowance] ?? 0)) cells[at + cell.allowance] = provisional
   }
 }
 
 /** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
-const longestBlockMs = 1_000
-const shortestBlockMs = 10
+const maxBlockMs = 1_000
+const minBlockMs = 10
 
 /** How long to believe a rejection, unless a request is admitted sooner. */
-export function blockMs(policy: Policy, { counters, now }: Taken): number {
+export function blockMs(policy: Policy, { counters, now }: CounterResult): number {
   const waits = policy.rules.map((rule, i) =>
     rule.shadow ? 0 : waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, 1, now),
   )
-  return Math.max(shortestBlockMs, Math.min(longestBlockMs, Math.max(...waits)))
+  return Math.max(minBlockMs, Math.min(maxBlockMs, Math.max(...waits)))
 }
 
 /**
  * Moves one window of a slot to the time. What of the old window had not been told is answered, with the old window's
  * index, to be told still.
  */
-export function roll(
+export function rollWindow(
   ledger: Ledger,
   at: number,
   rule: CountedRule,
   now: number,
   instances: number,
-): { readonly index: number; readonly untold: number } | undefined {
+): { readonly index: number; readonly unsent: number } | undefined {
   const { cells } = ledger
   const index = windowIndex(now, rule.windowMs)
   const old = cells[at + cell.index] ?? 0
@@ -134,8 +134,8 @@ export function roll(
   cells[at + cell.cur] = 0
   cells[at + cell.pending] = 0
   cells[at + cell.reserved] = 0
-  cells[at + cell.told] = 0
+  cells[at + cell.confirmed] = 0
   cells[at + cell.sent] = 0
-  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unheard: 0 }, now, instances)
-  return untold === 0 ? undefined : { index: old, untold }
+  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unconfirmed: 0 }, now, instances)
+  return untold === 0 ? undefined : { index: old, unsent: untold }
 }

@@ -1,14 +1,14 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import type { Identifier } from '../key.ts'
-import { addFor, type CounterStore, type Taken, type Waiter } from '../store.ts'
+import { type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
-import { allowance, blockMs, type Plan, roll } from './plan.ts'
+import { allowance, blockMs, type Plan, rollWindow } from './plan.ts'
 
 /** Whoever asks the store next finds out that it is away. */
 const ignore = (): void => {}
 
 /** Tells the shared store what slots have spent, and takes over what it answers. */
-export class Teller {
+export class Reconciler {
   readonly #shared: CounterStore
   readonly #instances: () => number
 
@@ -18,14 +18,14 @@ export class Teller {
   }
 
   /** Moves a slot's windows to the time, and tells the store what of those that have ended it had not heard. */
-  moveOn(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, now: number): void {
+  advance(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, now: number): void {
     const { rules } = plan.policy
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
       if (rule === undefined) continue
-      const untold = roll(ledger, ledger.at(slot, i), rule, now, this.#instances())
+      const untold = rollWindow(ledger, ledger.at(slot, i), rule, now, this.#instances())
       if (untold === undefined) continue
-      const amounts = rules.map((_, j) => (j === i ? untold.untold : 0))
+      const amounts = rules.map((_, j) => (j === i ? untold.unsent : 0))
       const then = untold.index * rule.windowMs
       Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, now, then)).catch(ignore)
     }
@@ -35,19 +35,19 @@ export class Teller {
    * Tells the store what a slot has spent, `briefly` of its short windows alone where that will do; `heard` is called when it
    * has answered or failed, or had nothing to hear. What it does not hear is not told twice: it may have heard it after all.
    */
-  tell(plan: Plan, ledger: Ledger, slot: number, now: number, briefly: boolean, heard: () => void): void {
+  send(plan: Plan, ledger: Ledger, slot: number, now: number, briefly: boolean, heard: () => void): void {
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
-    this.moveOn(plan, ledger, slot, identifier, now)
+    this.advance(plan, ledger, slot, identifier, now)
     const knows = knowsPrevious(plan, ledger, slot, now)
     const policy = knows ? ((briefly ? plan.shortOnly : undefined) ?? plan.currentOnly) : plan.policy
-    const amounts = takePending(ledger, slot, policy.rules.length)
-    ledger.clean(slot)
-    if (policy === plan.shortOnly) ledger.soil(slot)
+    const amounts = collectPending(ledger, slot, policy.rules.length)
+    ledger.markClean(slot)
+    if (policy === plan.shortOnly) ledger.markDirty(slot)
     if (amounts === undefined) {
       heard()
       return
     }
-    const telling = new Telling({
+    const telling = new SentCounts({
       teller: this,
       plan,
       ledger,
@@ -58,7 +58,7 @@ export class Teller {
       withPrevious: !knows,
       heard,
     })
-    addFor(this.#shared, telling, policy, identifier, amounts, now)
+    startAdd(this.#shared, telling, policy, identifier, amounts, now)
   }
 
   /**
@@ -66,12 +66,12 @@ export class Teller {
    * knows less than it once told, it has lost counts, and is raised to what is remembered here; or some were given
    * back, and then what it answers is believed. It may speak of the first windows alone.
    */
-  hear(
+  receive(
     plan: Plan,
     ledger: Ledger,
     slot: number,
     identifier: Identifier,
-    taken: Taken,
+    result: CounterResult,
     took: readonly number[],
     withPrevious = true,
   ): void {
@@ -80,27 +80,27 @@ export class Teller {
     const { rules } = plan.policy
     const { cells } = ledger
     const instances = this.#instances()
-    this.moveOn(plan, ledger, slot, identifier, taken.now)
-    const lost = hasLost(plan, ledger, slot, taken)
-    if (lost) void this.#heal(plan, ledger, slot, identifier, took, taken.now)
+    this.advance(plan, ledger, slot, identifier, result.now)
+    const lost = hasLost(plan, ledger, slot, result)
+    if (lost) void this.#restoreCounts(plan, ledger, slot, identifier, took, result.now)
     for (let i = 0; i < rules.length && !lost; i++) {
       const rule = rules[i]
       const at = ledger.at(slot, i)
-      if (rule === undefined || cells[at + cell.index] !== windowIndex(taken.now, rule.windowMs)) continue
-      const told = taken.counters[2 * i + 1]
+      if (rule === undefined || cells[at + cell.index] !== windowIndex(result.now, rule.windowMs)) continue
+      const told = result.counters[2 * i + 1]
       if (told === undefined) continue
-      const prev = (withPrevious ? taken.counters[2 * i] : cells[at + cell.prev]) ?? 0
-      const unheard = ledger.unheard(at)
+      const prev = (withPrevious ? result.counters[2 * i] : cells[at + cell.prev]) ?? 0
+      const unheard = ledger.unconfirmed(at)
       const cur = told + unheard
       cells[at + cell.prev] = prev
       cells[at + cell.cur] = cur
-      cells[at + cell.told] = told
-      cells[at + cell.allowance] = allowance(rule, { prev, cur, unheard }, taken.now, instances)
+      cells[at + cell.confirmed] = told
+      cells[at + cell.allowance] = allowance(rule, { prev, cur, unconfirmed: unheard }, result.now, instances)
     }
-    ledger.hear(slot, taken.now, taken.allowed ? taken.now : taken.now + blockMs(plan.policy, taken))
+    ledger.markSynced(slot, result.now, result.allowed ? result.now : result.now + blockMs(plan.policy, result))
   }
 
-  async #heal(
+  async #restoreCounts(
     plan: Plan,
     ledger: Ledger,
     slot: number,
@@ -110,15 +110,15 @@ export class Teller {
   ): Promise<void> {
     const least = plan.policy.rules.flatMap((_, i) => {
       const at = ledger.at(slot, i)
-      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.told] ?? 0) + (took[i] ?? 0)]
+      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.confirmed] ?? 0) + (took[i] ?? 0)]
     })
     try {
       const raised = await this.#shared.raise(plan.policy, identifier, least, now)
       if (ledger.idOf(slot) !== identifier.id) return
       plan.policy.rules.forEach((_, i) => {
-        ledger.cells[ledger.at(slot, i) + cell.told] = 0
+        ledger.cells[ledger.at(slot, i) + cell.confirmed] = 0
       })
-      this.hear(plan, ledger, slot, identifier, raised, [])
+      this.receive(plan, ledger, slot, identifier, raised, [])
     } catch {
       ignore()
     }
@@ -126,7 +126,7 @@ export class Teller {
 }
 
 /** What the first windows of a slot have to tell, which is told now; undefined when it is nothing. */
-function takePending(ledger: Ledger, slot: number, windows: number): number[] | undefined {
+function collectPending(ledger: Ledger, slot: number, windows: number): number[] | undefined {
   const amounts = new Array<number>(windows)
   let most = 0
   for (let i = 0; i < windows; i++) {
@@ -156,19 +156,19 @@ function knowsPrevious({ policy: { rules } }: Plan, ledger: Ledger, slot: number
 }
 
 /** Whether the store knows less of a window than it once told. */
-function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { counters, now }: Taken): boolean {
+function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { counters, now }: CounterResult): boolean {
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     const at = ledger.at(slot, i)
     if (rule === undefined || ledger.cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
-    if ((counters[2 * i + 1] ?? Number.POSITIVE_INFINITY) < (ledger.cells[at + cell.told] ?? 0)) return true
+    if ((counters[2 * i + 1] ?? Number.POSITIVE_INFINITY) < (ledger.cells[at + cell.confirmed] ?? 0)) return true
   }
   return false
 }
 
 /** What a slot has sent to the store. */
 interface Sent {
-  readonly teller: Teller
+  readonly teller: Reconciler
   readonly plan: Plan
   readonly ledger: Ledger
   readonly slot: number
@@ -181,22 +181,22 @@ interface Sent {
 }
 
 /** Waits for what the store says to what a slot has sent. */
-class Telling implements Waiter {
+class SentCounts implements Completion {
   readonly #sent: Sent
 
   constructor(sent: Sent) {
     this.#sent = sent
   }
 
-  answered(taken: Taken): void {
+  resolve(result: CounterResult): void {
     const { teller, plan, ledger, slot, identifier, amounts, withPrevious, heard } = this.#sent
     this.#arrived()
-    teller.hear(plan, ledger, slot, identifier, taken, amounts, withPrevious)
+    teller.receive(plan, ledger, slot, identifier, result, amounts, withPrevious)
     heard()
   }
 
   /** The next share is spent from what is remembered; whoever asks the store next finds out that it is away. */
-  failed(): void {
+  reject(): void {
     this.#arrived()
     this.#sent.heard()
   }

@@ -2,27 +2,27 @@ import { cell, type Ledger } from './ledger.ts'
 
 /** Keys told, and looked at, before the event loop gets its turn. */
 const chunk = 256
-const mostLookedAt = 8_192
+const maxVisited = 8_192
 /** Keys told whose answer is awaited at most. */
-const mostUnheard = 1_024
+const maxUnanswered = 1_024
 /** With more keys to tell than this, those that moved little wait for one round in so many, and their long windows for a few such. */
 const manyDirty = 4_096
 const quietRounds = 20
 const longTurns = 5
 /** No round lasts longer, even when the store never answers. */
-const longestRoundMs = 1_000
+const maxRoundMs = 1_000
 
 /**
  * Tells what a slot has spent, `briefly` of its short windows alone, and calls `heard` when the store has answered or failed,
  * or when there was nothing to tell.
  */
-export type Tell = (slot: number, briefly: boolean, heard: () => void) => void
+export type SendSlot = (slot: number, briefly: boolean, heard: () => void) => void
 
 /**
  * Tells the store what the dirty slots of a ledger have spent, a chunk at a time and so many unheard at most: a store that
  * cannot keep up is told less often instead of faster and faster. `number` 0 leaves nothing out.
  */
-export function tellDirty(ledger: Ledger, number: number, tell: Tell): Promise<void> {
+export function reconcileDirty(ledger: Ledger, number: number, tell: SendSlot): Promise<void> {
   const slots = ledger.dirty
   if (slots.length === 0) return Promise.resolve()
   ledger.dirty = []
@@ -33,38 +33,38 @@ class Round {
   readonly #ledger: Ledger
   readonly #number: number
   readonly #sparesQuiet: boolean
-  readonly #tell: Tell
+  readonly #send: SendSlot
   readonly #slots: readonly number[]
   readonly #resolve: () => void
   readonly #timer: NodeJS.Timeout
   #next = 0
-  #unheard = 0
+  #unanswered = 0
   #scheduled = false
-  readonly #heard = (): void => {
-    this.#unheard--
+  readonly #completeOne = (): void => {
+    this.#unanswered--
     if (this.#next === this.#slots.length) {
-      if (this.#unheard === 0) this.#end()
+      if (this.#unanswered === 0) this.#end()
     } else this.#schedule()
   }
 
-  constructor(ledger: Ledger, number: number, tell: Tell, slots: readonly number[], resolve: () => void) {
+  constructor(ledger: Ledger, number: number, tell: SendSlot, slots: readonly number[], resolve: () => void) {
     this.#ledger = ledger
     this.#number = number
     this.#sparesQuiet = number > 0 && slots.length > manyDirty
-    this.#tell = tell
+    this.#send = tell
     this.#slots = slots
     this.#resolve = resolve
-    this.#timer = setTimeout(() => this.#end(), longestRoundMs).unref()
+    this.#timer = setTimeout(() => this.#end(), maxRoundMs).unref()
   }
 
   /** Tells a chunk; answers call for the next. */
   go(): void {
     this.#scheduled = false
     let told = 0
-    const end = Math.min(this.#slots.length, this.#next + mostLookedAt)
+    const end = Math.min(this.#slots.length, this.#next + maxVisited)
     // One more than those told, so that a store that answers at once doesn't end the round from within.
-    this.#unheard++
-    while (this.#next < end && told < chunk && this.#unheard <= mostUnheard) {
+    this.#unanswered++
+    while (this.#next < end && told < chunk && this.#unanswered <= maxUnanswered) {
       const slot = this.#slots[this.#next++] ?? 0
       const quiet = this.#sparesQuiet && isQuiet(this.#ledger, slot)
       if (quiet && (slot - this.#number) % quietRounds !== 0) {
@@ -72,14 +72,14 @@ class Round {
         continue
       }
       told++
-      this.#unheard++
-      this.#tell(slot, quiet && (slot - Math.floor(this.#number / quietRounds)) % longTurns !== 0, this.#heard)
+      this.#unanswered++
+      this.#send(slot, quiet && (slot - Math.floor(this.#number / quietRounds)) % longTurns !== 0, this.#completeOne)
     }
-    this.#heard()
+    this.#completeOne()
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#unheard >= mostUnheard) return
+    if (this.#scheduled || this.#unanswered >= maxUnanswered) return
     this.#scheduled = true
     setImmediate(() => this.go())
   }

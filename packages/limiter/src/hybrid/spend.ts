@@ -1,5 +1,5 @@
 import { admits } from '../algorithms/counters.ts'
-import type { Taken } from '../store.ts'
+import type { CounterResult } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 import type { Plan } from './plan.ts'
 
@@ -14,7 +14,7 @@ export function spend(
   cost: number,
   now: number,
   into: typeof cell.pending | typeof cell.reserved = cell.pending,
-): Taken | undefined {
+): CounterResult | undefined {
   const { rules } = plan.policy
   const { cells } = ledger
   let violated = 0
@@ -41,7 +41,7 @@ export function spend(
 }
 
 /** How a request of `cost` stands by what is known here, taking nothing. */
-export function stand(plan: Plan, ledger: Ledger, slot: number, cost: number, now: number): Taken {
+export function assess(plan: Plan, ledger: Ledger, slot: number, cost: number, now: number): CounterResult {
   let violated = 0
   let allowed = true
   const counters = plan.policy.rules.flatMap((rule, i) => {

@@ -1,12 +1,12 @@
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
 import { Combination, type Reservation } from './combination.ts'
 import { cell, Ledger, tail } from './ledger.ts'
-import { canBeHybrid, currentOnly, type Plan, presume, shortOnly, staleMs } from './plan.ts'
-import { Teller } from './reconciler.ts'
-import { tellDirty } from './round.ts'
-import { spend, stand } from './spend.ts'
+import { canBeHybrid, currentOnly, limitAllowance, type Plan, shortOnly, staleMs } from './plan.ts'
+import { Reconciler } from './reconciler.ts'
+import { reconcileDirty } from './round.ts'
+import { assess, spend } from './spend.ts'
 
 export interface HybridOptions {
   /**
@@ -37,13 +37,13 @@ export function hybridStore(shared: CounterStore, options: HybridOptions): Hybri
 }
 
 /** Keys that the store is asked about at a time before what others may spend is presumed. */
-const mostAsking = 16
-const unheeded = (): void => {}
+const maxPendingAcquires = 16
+const ignoreCompletion = (): void => {}
 
 class LedgerStore implements HybridStore {
   readonly #shared: CounterStore
   readonly #instances: () => number
-  readonly #teller: Teller
+  readonly #reconciler: Reconciler
   readonly #intervalMs: number
   readonly #maxKeys: number
   readonly #combination: Combination
@@ -54,7 +54,7 @@ class LedgerStore implements HybridStore {
   #lastPlan: Plan | undefined
   #lastNow = 0
   /** Checks that wait for the store. */
-  #asking = 0
+  #pendingAcquires = 0
   #timer: NodeJS.Timeout | undefined
   #round = 0
   #closed = false
@@ -62,15 +62,15 @@ class LedgerStore implements HybridStore {
   constructor(shared: CounterStore, { instances, intervalMs = 100, maxKeys = 500_000 }: HybridOptions) {
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
-    this.#teller = new Teller(shared, this.#instances)
+    this.#reconciler = new Reconciler(shared, this.#instances)
     this.#intervalMs = intervalMs
     this.#maxKeys = maxKeys
     this.#combination = new Combination(shared, {
       reserve: (policy, identifier, cost, now) => this.#reserve(policy, identifier, cost, now),
-      soil: (ledger, slot) => this.#soil(ledger, slot),
-      asking: ({ ledger, slot }) => this.#tell(ledger, slot, false, unheeded),
-      heard: ({ plan, ledger, slot, identifier }, taken, took) =>
-        this.#teller.hear(plan, ledger, slot, identifier, taken, took),
+      markDirty: (ledger, slot) => this.#markDirty(ledger, slot),
+      sendPending: ({ ledger, slot }) => this.#send(ledger, slot, false, ignoreCompletion),
+      receive: ({ plan, ledger, slot, identifier }, result, took) =>
+        this.#reconciler.receive(plan, ledger, slot, identifier, result, took),
     })
   }
 
@@ -86,26 +86,32 @@ class LedgerStore implements HybridStore {
     return this.#shared.combines ?? false
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, at: number, withinMs?: number): Taken | Promise<Taken> {
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    at: number,
+    withinMs?: number,
+  ): CounterResult | Promise<CounterResult> {
     if (policy.parts !== undefined && policy.parts.length > 1)
-      return this.#combination.take(policy, identifier, { cost, now: at, withinMs })
+      return this.#combination.acquire(policy, identifier, { cost, now: at, withinMs })
     const plan = this.#planOf(policy, identifier.kind)
     const { ledger } = plan
     if (ledger === undefined) {
       this.#countInstances()
-      return this.#shared.take(policy, identifier, cost, at, withinMs)
+      return this.#shared.acquire(policy, identifier, cost, at, withinMs)
     }
     const now = this.#shared.time?.(at) ?? at
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
-    if (slot === undefined) return this.#shared.take(policy, identifier, cost, now)
-    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.pending)
-    if (answer === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
-    if (answer.allowed) this.#soil(ledger, slot)
+    if (slot === undefined) return this.#shared.acquire(policy, identifier, cost, now)
+    const answer = this.#decideLocally(plan, ledger, slot, identifier, cost, now, cell.pending)
+    if (answer === undefined) return this.#acquireShared(plan, ledger, slot, identifier, cost, now)
+    if (answer.allowed) this.#markDirty(ledger, slot)
     return answer
   }
 
   /** What is known here decides: a block rejects, this process's share admits; undefined where the store has to be asked. */
-  #here(
+  #decideLocally(
     plan: Plan,
     ledger: Ledger,
     slot: number,
@@ -113,27 +119,27 @@ class LedgerStore implements HybridStore {
     cost: number,
     now: number,
     into: typeof cell.pending | typeof cell.reserved,
-  ): Taken | undefined {
+  ): CounterResult | undefined {
     this.#lastNow = now
     const place = ledger.tail(slot) + tail.policy
     // A block is one policy's: another tier of the same windows may still admit.
     const blocked = ledger.cells[place] === plan.number && ledger.isBlocked(slot, now)
     ledger.cells[place] = plan.number
-    this.#teller.moveOn(plan, ledger, slot, identifier, now)
+    this.#reconciler.advance(plan, ledger, slot, identifier, now)
     if (blocked) {
-      const standing = stand(plan, ledger, slot, cost, now)
+      const standing = assess(plan, ledger, slot, cost, now)
       if (!standing.allowed) return standing
     }
-    const knows = ledger.isFresh(slot, now, plan.staleMs) || this.#presumes(plan, ledger, slot, now)
+    const knows = ledger.isFresh(slot, now, plan.staleMs) || this.#canSpendProvisionally(plan, ledger, slot, now)
     return knows ? spend(plan, ledger, slot, cost, now, into) : undefined
   }
 
-  #soil(ledger: Ledger, slot: number): void {
-    ledger.soil(slot)
+  #markDirty(ledger: Ledger, slot: number): void {
+    ledger.markDirty(slot)
     if (this.#timer === undefined) this.#schedule()
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken> {
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult> {
     return this.#shared.peek(policy, identifier, now, cost)
   }
 
@@ -143,22 +149,27 @@ class LedgerStore implements HybridStore {
     amounts: readonly number[],
     now: number,
     then?: number,
-  ): Taken | Promise<Taken> {
-    this.#distrust(policy, identifier)
+  ): CounterResult | Promise<CounterResult> {
+    this.#invalidate(policy, identifier)
     return this.#shared.add(policy, identifier, amounts, now, then)
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
-    this.#distrust(policy, identifier)
-    return this.#shared.give(policy, identifier, amount, now)
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
+    this.#invalidate(policy, identifier)
+    return this.#shared.grant(policy, identifier, amount, now)
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+  raise(
+    policy: Policy,
+    identifier: Identifier,
+    counters: readonly number[],
+    now: number,
+  ): CounterResult | Promise<CounterResult> {
     return this.#shared.raise(policy, identifier, counters, now)
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void> {
-    this.#distrust(policy, identifier)
+    this.#invalidate(policy, identifier)
     return this.#shared.reset(policy, identifier, now)
   }
 
@@ -168,14 +179,15 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#countInstances()
     for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, this.#round, (...told) => this.#tell(ledger, ...told))
+      await reconcileDirty(ledger, this.#round, (...told) => this.#send(ledger, ...told))
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
-    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, (...told) => this.#tell(ledger, ...told))
+    for (const ledger of this.#ledgers.values())
+      await reconcileDirty(ledger, 0, (...told) => this.#send(ledger, ...told))
   }
 
   #schedule(): void {
@@ -189,53 +201,54 @@ class LedgerStore implements HybridStore {
    * Whether a slot not heard of lately may be spent from before the store is asked: while many are asked about already,
    * and then but little.
    */
-  #presumes(plan: Plan, ledger: Ledger, slot: number, now: number): boolean {
-    if (this.#asking < mostAsking || ledger.isWrong(slot)) return false
-    presume(plan, ledger, slot, now, this.#instances())
+  #canSpendProvisionally(plan: Plan, ledger: Ledger, slot: number, now: number): boolean {
+    if (this.#pendingAcquires < maxPendingAcquires || ledger.isInvalid(slot)) return false
+    limitAllowance(plan, ledger, slot, now, this.#instances())
     return true
   }
 
   /** Asks the store, after telling it what was spent here. */
-  #ask(
+  #acquireShared(
     plan: Plan,
     ledger: Ledger,
     slot: number,
     identifier: Identifier,
     cost: number,
     now: number,
-  ): Taken | Promise<Taken> {
-    this.#tell(ledger, slot, false, unheeded)
-    const taken = this.#shared.take(plan.policy, identifier, cost, now)
-    const took = (value: Taken): number[] => plan.policy.rules.map(() => (value.allowed ? cost : 0))
-    if (!(taken instanceof Promise)) {
-      this.#teller.hear(plan, ledger, slot, identifier, taken, took(taken))
-      return taken
+  ): CounterResult | Promise<CounterResult> {
+    this.#send(ledger, slot, false, ignoreCompletion)
+    const result = this.#shared.acquire(plan.policy, identifier, cost, now)
+    const took = (value: CounterResult): number[] => plan.policy.rules.map(() => (value.allowed ? cost : 0))
+    if (!(result instanceof Promise)) {
+      this.#reconciler.receive(plan, ledger, slot, identifier, result, took(result))
+      return result
     }
-    this.#asking++
-    return taken.then(
+    this.#pendingAcquires++
+    return result.then(
       (value) => {
-        this.#asking--
-        this.#teller.hear(plan, ledger, slot, identifier, value, took(value))
+        this.#pendingAcquires--
+        this.#reconciler.receive(plan, ledger, slot, identifier, value, took(value))
         return value
       },
       (error) => {
-        this.#asking--
+        this.#pendingAcquires--
         throw error
       },
     )
   }
 
-  #tell(ledger: Ledger, slot: number, briefly: boolean, heard: () => void): void {
+  #send(ledger: Ledger, slot: number, briefly: boolean, heard: () => void): void {
     const policy = ledger.policyOf(slot)
     if (policy === undefined) heard()
-    else this.#teller.tell(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), briefly, heard)
+    else
+      this.#reconciler.send(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), briefly, heard)
   }
 
   /** Asks the store at the next check. */
-  #distrust(policy: Policy, identifier: Identifier): void {
+  #invalidate(policy: Policy, identifier: Identifier): void {
     const { ledger } = this.#planOf(policy, identifier.kind)
     const slot = ledger?.find(identifier.id)
-    if (slot !== undefined) ledger?.distrust(slot)
+    if (slot !== undefined) ledger?.invalidate(slot)
   }
 
   /** One policy of a combination; undefined where it is counted by the store alone. */
@@ -247,8 +260,8 @@ class LedgerStore implements HybridStore {
     const now = this.time(callerNow)
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return undefined
-    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.reserved)
-    return { plan, ledger, slot, identifier, answer, heardAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+    const answer = this.#decideLocally(plan, ledger, slot, identifier, cost, now, cell.reserved)
+    return { plan, ledger, slot, identifier, answer, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
   }
 
   #insert(ledger: Ledger, id: string, now: number): number | undefined {
@@ -272,10 +285,10 @@ class LedgerStore implements HybridStore {
     const instances = this.#instances()
     if (instances === this.#planned) return
     this.#planned = instances
-    this.#planAnew()
+    this.#resetPlans()
   }
 
-  #planAnew(): void {
+  #resetPlans(): void {
     this.#plans = new WeakMap()
     this.#lastPlan = undefined
   }
@@ -288,7 +301,7 @@ class LedgerStore implements HybridStore {
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
-    const number = ledger.numberOf(policy, () => this.#planAnew())
+    const number = ledger.numberOf(policy, () => this.#resetPlans())
     const current = currentOnly(policy)
     const short = shortOnly(current)
     return { policy, kind, currentOnly: current, shortOnly: short, ledger, number, staleMs: staleMs(policy) }

@@ -1,18 +1,18 @@
 import type { Identifier } from '../key.ts'
-import { keptMs, type Policy } from '../policy.ts'
+import { type Policy, retentionMs } from '../policy.ts'
 
-const mostGiven = 10_000
+const maxAdjustments = 10_000
 
 /** Whose counters were given back or reset, so that nobody raises them again to what they were. Bounded. */
-export class Given {
+export class Adjustments {
   readonly #until = new Map<string, number>()
 
-  note(policy: Policy, { kind, id }: Identifier, now: number): void {
+  record(policy: Policy, { kind, id }: Identifier, now: number): void {
     const name = `${kind}:${id}`
     this.#until.delete(name)
-    this.#until.set(name, now + keptMs(policy))
+    this.#until.set(name, now + retentionMs(policy))
     for (const oldest of this.#until.keys()) {
-      if (this.#until.size <= mostGiven) break
+      if (this.#until.size <= maxAdjustments) break
       this.#until.delete(oldest)
     }
   }

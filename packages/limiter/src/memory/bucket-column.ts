@@ -15,7 +15,7 @@ export class BucketColumn implements CounterColumn {
     this.#smallest = rule
   }
 
-  serve(rule: CountedRule): void {
+  registerRule(rule: CountedRule): void {
     if (rule.limit < this.#smallest.limit) this.#smallest = rule
   }
 
@@ -26,15 +26,15 @@ export class BucketColumn implements CounterColumn {
   }
 
   /** Only what is taken is written, so that looking changes nothing. */
-  take(slot: number, rule: CountedRule, cost: number): void {
+  add(slot: number, rule: CountedRule, cost: number): void {
     if (cost === 0) return
     this.#tokens = Math.min(rule.limit, this.#tokens - cost)
     this.write(slot, rule, this.#tokens, this.#time)
   }
 
   /** What was taken then is missing now. */
-  takeThen(slot: number, rule: CountedRule, cost: number): void {
-    this.take(slot, rule, cost)
+  addAt(slot: number, rule: CountedRule, cost: number): void {
+    this.add(slot, rule, cost)
   }
 
   read(_slot: number, _rule: CountedRule, into: number[], place: number): void {
@@ -53,7 +53,7 @@ export class BucketColumn implements CounterColumn {
   }
 
   /** Gateways' clocks differ by a trifle: less than a whole token means nothing. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
+  hasMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
     const theirs = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs) + took
     return theirs - this.#refilled(slot, rule, now) >= 1
   }
@@ -68,11 +68,11 @@ export class BucketColumn implements CounterColumn {
     this.#cells.fill(0, slot * 2, slot * 2 + 2)
   }
 
-  idle(slot: number, now: number): boolean {
+  isIdle(slot: number, now: number): boolean {
     return this.#refilled(slot, this.#smallest, now) >= this.#smallest.limit
   }
 
-  blocks(slot: number, now: number): boolean {
+  isBlocking(slot: number, now: number): boolean {
     return this.#refilled(slot, this.#smallest, now) < 1
   }
 

@@ -7,21 +7,21 @@ export interface Column {
   /** Forgets what a slot holds. */
   clear(slot: number): void
   /** True when what a slot holds no longer matters. */
-  idle(slot: number, now: number): boolean
+  isIdle(slot: number, now: number): boolean
   /** True when forgetting a slot would forget a block. */
-  blocks(slot: number, now: number): boolean
+  isBlocking(slot: number, now: number): boolean
 }
 
 /** The counters of one family: two numbers a slot, as `Taken` tells them. */
 export interface CounterColumn extends Column {
   /** Hears of a rule that is counted here. */
-  serve(rule: CountedRule): void
+  registerRule(rule: CountedRule): void
   /** Brings a slot to `now` and tells whether `cost` fits. */
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean
   /** Counts `cost` in a slot that `fits` has brought to now; below zero gives back. */
-  take(slot: number, rule: CountedRule, cost: number): void
+  add(slot: number, rule: CountedRule, cost: number): void
   /** Counts `cost` as of a moment in the past, in a slot that `fits` has brought to now. */
-  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void
+  addAt(slot: number, rule: CountedRule, cost: number, then: number, now: number): void
   /** Puts a slot's two numbers, as of the last `fits`, at a place of `into` and the next. */
   read(slot: number, rule: CountedRule, into: number[], place: number): void
   /** Replaces a slot's two numbers. */
@@ -29,5 +29,5 @@ export interface CounterColumn extends Column {
   /** Raises a window's counts to at least these; leaves a bucket no fuller than this one. */
   raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void
   /** Whether more was used up here than these two numbers say, of which `took` was taken just now. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean
+  hasMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean
 }

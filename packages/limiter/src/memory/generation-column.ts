@@ -21,11 +21,11 @@ export class GenerationColumn implements Column {
     this.#cells[slot] = 0
   }
 
-  idle(): boolean {
+  isIdle(): boolean {
     return true
   }
 
-  blocks(): boolean {
+  isBlocking(): boolean {
     return false
   }
 }

@@ -1,17 +1,17 @@
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { Taken } from '../store.ts'
+import type { CounterResult } from '../store.ts'
 import { Sketch } from './sketch.ts'
 
 /** Takes for an identifier that found no place: every rule counts in a sketch, as a sliding window of its length. */
-export function overflowTake(
+export function acquireOverflow(
   sketches: Map<string, Sketch>,
   policy: Policy,
   identifier: Identifier,
   cost: number,
   now: number,
-): Taken {
-  const counting = policy.rules.map((rule) => sketchOf(sketches, `${identifier.kind} ${rule.family}`, rule.windowMs))
+): CounterResult {
+  const counting = policy.rules.map((rule) => openSketch(sketches, `${identifier.kind} ${rule.family}`, rule.windowMs))
   let violated = 0
   let allowed = true
   policy.rules.forEach((rule, i) => {
@@ -29,7 +29,7 @@ export function overflowTake(
   return { allowed, violated, counters, now }
 }
 
-function sketchOf(sketches: Map<string, Sketch>, name: string, windowMs: number): Sketch {
+function openSketch(sketches: Map<string, Sketch>, name: string, windowMs: number): Sketch {
   let sketch = sketches.get(name)
   if (!sketch) {
     sketch = new Sketch(windowMs)

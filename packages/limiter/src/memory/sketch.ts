@@ -21,12 +21,12 @@ export class Sketch {
   /** Previous and current count of an id, at least what was taken. */
   read(id: string, now: number): [prev: number, cur: number] {
     this.#turnTo(now)
-    return [this.#least(this.#prev, id), this.#least(this.#cur, id)]
+    return [this.#minimum(this.#prev, id), this.#minimum(this.#cur, id)]
   }
 
   add(id: string, cost: number, now: number): void {
     this.#turnTo(now)
-    const floor = this.#least(this.#cur, id) + cost
+    const floor = this.#minimum(this.#cur, id) + cost
     for (let row = 0; row < rows; row++) {
       const at = cellOf(id, row)
       this.#cur[at] = Math.max(this.#cur[at] ?? 0, floor)
@@ -48,7 +48,7 @@ export class Sketch {
     if (behind > 1) this.#prev.fill(0)
   }
 
-  #least(counts: Uint32Array, id: string): number {
+  #minimum(counts: Uint32Array, id: string): number {
     let least = Number.POSITIVE_INFINITY
     for (let row = 0; row < rows; row++) least = Math.min(least, counts[cellOf(id, row)] ?? 0)
     return least

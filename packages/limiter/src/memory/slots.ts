@@ -3,14 +3,14 @@
  * When all are taken, whoever keeps them decides which may go, going round by `next`.
  */
 export class Slots {
-  readonly #most: number
+  readonly #maxSlots: number
   readonly #slots = new Map<string, number>()
   readonly #ids: (string | undefined)[] = []
   readonly #free: number[] = []
   #hand = 0
 
   constructor(most: number) {
-    this.#most = most
+    this.#maxSlots = most
   }
 
   /** Ids that have a place. */
@@ -33,7 +33,7 @@ export class Slots {
 
   /** A place for a new id: one that became free, else a new one; undefined when all are taken. */
   add(id: string): number | undefined {
-    const slot = this.#free.pop() ?? (this.#ids.length < this.#most ? this.#ids.length : undefined)
+    const slot = this.#free.pop() ?? (this.#ids.length < this.#maxSlots ? this.#ids.length : undefined)
     if (slot === undefined) return undefined
     this.#slots.set(id, slot)
     this.#ids[slot] = id

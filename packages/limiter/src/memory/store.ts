@@ -1,10 +1,10 @@
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
-import { Given } from './adjustments.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
+import { Adjustments } from './adjustments.ts'
 import type { CounterColumn } from './column.ts'
 import { GenerationColumn } from './generation-column.ts'
-import { overflowTake } from './overflow.ts'
+import { acquireOverflow } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
 
@@ -17,20 +17,20 @@ export interface MemoryStoreOptions {
 
 /** Counters in this process. Answers at once; bounded; forgets neither a block nor, when full, more than it must. */
 export interface MemoryStore extends CounterStore {
-  take(...request: Parameters<CounterStore['take']>): Taken
-  peek(...request: Parameters<CounterStore['peek']>): Taken
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Taken
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
+  acquire(...request: Parameters<CounterStore['acquire']>): CounterResult
+  peek(...request: Parameters<CounterStore['peek']>): CounterResult
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): CounterResult
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult
   reset(policy: Policy, identifier: Identifier, now: number): void
   /**
    * Makes the counters those of another store's answer, which has just `took` from them. When `generation` is new since
    * the last copy and more was used up here than there, that store has lost counts: nothing is copied and the answer is
    * false.
    */
-  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean
+  copy(policy: Policy, identifier: Identifier, answer: CounterResult, took: number, generation: number): boolean
   /** Whether another store's answer, which has just `took`, leaves out nothing that was used up here. */
-  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean
+  covers(policy: Policy, identifier: Identifier, answer: CounterResult, took: number): boolean
   /** Identifiers kept at this moment. */
   readonly size: number
 }
@@ -62,7 +62,7 @@ class ColumnStore implements MemoryStore {
   readonly #kinds = new Map<string, Kind>()
   readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
   readonly #sketches = new Map<string, Sketch>()
-  readonly #given = new Given()
+  readonly #adjustments = new Adjustments()
   #lastPlan: Plan | undefined
 
   constructor(maxKeys: number, onEviction: () => void) {
@@ -74,10 +74,10 @@ class ColumnStore implements MemoryStore {
     return this.#kinds.values().reduce((size, { table }) => size + table.size, 0)
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken {
+  acquire(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return overflowTake(this.#sketches, policy, identifier, cost, now)
+    if (slot === undefined) return acquireOverflow(this.#sketches, policy, identifier, cost, now)
     const { rules } = policy
     const { columns } = plan
     let violated = 0
@@ -93,34 +93,34 @@ class ColumnStore implements MemoryStore {
       const rule = rules[i]
       // A fixed window is incremented first, so it counts also what it rejects itself.
       if (rule !== undefined && (violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed))
-        columns[i]?.take(slot, rule, cost)
+        columns[i]?.add(slot, rule, cost)
     }
-    return { allowed, violated, counters: read(plan, slot), now }
+    return { allowed, violated, counters: readCounters(plan, slot), now }
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Taken {
+  peek(policy: Policy, identifier: Identifier, now: number): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined ? untouched(policy, now) : look(plan, slot, now)
+    return slot === undefined ? createInitialResult(policy, now) : checkSlot(plan, slot, now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then = now): Taken {
+  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then = now): CounterResult {
     return this.#change(policy, identifier, now, (plan, slot) => {
-      look(plan, slot, now)
+      checkSlot(plan, slot, now)
       policy.rules.forEach((rule, i) => {
-        plan.columns[i]?.takeThen(slot, rule, amounts[i] ?? 0, then, now)
+        plan.columns[i]?.addAt(slot, rule, amounts[i] ?? 0, then, now)
       })
     })
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken {
-    this.#given.note(policy, identifier, now)
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult {
+    this.#adjustments.record(policy, identifier, now)
     const back = policy.rules.map(() => -amount)
     return this.add(policy, identifier, back, now)
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken {
-    if (this.#given.has(identifier, now)) return this.peek(policy, identifier, now)
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult {
+    if (this.#adjustments.has(identifier, now)) return this.peek(policy, identifier, now)
     return this.#change(policy, identifier, now, (plan, slot) =>
       policy.rules.forEach((rule, i) => {
         plan.columns[i]?.raise(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
@@ -129,19 +129,19 @@ class ColumnStore implements MemoryStore {
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void {
-    this.#given.note(policy, identifier, now)
+    this.#adjustments.record(policy, identifier, now)
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     if (slot !== undefined) for (const column of plan.columns) column.clear(slot)
   }
 
-  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean {
+  copy(policy: Policy, identifier: Identifier, answer: CounterResult, took: number, generation: number): boolean {
     const { counters, now } = answer
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
     if (slot === undefined) return true
     const { rules } = policy
-    if (plan.generations.renew(slot, generation) && holdsMore(plan, slot, answer, took)) return false
+    if (plan.generations.renew(slot, generation) && hasMore(plan, slot, answer, took)) return false
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
       if (rule) plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
@@ -149,18 +149,23 @@ class ColumnStore implements MemoryStore {
     return true
   }
 
-  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean {
+  covers(policy: Policy, identifier: Identifier, answer: CounterResult, took: number): boolean {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined || !holdsMore(plan, slot, answer, took)
+    return slot === undefined || !hasMore(plan, slot, answer, took)
   }
 
-  #change(policy: Policy, identifier: Identifier, now: number, change: (plan: Plan, slot: number) => void): Taken {
+  #change(
+    policy: Policy,
+    identifier: Identifier,
+    now: number,
+    change: (plan: Plan, slot: number) => void,
+  ): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return untouched(policy, now)
+    if (slot === undefined) return createInitialResult(policy, now)
     change(plan, slot)
-    return look(plan, slot, now)
+    return checkSlot(plan, slot, now)
   }
 
   #planOf(policy: Policy, kind: string): Plan {
@@ -193,14 +198,14 @@ class ColumnStore implements MemoryStore {
 }
 
 /** Whether more was used up here than an answer says there was before it took. */
-function holdsMore({ policy, columns }: Plan, slot: number, { counters, now }: Taken, took: number): boolean {
+function hasMore({ policy, columns }: Plan, slot: number, { counters, now }: CounterResult, took: number): boolean {
   return policy.rules.some((rule, i) =>
-    columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, took, now),
+    columns[i]?.hasMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, took, now),
   )
 }
 
 /** Brings a slot to `now` and tells how a request of cost 1 would fare. */
-function look(plan: Plan, slot: number, now: number): Taken {
+function checkSlot(plan: Plan, slot: number, now: number): CounterResult {
   let violated = 0
   let allowed = true
   plan.policy.rules.forEach((rule, i) => {
@@ -208,10 +213,10 @@ function look(plan: Plan, slot: number, now: number): Taken {
     violated |= 1 << i
     allowed &&= rule.shadow
   })
-  return { allowed, violated, counters: read(plan, slot), now }
+  return { allowed, violated, counters: readCounters(plan, slot), now }
 }
 
-function read({ policy, columns }: Plan, slot: number): number[] {
+function readCounters({ policy, columns }: Plan, slot: number): number[] {
   const { rules } = policy
   const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
   for (let i = 0; i < rules.length; i++) {
@@ -222,7 +227,7 @@ function read({ policy, columns }: Plan, slot: number): number[] {
 }
 
 /** The answer for an identifier that has no counters yet. */
-function untouched(policy: Policy, now: number): Taken {
+function createInitialResult(policy: Policy, now: number): CounterResult {
   const counters = policy.rules.flatMap((rule) => (rule.algorithm === 'token-bucket' ? [rule.limit, now] : [0, 0]))
   return { allowed: true, violated: 0, counters, now }
 }

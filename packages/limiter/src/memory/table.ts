@@ -42,7 +42,7 @@ export class Table {
       this.#counters.set(rule.family, column)
       this.adopt(column)
     }
-    column.serve(rule)
+    column.registerRule(rule)
     return column
   }
 
@@ -83,7 +83,7 @@ export class Table {
   #sweep(now: number): void {
     for (let i = 0; i < slotsLookedAtWhenGrowing && this.#slots.count > 0; i++) {
       const slot = this.#slots.next()
-      if (this.#slots.idOf(slot) !== undefined && this.#every((column) => column.idle(slot, now))) this.#forget(slot)
+      if (this.#slots.idOf(slot) !== undefined && this.#every((column) => column.isIdle(slot, now))) this.#forget(slot)
     }
   }
 
@@ -93,11 +93,11 @@ export class Table {
     for (let i = 0; i < slotsLookedAtWhenFull; i++) {
       const slot = this.#slots.next()
       if (this.#slots.idOf(slot) === undefined) continue
-      if (this.#every((column) => column.idle(slot, now))) {
+      if (this.#every((column) => column.isIdle(slot, now))) {
         this.#forget(slot)
         return true
       }
-      if (victim === undefined && this.#every((column) => !column.blocks(slot, now))) victim = slot
+      if (victim === undefined && this.#every((column) => !column.isBlocking(slot, now))) victim = slot
     }
     if (victim === undefined) return false
     this.#onEviction()

@@ -26,7 +26,7 @@ export class WindowColumn implements CounterColumn {
     this.#offset = block.addWindow()
   }
 
-  serve(rule: CountedRule): void {
+  registerRule(rule: CountedRule): void {
     this.#smallestLimit = Math.min(this.#smallestLimit, rule.limit)
   }
 
@@ -40,15 +40,15 @@ export class WindowColumn implements CounterColumn {
     return slidingWindow.admits(cells[at + 1] ?? 0, cur, elapsed, rule.windowMs, rule.limit, cost)
   }
 
-  take(_slot: number, _rule: CountedRule, cost: number): void {
+  add(_slot: number, _rule: CountedRule, cost: number): void {
     const { cells } = this.#block
     const at = this.#at + 2
     cells[at] = Math.min(highestCount, (cells[at] ?? 0) + cost)
   }
 
-  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void {
+  addAt(slot: number, rule: CountedRule, cost: number, then: number, now: number): void {
     const windowsAgo = windowIndex(now, this.#windowMs) - windowIndex(then, this.#windowMs)
-    if (windowsAgo <= 0) this.take(slot, rule, cost)
+    if (windowsAgo <= 0) this.add(slot, rule, cost)
     else if (windowsAgo === 1)
       this.#block.cells[this.#at + 1] = Math.min(highestCount, (this.#block.cells[this.#at + 1] ?? 0) + cost)
   }
@@ -79,7 +79,7 @@ export class WindowColumn implements CounterColumn {
     )
   }
 
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
+  hasMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
     this.#turnTo(now)
     const at = this.#roll(slot)
     return (
@@ -95,13 +95,13 @@ export class WindowColumn implements CounterColumn {
     this.#block.cells.fill(0, this.#place(slot), this.#place(slot) + 3)
   }
 
-  idle(slot: number, now: number): boolean {
+  isIdle(slot: number, now: number): boolean {
     this.#turnTo(now)
     const at = this.#roll(slot)
     return this.#block.cells[at + 1] === 0 && this.#block.cells[at + 2] === 0
   }
 
-  blocks(slot: number, now: number): boolean {
+  isBlocking(slot: number, now: number): boolean {
     const elapsed = this.#turnTo(now)
     const at = this.#roll(slot)
     const [prev = 0, cur = 0] = [this.#block.cells[at + 1], this.#block.cells[at + 2]]

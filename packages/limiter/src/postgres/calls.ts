@@ -1,23 +1,23 @@
 import { admits } from '../algorithms/counters.ts'
 import { encodedKey, type Identifier } from '../key.ts'
-import { keptMs, type Policy } from '../policy.ts'
+import { type Policy, retentionMs } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
-import type { Taken } from '../store.ts'
+import type { CounterResult } from '../store.ts'
 import { clear, count, countersOf, type Row, raise } from './row.ts'
 
 /** The rows of one call: of the policy's rules in their order, and the note that counters were given back. */
 interface Rows {
   readonly rules: readonly (readonly [rule: CountedRule, row: Row])[]
-  readonly note: Row
+  readonly adjustment: Row
 }
 
 /** What a call does to its rows, at the time of the database. */
-export type Change = (rows: Rows, now: number) => Pick<Taken, 'allowed' | 'violated'>
+export type Change = (rows: Rows, now: number) => Pick<CounterResult, 'allowed' | 'violated'>
 
 const changed = { allowed: true, violated: 0 } as const
 
 /** Takes from all rules or from none; a fixed window counts also what it rejects itself. */
-export function taking(cost: number): Change {
+export function acquireUnits(cost: number): Change {
   return ({ rules }, now) => {
     const fits = rules.map(([rule, row]) => admits(rule, ...countersOf(rule, row, now), cost, now))
     const violated = fits.reduce((bits, fit, i) => bits | (fit ? 0 : 1 << i), 0)
@@ -30,7 +30,7 @@ export function taking(cost: number): Change {
 }
 
 /** Counts amounts, whatever the limits, in the windows of `then`. */
-export function adding(amounts: readonly number[], then?: number): Change {
+export function addAmounts(amounts: readonly number[], then?: number): Change {
   return ({ rules }, now) => {
     rules.forEach(([rule, row], i) => {
       count(rule, row, amounts[i] ?? 0, now, then)
@@ -40,16 +40,16 @@ export function adding(amounts: readonly number[], then?: number): Change {
 }
 
 /** Takes back from every rule, and notes it. */
-export function giving(policy: Policy, amount: number): Change {
+export function grantUnits(policy: Policy, amount: number): Change {
   return (rows, now) => {
-    noteIn(rows, policy, now)
-    return adding(policy.rules.map(() => -amount))(rows, now)
+    recordAdjustment(rows, policy, now)
+    return addAmounts(policy.rules.map(() => -amount))(rows, now)
   }
 }
 
 /** Raises counters to what somebody remembers, unless they were given back or reset. */
-export function raising(counters: readonly number[]): Change {
-  return ({ rules, note }, now) => {
+export function raiseCounters(counters: readonly number[]): Change {
+  return ({ rules, adjustment: note }, now) => {
     if ((note.at ?? 0) > now) return changed
     rules.forEach(([rule, row], i) => {
       raise(rule, row, [counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0], now)
@@ -59,21 +59,21 @@ export function raising(counters: readonly number[]): Change {
 }
 
 /** Forgets the counters, and notes it. */
-export function resetting(policy: Policy): Change {
+export function resetCounters(policy: Policy): Change {
   return (rows, now) => {
-    noteIn(rows, policy, now)
+    recordAdjustment(rows, policy, now)
     for (const [, row] of rows.rules) clear(row, now)
     return changed
   }
 }
 
-function noteIn({ note }: Rows, policy: Policy, now: number): void {
-  note.at = now + keptMs(policy)
+function recordAdjustment({ adjustment: note }: Rows, policy: Policy, now: number): void {
+  note.at = now + retentionMs(policy)
   note.keptUntil = note.at
 }
 
 /** Whether a request of cost 1 would be admitted. */
-export function looking(): Change {
+export function checkRules(): Change {
   return ({ rules }, now) => {
     const violated = rules.reduce(
       (bits, [rule, row], i) => bits | (admits(rule, ...countersOf(rule, row, now), 1, now) ? 0 : 1 << i),
@@ -89,17 +89,17 @@ export function rowKeys(policy: Policy, { kind, id }: Identifier): string[] {
     const place = algorithm === 'token-bucket' ? 'bucket' : windowMs
     return `${encodedKey(scope, subject?.kind ?? kind, subject?.id ?? id)}:${place}`
   })
-  return [...keys, `${encodedKey('', kind, id)}:given`]
+  return [...keys, `${encodedKey('', kind, id)}:adjusted`]
 }
 
 /** Makes a change to rows found by their keys. */
-export function change(policy: Policy, rows: readonly Row[], make: Change, now: number): Taken {
+export function applyChange(policy: Policy, rows: readonly Row[], make: Change, now: number): CounterResult {
   const note = rows.at(-1)
   if (note === undefined) throw new RangeError(`the rows of policy "${policy.name}" are missing`)
   const rules = policy.rules.flatMap((rule, i) => {
     const row = rows[i]
     return row === undefined ? [] : [[rule, row] as const]
   })
-  const made = make({ rules, note }, now)
+  const made = make({ rules, adjustment: note }, now)
   return { ...made, counters: rules.flatMap(([rule, row]) => countersOf(rule, row, now)), now }
 }

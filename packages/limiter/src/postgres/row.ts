@@ -18,7 +18,7 @@ export function countersOf(rule: CountedRule, row: Row, now: number): [a: number
     if (row.at === null) return [rule.limit, now]
     return [tokenBucket.refill(row.current, row.at, now, rule.limit, rule.refillPerMs), Math.max(row.at, now)]
   }
-  turn(row, windowIndex(now, rule.windowMs))
+  advanceWindow(row, windowIndex(now, rule.windowMs))
   return [rule.algorithm === 'fixed-window' ? 0 : row.previous, row.current]
 }
 
@@ -58,7 +58,7 @@ export function clear(row: Row, now: number): void {
 }
 
 /** A clock that went back stays in the window it had reached. */
-function turn(row: Row, index: number): void {
+function advanceWindow(row: Row, index: number): void {
   if (row.at !== null && row.at >= index) return
   row.previous = row.at === index - 1 ? row.current : 0
   row.current = 0

@@ -1,7 +1,17 @@
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken, Waiter } from '../store.ts'
-import { adding, type Change, change, giving, looking, raising, resetting, rowKeys, taking } from './calls.ts'
+import type { Completion, CounterResult, CounterStore } from '../store.ts'
+import {
+  acquireUnits,
+  addAmounts,
+  applyChange,
+  type Change,
+  checkRules,
+  grantUnits,
+  raiseCounters,
+  resetCounters,
+  rowKeys,
+} from './calls.ts'
 import { type Lock, lockRows, purgeRows, readRows, type SqlDatabase, writeRows } from './table.ts'
 
 export { limiterTables, type SqlDatabase, type SqlHandle } from './table.ts'
@@ -29,10 +39,10 @@ interface Call {
   readonly now: number
   /** Until when something may be counted, by `performance.now()`. */
   readonly until: number
-  readonly waiter: Waiter
+  readonly completion: Completion
 }
 
-const maxCallsTogether = 128
+const maxCallsPerTransaction = 128
 const maxCallsWaiting = 4_096
 const purgeEveryMs = 60_000
 const tooLate = 'the database came to the check too late, and did not count it'
@@ -54,30 +64,42 @@ class PostgresCounters implements CounterStore {
     this.#countsByDatabase = clock === 'database'
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Promise<Taken> {
-    return this.#call(policy, identifier, now, taking(cost), withinMs)
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): Promise<CounterResult> {
+    return this.#call(policy, identifier, now, acquireUnits(cost), withinMs)
   }
 
-  async peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
+  async peek(policy: Policy, identifier: Identifier, now: number): Promise<CounterResult> {
     const keys = keysOf(policy, identifier)
     const lock = await readRows(this.#database, keys)
-    return change(policy, rowsOf(lock, keys), looking(), this.#countsByDatabase ? lock.now : now)
+    return applyChange(policy, rowsOf(lock, keys), checkRules(), this.#countsByDatabase ? lock.now : now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Promise<Taken> {
-    return this.#call(policy, identifier, now, adding(amounts, then))
+  add(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    now: number,
+    then?: number,
+  ): Promise<CounterResult> {
+    return this.#call(policy, identifier, now, addAmounts(amounts, then))
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
-    return this.#call(policy, identifier, now, giving(policy, amount))
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<CounterResult> {
+    return this.#call(policy, identifier, now, grantUnits(policy, amount))
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
-    return this.#call(policy, identifier, now, raising(counters))
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
+    return this.#call(policy, identifier, now, raiseCounters(counters))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    await this.#call(policy, identifier, now, resetting(policy))
+    await this.#call(policy, identifier, now, resetCounters(policy))
   }
 
   #call(
@@ -86,13 +108,13 @@ class PostgresCounters implements CounterStore {
     now: number,
     make: Change,
     withinMs = Number.POSITIVE_INFINITY,
-  ): Promise<Taken> {
+  ): Promise<CounterResult> {
     const keys = keysOf(policy, identifier)
     if (this.#calls.length >= maxCallsWaiting)
       return Promise.reject(new Error(`${maxCallsWaiting} calls wait for the counters in the database`))
     return new Promise((answered, failed) => {
       const until = performance.now() + withinMs
-      this.#calls.push({ policy, keys, make, now, until, waiter: { answered, failed } })
+      this.#calls.push({ policy, keys, make, now, until, completion: { resolve: answered, reject: failed } })
       if (this.#isRunning) return
       this.#isRunning = true
       setImmediate(() => void this.#run())
@@ -101,14 +123,14 @@ class PostgresCounters implements CounterStore {
 
   async #run(): Promise<void> {
     while (this.#calls.length > 0) {
-      const calls = this.#calls.splice(0, maxCallsTogether)
-      await this.#together(calls)
+      const calls = this.#calls.splice(0, maxCallsPerTransaction)
+      await this.#runTogether(calls)
       await this.#purge()
     }
     this.#isRunning = false
   }
 
-  async #together(calls: readonly Call[]): Promise<void> {
+  async #runTogether(calls: readonly Call[]): Promise<void> {
     try {
       const answers = await this.#database.transaction(async (tx) => {
         const lock = await lockRows(tx, [...new Set(calls.flatMap(({ keys }) => keys))].sort())
@@ -116,20 +138,20 @@ class PostgresCounters implements CounterStore {
         await writeRows(tx, lock, leftMs(calls.filter((_, i) => made[i] !== undefined)))
         return made
       })
-      calls.forEach(({ waiter }, i) => {
-        const taken = answers[i]
-        if (taken === undefined) waiter.failed(new Error(tooLate))
-        else waiter.answered(taken)
+      calls.forEach(({ completion: waiter }, i) => {
+        const result = answers[i]
+        if (result === undefined) waiter.reject(new Error(tooLate))
+        else waiter.resolve(result)
       })
     } catch (error) {
-      for (const { waiter } of calls) waiter.failed(error)
+      for (const { completion: waiter } of calls) waiter.reject(error)
     }
   }
 
   /** Undefined, and nothing done, for a call whose caller waits no more. */
-  #make({ policy, keys, make, now, until }: Call, lock: Lock): Taken | undefined {
+  #make({ policy, keys, make, now, until }: Call, lock: Lock): CounterResult | undefined {
     if (performance.now() > until) return undefined
-    return change(policy, rowsOf(lock, keys), make, this.#countsByDatabase ? lock.now : now)
+    return applyChange(policy, rowsOf(lock, keys), make, this.#countsByDatabase ? lock.now : now)
   }
 
   async #purge(): Promise<void> {

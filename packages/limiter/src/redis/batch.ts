@@ -1,6 +1,6 @@
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { Waiter } from '../store.ts'
+import type { Completion } from '../store.ts'
 import type { RedisClient } from './client.ts'
 import { ScriptRequest } from './request.ts'
 import { runScript, type Script } from './script.ts'
@@ -15,7 +15,7 @@ export interface Call {
   readonly tag: string
   readonly now: number
   readonly rest: readonly string[]
-  readonly waiter: Waiter
+  readonly completion: Completion
   /** Until when its caller waits, by `performance.now()`, where nothing may be counted after that. */
   readonly until?: number | undefined
 }
@@ -24,21 +24,21 @@ interface BatchOptions {
   readonly client: RedisClient
   readonly script: Script
   /** The script reads the identifier's note too. */
-  readonly noted?: boolean
+  readonly readsAdjustment?: boolean
   /** Calls of one moment may be made in any order: like ones are put in a row, which takes fewer words. */
-  readonly commutes?: boolean
+  readonly isCommutative?: boolean
   readonly clock: ServerClock
   /** Told when the server's clock was found to have moved, and by how many milliseconds. */
-  readonly onClockMoved: (milliseconds: number) => void
+  readonly onClockStep: (milliseconds: number) => void
   readonly onForgotten: () => void
   /** Reports the first call of a batch, which is due at the end of the turn. */
   readonly onFirst: () => void
 }
 
-const mostCallsTogether = 128
+const maxCallsPerScript = 128
 /** Lua passes on no more than some thousand values at once. */
-const maxKeysTogether = 4_000
-const mostCallsUnanswered = 16_384
+const maxKeysPerScript = 4_000
+const maxUnansweredCalls = 16_384
 /** Of the time that a caller waits, what is left to the way back. */
 const shareOfWayBack = 0.2
 /** How far the server's clock may be behind what is known of it. */
@@ -60,8 +60,8 @@ export class Batch {
 
   /** Fails at once when too many calls are unanswered already. */
   call(call: Call): void {
-    if (this.#unanswered >= mostCallsUnanswered) {
-      call.waiter.failed(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
+    if (this.#unanswered >= maxUnansweredCalls) {
+      call.completion.reject(new Error(`${maxUnansweredCalls} calls wait for the counter store`))
       return
     }
     this.#unanswered++
@@ -83,14 +83,14 @@ export class Batch {
   }
 
   async #send(calls: Call[]): Promise<void> {
-    const { noted = false, commutes = false } = this.#options
+    const { readsAdjustment: noted = false, isCommutative: commutes = false } = this.#options
     if (commutes) calls.sort(byMomentAndRest)
     try {
       const request = new ScriptRequest(calls[0]?.tag ?? '')
       for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
-      settle(calls, await this.#inTime(request, leftMs(calls)))
+      settleCalls(calls, await this.#runWithinTime(request, leftMs(calls)))
     } catch (error) {
-      for (const { waiter } of calls) waiter.failed(error)
+      for (const { completion: waiter } of calls) waiter.reject(error)
     } finally {
       this.#unanswered -= calls.length
     }
@@ -100,46 +100,46 @@ export class Batch {
    * Runs the script, by the server's clock within the time given: a server that was frozen meanwhile counts nothing when
    * it goes on. One whose clock is not as known says so, and is asked once more by its own word.
    */
-  async #inTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
-    if (withinMs === undefined) return this.#ask(keys, args)
+  async #runWithinTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
+    if (withinMs === undefined) return this.#run(keys, args)
     if (withinMs <= 0) throw new Error('the check waited too long for the counter store, and was not sent')
     const spanMs = withinMs * (1 - shareOfWayBack)
     const sentAt = performance.now()
-    const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.earliest(0), spanMs)])
+    const answer = await this.#run(keys, [...args, ...span(this.#options.clock.earliest(0), spanMs)])
     if (isCounted(answer)) return answer
     const leftMs = spanMs - (performance.now() - sentAt)
-    const again = leftMs > 0 ? await this.#ask(keys, [...args, ...span(serverMs(answer), leftMs)]) : answer
+    const again = leftMs > 0 ? await this.#run(keys, [...args, ...span(serverMs(answer), leftMs)]) : answer
     if (isCounted(again)) return again
     throw new Error('the counter store came to the check too late, and did not count it')
   }
 
-  async #ask(keys: string[], args: string[]): Promise<readonly unknown[]> {
-    const { client, script, clock, onForgotten, onClockMoved } = this.#options
+  async #run(keys: string[], args: string[]): Promise<readonly unknown[]> {
+    const { client, script, clock, onForgotten, onClockStep } = this.#options
     const sentAt = performance.now()
     const answer = await runScript(client, script, keys, args, onForgotten)
     if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
     const movedMs = clock.learn(serverMs(answer), sentAt, performance.now())
-    if (movedMs > reportedMoveMs) onClockMoved(movedMs)
+    if (movedMs > reportedMoveMs) onClockStep(movedMs)
     return answer
   }
 }
 
 /** Calls in the portions that travel in one script call each. */
 function scriptCalls(calls: Call[]): Call[][] {
-  const portions: Call[][] = []
+  const chunks: Call[][] = []
   let keys = Number.POSITIVE_INFINITY
   for (const call of calls) {
     const most = 2 * call.policy.rules.length + 1
-    const portion = portions.at(-1)
-    if (portion === undefined || portion.length === mostCallsTogether || keys + most > maxKeysTogether) {
-      portions.push([call])
+    const chunk = chunks.at(-1)
+    if (chunk === undefined || chunk.length === maxCallsPerScript || keys + most > maxKeysPerScript) {
+      chunks.push([call])
       keys = most
     } else {
-      portion.push(call)
+      chunk.push(call)
       keys += most
     }
   }
-  return portions
+  return chunks
 }
 
 /** Every answer begins with the server's time; one that is that alone has counted nothing. */
@@ -171,14 +171,14 @@ function byMomentAndRest(call: Call, other: Call): number {
   return 0
 }
 
-function settle(calls: readonly Call[], answer: readonly unknown[]): void {
+function settleCalls(calls: readonly Call[], answer: readonly unknown[]): void {
   let at = 2
-  for (const { policy, now, waiter } of calls) {
+  for (const { policy, now, completion: waiter } of calls) {
     const { rules } = policy
     const violated = Number(answer[at++])
     const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
     for (let i = 0; i < counters.length; i++) counters[i] = Number(answer[at++])
     const allowed = violated === 0 || rules.every((rule, i) => rule.shadow || (violated & (1 << i)) === 0)
-    waiter.answered({ allowed, violated, counters, now })
+    waiter.resolve({ allowed, violated, counters, now })
   }
 }

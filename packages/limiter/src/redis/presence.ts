@@ -57,7 +57,7 @@ class Heartbeat implements Presence {
   async beat(): Promise<void> {
     const sentAt = performance.now()
     try {
-      const [instances, known] = await this.#say(this.#lifeMs)
+      const [instances, known] = await this.#report(this.#lifeMs)
       const lost = known === 0 && sentAt - this.#notedAt < this.#lifeMs
       this.#instances = Math.max(1, instances)
       this.#notedAt = sentAt
@@ -69,7 +69,7 @@ class Heartbeat implements Presence {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#say(0).catch(() => {})
+    await this.#report(0).catch(() => {})
   }
 
   /** One beat at a time, unless the last was never answered. */
@@ -81,7 +81,7 @@ class Heartbeat implements Presence {
     this.#beatingSince = Number.NEGATIVE_INFINITY
   }
 
-  async #say(lifeMs: number): Promise<[instances: number, known: number]> {
+  async #report(lifeMs: number): Promise<[instances: number, known: number]> {
     const answer = await runScript(this.#client, script, [this.#key], [this.#id, String(lifeMs)], () => {})
     if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
     return [Number(answer[0]), Number(answer[1])]

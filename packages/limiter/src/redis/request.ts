@@ -41,7 +41,7 @@ export class ScriptRequest {
   /** Adds one call: the key of its note where it is `noted`, the keys of its counters, the number of its plan and `rest`. Like calls in a row are one run. */
   push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[], noted: boolean): void {
     const plan = this.#planAt(policy, now)
-    if (noted) this.keys.push(noteKey(identifier, this.#tag))
+    if (noted) this.keys.push(adjustmentKey(identifier, this.#tag))
     pushKeys(this.keys, plan, identifier, this.#tag)
     const run = this.#runs.at(-1)
     if (run !== undefined && run.plan === plan && sameTexts(run.rest, rest)) run.calls++
@@ -63,8 +63,8 @@ export class ScriptRequest {
 }
 
 /** Where it is noted that an identifier's counters were given back or reset. */
-export function noteKey(identifier: Identifier, tag: string): string {
-  return `${encodedKey('', identifier.kind, identifier.id, tag)}:given`
+export function adjustmentKey(identifier: Identifier, tag: string): string {
+  return `${encodedKey('', identifier.kind, identifier.id, tag)}:adjusted`
 }
 
 /** The keys of an identifier's counters at a moment, in the scripts' order. */

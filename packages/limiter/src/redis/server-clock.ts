@@ -9,7 +9,7 @@ const slackMs = 2
 export class ServerClock {
   #offsetMs: number | undefined
   /** The least that the offset may be: as if the answer had been made the moment it came. */
-  #leastOffsetMs = 0
+  #minOffsetMs = 0
   #bestRoundTripMs = Number.POSITIVE_INFINITY
   #sampledAt = 0
 
@@ -23,7 +23,7 @@ export class ServerClock {
    * happen later than at a moment of the server's is counted from here, however little a slow answer said.
    */
   earliest(otherwise: number): number {
-    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#leastOffsetMs)
+    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#minOffsetMs)
   }
 
   /**
@@ -33,18 +33,18 @@ export class ServerClock {
    */
   learn(serverMs: number, sentAt: number, receivedAt: number): number {
     const roundTripMs = receivedAt - sentAt
-    const movedMs = this.#besideMs(serverMs - receivedAt, serverMs - sentAt)
+    const movedMs = this.#driftMs(serverMs - receivedAt, serverMs - sentAt)
     const stale = movedMs > slackMs || receivedAt - this.#sampledAt > sampleLifeMs
     if (!stale && roundTripMs > this.#bestRoundTripMs) return movedMs
     this.#offsetMs = serverMs - (sentAt + receivedAt) / 2
-    this.#leastOffsetMs = serverMs - receivedAt
+    this.#minOffsetMs = serverMs - receivedAt
     this.#bestRoundTripMs = roundTripMs
     this.#sampledAt = receivedAt
     return movedMs
   }
 
   /** How far the known offset is outside of what an answer allows. */
-  #besideMs(least: number, most: number): number {
+  #driftMs(least: number, most: number): number {
     return this.#offsetMs === undefined ? 0 : Math.max(0, least - this.#offsetMs, this.#offsetMs - most)
   }
 }

@@ -1,11 +1,11 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
-import { keptMs, type Policy } from '../policy.ts'
-import type { CounterStore, Taken, Waiter } from '../store.ts'
+import { type Policy, retentionMs } from '../policy.ts'
+import type { Completion, CounterResult, CounterStore } from '../store.ts'
 import { Batch, type Call } from './batch.ts'
 import type { RedisClient } from './client.ts'
 import { Groups } from './groups.ts'
 import { KeyTags } from './key-tags.ts'
-import { keysAt, noteKey } from './request.ts'
+import { adjustmentKey, keysAt } from './request.ts'
 import { loadScript, runScript } from './script.ts'
 import { ServerClock } from './server-clock.ts'
 
@@ -30,7 +30,7 @@ export interface RedisStoreOptions {
    */
   readonly clock?: 'server' | 'limiter'
   /** Told when the server's clock has moved, and by how many milliseconds: nothing but checks that fail closed depends on it. */
-  readonly onClockMoved?: (milliseconds: number) => void
+  readonly onClockStep?: (milliseconds: number) => void
 }
 
 /** Counters that lie in Redis. */
@@ -40,12 +40,12 @@ export interface RedisStore extends CounterStore {
 }
 
 const one = ['1']
-const takeScript = loadScript('plans.lua', 'counters.lua', 'acquire.lua')
-const takeInTimeScript = loadScript('time-span.lua', 'plans.lua', 'counters.lua', 'acquire.lua')
+const acquireScript = loadScript('plans.lua', 'counters.lua', 'acquire.lua')
+const acquireWithinTimeScript = loadScript('time-span.lua', 'plans.lua', 'counters.lua', 'acquire.lua')
 const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
 const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
 const resetScript = loadScript('reset.lua')
-const noteScript = loadScript('record-adjustment.lua')
+const adjustmentScript = loadScript('record-adjustment.lua')
 
 /**
  * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what
@@ -67,8 +67,8 @@ class RedisCounters implements RedisStore {
   readonly #tags: KeyTags | undefined
   readonly #clock = new ServerClock()
   readonly #countsByServer: boolean
-  readonly #takes: Batch
-  readonly #takesInTime: Batch
+  readonly #acquires: Batch
+  readonly #timedAcquires: Batch
   readonly #adds: Batch
   readonly #raises: Batch
   readonly #flush: () => void
@@ -86,18 +86,18 @@ class RedisCounters implements RedisStore {
   }
 
   constructor(client: RedisClient, options: RedisStoreOptions) {
-    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockMoved = () => {} } = options
+    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockStep = () => {} } = options
     this.#client = client
     this.#tags = keyTag === 'braces' ? new KeyTags(tags) : undefined
     this.combines = this.#tags === undefined
     this.#countsByServer = clock === 'server'
-    const listeners = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
+    const listeners = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockStep }
     const batch = { client, clock: this.#clock, ...listeners }
-    this.#takes = new Batch({ ...batch, script: takeScript })
-    this.#takesInTime = new Batch({ ...batch, script: takeInTimeScript })
-    this.#adds = new Batch({ ...batch, script: addScript, commutes: true })
-    this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
-    const batches = [this.#adds, this.#raises, this.#takes, this.#takesInTime]
+    this.#acquires = new Batch({ ...batch, script: acquireScript })
+    this.#timedAcquires = new Batch({ ...batch, script: acquireWithinTimeScript })
+    this.#adds = new Batch({ ...batch, script: addScript, isCommutative: true })
+    this.#raises = new Batch({ ...batch, script: raiseScript, readsAdjustment: true })
+    const batches = [this.#adds, this.#raises, this.#acquires, this.#timedAcquires]
     const groups = new Groups(batches, this.#schedule)
     this.#flush = this.#tags
       ? () => groups.flush()
@@ -115,21 +115,34 @@ class RedisCounters implements RedisStore {
     return this.#countsByServer ? this.#clock.now(now) : now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Promise<Taken> {
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): Promise<CounterResult> {
     return new Promise((answered, failed) =>
-      this.takeFor({ answered, failed }, policy, identifier, cost, now, withinMs),
+      this.startAcquire({ resolve: answered, reject: failed }, policy, identifier, cost, now, withinMs),
     )
   }
 
-  takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void {
-    const batch = withinMs === undefined ? this.#takes : this.#takesInTime
+  startAcquire(
+    waiter: Completion,
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): void {
+    const batch = withinMs === undefined ? this.#acquires : this.#timedAcquires
     const rest = cost === 1 ? one : [String(cost)]
     const until = withinMs === undefined ? undefined : performance.now() + withinMs
-    batch.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter, until })
+    batch.call({ ...this.#address(policy, identifier), now: this.time(now), rest, completion: waiter, until })
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, this.time(now), ['0'])
+  peek(policy: Policy, identifier: Identifier, now: number): Promise<CounterResult> {
+    return this.#call(this.#acquires, policy, identifier, this.time(now), ['0'])
   }
 
   add(
@@ -138,44 +151,56 @@ class RedisCounters implements RedisStore {
     amounts: readonly number[],
     now: number,
     then = this.time(now),
-  ): Promise<Taken> {
+  ): Promise<CounterResult> {
     return this.#call(this.#adds, policy, identifier, then, amounts.map(String))
   }
 
-  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+  startAdd(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
     const rest = amounts.map(String)
-    this.#adds.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter })
+    this.#adds.call({ ...this.#address(policy, identifier), now: this.time(now), rest, completion: waiter })
   }
 
   /** The note stands before anything is given: what was noted in vain is only not healed. */
-  async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
-    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
-    const note = noteKey(encoded, tag)
-    await runScript(this.#client, noteScript, [note], noteUntil(policy, this.time(now)), this.#onForgotten)
+  async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<CounterResult> {
+    const { identifier: encoded, tag } = this.#address(policy, identifier)
+    const note = adjustmentKey(encoded, tag)
+    await runScript(
+      this.#client,
+      adjustmentScript,
+      [note],
+      adjustmentArguments(policy, this.time(now)),
+      this.#onForgotten,
+    )
     const back = policy.rules.map(() => -amount)
     return this.add(policy, identifier, back, now)
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
     const time = this.time(now)
     return this.#call(this.#raises, policy, identifier, time, [...counters, time].map(String))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
-    const keys = [...keysAt(policy, encoded, this.time(now), tag), noteKey(encoded, tag)]
-    await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
+    const { identifier: encoded, tag } = this.#address(policy, identifier)
+    const keys = [...keysAt(policy, encoded, this.time(now), tag), adjustmentKey(encoded, tag)]
+    await runScript(this.#client, resetScript, keys, adjustmentArguments(policy, this.time(now)), this.#onForgotten)
   }
 
-  #call(batch: Batch, policy: Policy, identifier: Identifier, time: number, rest: readonly string[]): Promise<Taken> {
-    const addressed = this.#addressed(policy, identifier)
+  #call(
+    batch: Batch,
+    policy: Policy,
+    identifier: Identifier,
+    time: number,
+    rest: readonly string[],
+  ): Promise<CounterResult> {
+    const addressed = this.#address(policy, identifier)
     return new Promise((answered, failed) =>
-      batch.call({ ...addressed, now: time, rest, waiter: { answered, failed } }),
+      batch.call({ ...addressed, now: time, rest, completion: { resolve: answered, reject: failed } }),
     )
   }
 
   /** Faults in the identifier are thrown at once, so that they don't spoil the calls that travel with it. */
-  #addressed(policy: Policy, identifier: Identifier): Pick<Call, 'policy' | 'identifier' | 'tag'> {
+  #address(policy: Policy, identifier: Identifier): Pick<Call, 'policy' | 'identifier' | 'tag'> {
     const { kind, id } = identifier
     if (kind !== this.#lastKind) checkKind(kind)
     this.#lastKind = kind
@@ -186,7 +211,7 @@ class RedisCounters implements RedisStore {
 }
 
 /** Until when a note holds, by the time that is counted by, and how long it is kept. */
-function noteUntil(policy: Policy, now: number): string[] {
-  const ms = keptMs(policy)
+function adjustmentArguments(policy: Policy, now: number): string[] {
+  const ms = retentionMs(policy)
   return [String(now + ms), String(ms)]
 }

@@ -1,9 +1,16 @@
 import { remaining, waitMs } from '../algorithms/counters.ts'
-import { countedBy } from '../combination/combine.ts'
-import { joined, type Request, type Share, shares, takeInTurn, takenBack } from '../combination/shares.ts'
+import { countedIdentifier } from '../combination/combine.ts'
+import {
+  acquireInTurn,
+  divideIntoShares,
+  joinResults,
+  type Request,
+  releaseAmounts,
+  type Share,
+} from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { addFor, type CounterStore, type Taken, tell, type Waiter } from '../store.ts'
+import { type Completion, type CounterResult, type CounterStore, settle, startAdd } from '../store.ts'
 
 /**
  * Splits the counters of policies with `shards` above 1: sub-counter i of m holds its share of every limit and lies under
@@ -23,7 +30,7 @@ class ShardedStore implements CounterStore {
   readonly #store: CounterStore
   readonly #policies = new WeakMap<Policy, readonly Policy[]>()
   /** Of takes of policies with sub-counters, which one it was. */
-  readonly #takenFrom = new WeakMap<Taken, Shard>()
+  readonly #acquiredFrom = new WeakMap<CounterResult, Shard>()
   #turn = 0
 
   constructor(store: CounterStore) {
@@ -42,16 +49,23 @@ class ShardedStore implements CounterStore {
     return this.#store.time?.(now) ?? now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken> {
-    if (isSplit(policy)) return this.#takeParts(policy, identifier, { cost, now, withinMs })
-    if (policy.shards === 1) return this.#store.take(policy, identifier, cost, now, withinMs)
-    return this.#takeSplit(policy, identifier, cost, now)
+  acquire(
+    policy: Policy,
+    identifier: Identifier,
+    cost: number,
+    now: number,
+    withinMs?: number,
+  ): CounterResult | Promise<CounterResult> {
+    if (isSplit(policy)) return this.#acquireParts(policy, identifier, { cost, now, withinMs })
+    if (policy.shards === 1) return this.#store.acquire(policy, identifier, cost, now, withinMs)
+    return this.#acquireSplit(policy, identifier, cost, now)
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number, cost = 1): Taken | Promise<Taken> {
-    if (isSplit(policy)) return this.#each(policy, identifier, (part, who) => this.peek(part, who, now, cost), cost)
+  peek(policy: Policy, identifier: Identifier, now: number, cost = 1): CounterResult | Promise<CounterResult> {
+    if (isSplit(policy))
+      return this.#queryParts(policy, identifier, (part, who) => this.peek(part, who, now, cost), cost)
     if (policy.shards === 1) return this.#store.peek(policy, identifier, now, cost)
-    return this.#all(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now), cost)
+    return this.#queryShards(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now), cost)
   }
 
   add(
@@ -60,9 +74,9 @@ class ShardedStore implements CounterStore {
     amounts: readonly number[],
     now: number,
     then?: number,
-  ): Taken | Promise<Taken> {
+  ): CounterResult | Promise<CounterResult> {
     if (isSplit(policy))
-      return this.#each(policy, identifier, (part, who, { places }) =>
+      return this.#queryParts(policy, identifier, (part, who, { places }) =>
         this.add(
           part,
           who,
@@ -72,7 +86,7 @@ class ShardedStore implements CounterStore {
         ),
       )
     if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now, then)
-    return this.#all(policy, identifier, (shard, i) =>
+    return this.#queryShards(policy, identifier, (shard, i) =>
       this.#store.add(
         shard.policy,
         shard.identifier,
@@ -83,23 +97,28 @@ class ShardedStore implements CounterStore {
     )
   }
 
-  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
-    if (policy.shards === 1 && !isSplit(policy)) addFor(this.#store, waiter, policy, identifier, amounts, now)
-    else tell(waiter, this.add(policy, identifier, amounts, now))
+  startAdd(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+    if (policy.shards === 1 && !isSplit(policy)) startAdd(this.#store, waiter, policy, identifier, amounts, now)
+    else settle(waiter, this.add(policy, identifier, amounts, now))
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
-    if (isSplit(policy)) return this.#each(policy, identifier, (part, who) => this.give(part, who, amount, now))
-    if (policy.shards === 1) return this.#store.give(policy, identifier, amount, now)
-    return this.#all(policy, identifier, (shard, i) =>
-      this.#store.give(shard.policy, shard.identifier, share(amount, policy.shards, i), now),
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
+    if (isSplit(policy)) return this.#queryParts(policy, identifier, (part, who) => this.grant(part, who, amount, now))
+    if (policy.shards === 1) return this.#store.grant(policy, identifier, amount, now)
+    return this.#queryShards(policy, identifier, (shard, i) =>
+      this.#store.grant(shard.policy, shard.identifier, share(amount, policy.shards, i), now),
     )
   }
 
   /** What was remembered is the sum; an equal part of it is asked back of each sub-counter. A bucket's time is no sum. */
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+  raise(
+    policy: Policy,
+    identifier: Identifier,
+    counters: readonly number[],
+    now: number,
+  ): CounterResult | Promise<CounterResult> {
     if (isSplit(policy))
-      return this.#each(policy, identifier, (part, who, { places }) =>
+      return this.#queryParts(policy, identifier, (part, who, { places }) =>
         this.raise(
           part,
           who,
@@ -108,7 +127,7 @@ class ShardedStore implements CounterStore {
         ),
       )
     if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)
-    return this.#all(policy, identifier, (shard) =>
+    return this.#queryShards(policy, identifier, (shard) =>
       this.#store.raise(
         shard.policy,
         shard.identifier,
@@ -120,7 +139,8 @@ class ShardedStore implements CounterStore {
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
     if (isSplit(policy)) {
-      for (const { policy: part } of shares(policy, alike)) await this.reset(part, countedBy(part, identifier), now)
+      for (const { policy: part } of divideIntoShares(policy, alike))
+        await this.reset(part, countedIdentifier(part, identifier), now)
       return
     }
     if (policy.shards === 1) return this.#store.reset(policy, identifier, now)
@@ -128,90 +148,96 @@ class ShardedStore implements CounterStore {
   }
 
   /** Of a combination the policies with sub-counters are taken one after another, the others together. */
-  async #takeParts(policy: Policy, identifier: Identifier, request: Request): Promise<Taken> {
+  async #acquireParts(policy: Policy, identifier: Identifier, request: Request): Promise<CounterResult> {
     const { cost, now, withinMs } = request
     // What fails closed comes last: it is compared with what is remembered, so none of it may be given back.
     const last = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
-    const all = shares(policy, alike).toSorted((a, b) => last(a) - last(b))
-    const who = (share: Share): Identifier => countedBy(share.policy, identifier)
-    const answers = await takeInTurn(all, {
-      take: (share) => this.take(share.policy, who(share), cost, now, withinMs),
-      giveBack: (share, taken) => this.#giveBack(share.policy, who(share), takenBack(share.policy, taken, cost), taken),
+    const all = divideIntoShares(policy, alike).toSorted((a, b) => last(a) - last(b))
+    const who = (divideAmount: Share): Identifier => countedIdentifier(divideAmount.policy, identifier)
+    const answers = await acquireInTurn(all, {
+      take: (share) => this.acquire(share.policy, who(share), cost, now, withinMs),
+      giveBack: (share, result) =>
+        this.#release(share.policy, who(share), releaseAmounts(share.policy, result, cost), result),
       peek: (share) => this.peek(share.policy, who(share), now, cost),
     })
-    return joined(policy, all, answers, cost)
+    return joinResults(policy, all, answers, cost)
   }
 
   /** To the sub-counter that it was taken from: another one may be full already. */
-  #giveBack(policy: Policy, identifier: Identifier, amounts: readonly number[], taken: Taken): Taken | Promise<Taken> {
-    const { now } = taken
-    const shard = this.#takenFrom.get(taken)
+  #release(
+    policy: Policy,
+    identifier: Identifier,
+    amounts: readonly number[],
+    result: CounterResult,
+  ): CounterResult | Promise<CounterResult> {
+    const { now } = result
+    const shard = this.#acquiredFrom.get(result)
     if (shard === undefined) return this.add(policy, identifier, amounts, now, now)
     const back = this.#store.add(shard.policy, shard.identifier, amounts, now, now)
     return Promise.resolve(back).then(() => this.peek(policy, identifier, now))
   }
 
-  async #takeSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<Taken> {
+  async #acquireSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<CounterResult> {
     const shards = this.#shards(policy, identifier)
     const first = this.#turn++ % shards.length
-    const states = new Map<number, Taken>()
-    let from = (await this.#tryAt(shards, first, cost, now, states)) ? first : undefined
+    const states = new Map<number, CounterResult>()
+    let from = (await this.#tryShard(shards, first, cost, now, states)) ? first : undefined
     if (from === undefined) {
       const looks = shards.map(async (shard, i) => {
         if (i !== first) states.set(i, await this.#store.peek(shard.policy, shard.identifier, now))
       })
       await Promise.all(looks)
-      for (const i of byRoom(shards, states, first)) {
-        if (!(await this.#tryAt(shards, i, cost, now, states))) continue
+      for (const i of orderByRoom(shards, states, first)) {
+        if (!(await this.#tryShard(shards, i, cost, now, states))) continue
         from = i
         break
       }
     }
-    const taken = whole(policy, shards, states, cost)
+    const result = sumShards(policy, shards, states, cost)
     const shard = from === undefined ? undefined : shards[from]
-    if (shard !== undefined) this.#takenFrom.set(taken, shard)
-    return taken
+    if (shard !== undefined) this.#acquiredFrom.set(result, shard)
+    return result
   }
 
-  async #tryAt(
+  async #tryShard(
     shards: readonly Shard[],
     i: number,
     cost: number,
     now: number,
-    states: Map<number, Taken>,
+    states: Map<number, CounterResult>,
   ): Promise<boolean> {
     const shard = shards[i]
     if (shard === undefined) return false
-    const taken = await this.#store.take(shard.policy, shard.identifier, cost, now)
-    states.set(i, taken)
-    return taken.allowed
+    const result = await this.#store.acquire(shard.policy, shard.identifier, cost, now)
+    states.set(i, result)
+    return result.allowed
   }
 
-  async #all(
+  async #queryShards(
     policy: Policy,
     identifier: Identifier,
-    ask: (shard: Shard, i: number) => Taken | Promise<Taken>,
+    ask: (shard: Shard, i: number) => CounterResult | Promise<CounterResult>,
     cost = 1,
-  ): Promise<Taken> {
+  ): Promise<CounterResult> {
     const shards = this.#shards(policy, identifier)
     const answers = await Promise.all(shards.map(ask))
     const states = new Map(answers.entries())
-    const taken = whole(policy, shards, states, cost)
+    const result = sumShards(policy, shards, states, cost)
     // There may be room for one, and for so many in none of them.
-    const wait = taken.allowed && cost > 1 ? soonestMs(shards, states, cost) : 0
-    return wait === 0 ? taken : { ...taken, waitMs: wait }
+    const wait = result.allowed && cost > 1 ? soonestMs(shards, states, cost) : 0
+    return wait === 0 ? result : { ...result, waitMs: wait }
   }
 
   /** Of a combination the policies with sub-counters each by itself, the others together. */
-  async #each(
+  async #queryParts(
     policy: Policy,
     identifier: Identifier,
-    ask: (part: Policy, who: Identifier, share: Share) => Taken | Promise<Taken>,
+    ask: (part: Policy, who: Identifier, share: Share) => CounterResult | Promise<CounterResult>,
     cost = 1,
-  ): Promise<Taken> {
-    const all = shares(policy, alike)
-    const answers = all.map((share) => ask(share.policy, countedBy(share.policy, identifier), share))
-    return joined(policy, all, await Promise.all(answers), cost)
+  ): Promise<CounterResult> {
+    const all = divideIntoShares(policy, alike)
+    const answers = all.map((share) => ask(share.policy, countedIdentifier(share.policy, identifier), share))
+    return joinResults(policy, all, await Promise.all(answers), cost)
   }
 
   #shards(policy: Policy, identifier: Identifier): readonly Shard[] {
@@ -252,7 +278,7 @@ function share(amount: number, shards: number, i: number): number {
 }
 
 /** Sub-counters in the order of what is left in them, most first, without the one already tried. */
-function byRoom(shards: readonly Shard[], states: ReadonlyMap<number, Taken>, tried: number): number[] {
+function orderByRoom(shards: readonly Shard[], states: ReadonlyMap<number, CounterResult>, tried: number): number[] {
   const room = (i: number): number => {
     const [shard, state] = [shards[i], states.get(i)]
     if (!shard || !state?.allowed) return 0
@@ -269,7 +295,12 @@ function byRoom(shards: readonly Shard[], states: ReadonlyMap<number, Taken>, tr
  * The sum of the sub-counters. Where only some were asked, they stand for all: what remains is then an estimate. A
  * rejected request waits for the first sub-counter that will admit it.
  */
-function whole(policy: Policy, shards: readonly Shard[], states: ReadonlyMap<number, Taken>, cost: number): Taken {
+function sumShards(
+  policy: Policy,
+  shards: readonly Shard[],
+  states: ReadonlyMap<number, CounterResult>,
+  cost: number,
+): CounterResult {
   const answers = [...states.values()]
   const allowed = answers.some((answer) => answer.allowed)
   const scale = allowed ? policy.shards / answers.length : 1
@@ -283,16 +314,16 @@ function whole(policy: Policy, shards: readonly Shard[], states: ReadonlyMap<num
   })
   const last = answers.at(-1)
   const violated = allowed ? 0 : answers.reduce((bits, answer) => bits | answer.violated, 0)
-  const taken = { allowed, violated, counters, now: last?.now ?? 0 }
-  return allowed ? taken : { ...taken, waitMs: soonestMs(shards, states, cost) }
+  const result = { allowed, violated, counters, now: last?.now ?? 0 }
+  return allowed ? result : { ...result, waitMs: soonestMs(shards, states, cost) }
 }
 
 /** Milliseconds until the first sub-counter admits a lone request of `cost`. */
-function soonestMs(shards: readonly Shard[], states: ReadonlyMap<number, Taken>, cost: number): number {
+function soonestMs(shards: readonly Shard[], states: ReadonlyMap<number, CounterResult>, cost: number): number {
   return Math.min(...[...states].map(([i, state]) => waitAt(shards[i], state, cost)))
 }
 
-function waitAt(shard: Shard | undefined, { counters, now }: Taken, cost: number): number {
+function waitAt(shard: Shard | undefined, { counters, now }: CounterResult, cost: number): number {
   const waits = (shard?.policy.rules ?? []).map((rule, r) =>
     rule.shadow ? 0 : waitMs(rule, counters[2 * r] ?? 0, counters[2 * r + 1] ?? 0, cost, now),
   )

@@ -2,7 +2,7 @@ import { hotKeyStore } from '../hot-keys/store.ts'
 import { hybridStore } from '../hybrid/store.ts'
 import { type MemoryStore, memoryStore } from '../memory/store.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { CounterResult, CounterStore } from '../store.ts'
 
 export interface FleetOptions {
   readonly policy: Policy
@@ -19,13 +19,13 @@ export interface FleetOptions {
    */
   readonly weight?: (process: number, ms: number) => number
   /** How many processes each of them believes there are. Default: `instances`. */
-  readonly believed?: number
+  readonly assumedInstances?: number
   /** Each way to the store and back takes up to so long. Default 2. */
   readonly roundTripMs?: number
   /** Clocks differ by up to so much either way. Default 0. */
   readonly skewMs?: number
   /** Share of calls whose answer is lost; half of them are counted all the same. Default 0. */
-  readonly lost?: number
+  readonly lossRate?: number
   /** Seconds at which the store fails over to what it knew half a second before. */
   readonly failoverAtSeconds?: readonly number[]
   readonly seed?: number
@@ -37,7 +37,7 @@ export interface FleetOutcome {
   /** What was admitted in all, as a multiple of what the first rule's limit allows in that time. */
   readonly overall: number
   /** Share of requests that had to ask the store. */
-  readonly asked: number
+  readonly remote: number
   /** Calls of the store for each request. */
   readonly calls: number
 }
@@ -75,7 +75,7 @@ class Fleet {
   #replica: MemoryStore = memoryStore()
   #now = this.#start
   #offered = 0
-  #asked = 0
+  #remote = 0
   #calls = 0
   readonly #admitted: number[] = []
 
@@ -110,17 +110,22 @@ class Fleet {
     return {
       worstWindow: Math.max(...this.#admitted.filter((count) => count !== undefined)) / rule.limit,
       overall: total / (rule.limit * windows),
-      asked: this.#asked / this.#offered,
+      remote: this.#remote / this.#offered,
       calls: this.#calls / this.#offered,
     }
   }
 
   #member(): Member {
-    const { counting = 'hybrid', instances: actual, believed: instances = actual, skewMs: most = 0 } = this.#options
+    const {
+      counting = 'hybrid',
+      instances: actual,
+      assumedInstances: instances = actual,
+      skewMs: most = 0,
+    } = this.#options
     const skewMs = Math.round((this.#random() * 2 - 1) * most)
     if (counting === 'hot') {
       const store = hotKeyStore(this.#wire(), { instances, intervalMs: 0 })
-      return { store, skewMs, reconcile: () => store.look() }
+      return { store, skewMs, reconcile: () => store.maintain() }
     }
     const store = hybridStore(this.#wire(), { instances, intervalMs: 0 })
     return { store, skewMs, reconcile: () => void store.reconcile() }
@@ -128,26 +133,26 @@ class Fleet {
 
   #request(store: CounterStore, skewMs: number): void {
     const window = Math.floor((this.#now - this.#start) / (this.#options.policy.rules[0]?.windowMs ?? 1))
-    const count = ({ allowed }: Taken): void => {
+    const count = ({ allowed }: CounterResult): void => {
       if (allowed) this.#admitted[window] = (this.#admitted[window] ?? 0) + 1
     }
     this.#offered++
-    const taken = store.take(this.#options.policy, { kind: 'route', id: 'hot' }, 1, this.#now + skewMs)
-    if (taken instanceof Promise) {
-      this.#asked++
-      taken.then(count, () => {})
-    } else count(taken)
+    const result = store.acquire(this.#options.policy, { kind: 'route', id: 'hot' }, 1, this.#now + skewMs)
+    if (result instanceof Promise) {
+      this.#remote++
+      result.then(count, () => {})
+    } else count(result)
   }
 
   /** One process's connection to the store, which keeps the time; what is sent first arrives first. */
   #wire(): CounterStore {
     const line: Line = { there: 0, back: 0 }
     return {
-      take: (policy, who, cost) => this.#call(line, (store, now) => store.take(policy, who, cost, now)),
+      acquire: (policy, who, cost) => this.#call(line, (store, now) => store.acquire(policy, who, cost, now)),
       peek: (policy, who) => this.#call(line, (store, now) => store.peek(policy, who, now)),
       add: (policy, who, amounts, at, then = at) =>
         this.#call(line, (store, now) => store.add(policy, who, amounts, now, then)),
-      give: (policy, who, amount) => this.#call(line, (store, now) => store.give(policy, who, amount, now)),
+      grant: (policy, who, amount) => this.#call(line, (store, now) => store.grant(policy, who, amount, now)),
       raise: (policy, who, counters) => this.#call(line, (store, now) => store.raise(policy, who, counters, now)),
       reset: (policy, who) => this.#call(line, (store, now) => store.reset(policy, who, now)),
       time: () => this.#now,
@@ -155,7 +160,7 @@ class Fleet {
   }
 
   #call<T>(line: Line, act: (store: MemoryStore, now: number) => T): Promise<T> {
-    const { roundTripMs = 2, lost = 0 } = this.#options
+    const { roundTripMs = 2, lossRate: lost = 0 } = this.#options
     const delayMs = (): number => 1 + Math.floor((this.#random() * roundTripMs) / 2)
     this.#calls++
     const there = Math.max(line.there, this.#now + delayMs())

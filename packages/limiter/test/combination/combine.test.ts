@@ -326,7 +326,7 @@ test('rules of one name are told apart by their policies', () => {
   )
 })
 
-test('policies in different stores are taken all or nothing too', async () => {
+test('policies in different stores are result all or nothing too', async () => {
   const [store, closedStore, regionalStore] = [memoryStore(), memoryStore(), memoryStore()]
   const closed = definePolicy('closed', [{ name: 'closed', limit: 2, windowMs: minute }], { failureMode: 'closed' })
   const region = definePolicy('region', [{ name: 'region', limit: 3, windowMs: minute }], { quota: 'regional' })
@@ -352,7 +352,7 @@ const ofAllKinds = [tier, route, everybody, regional, guarded, fixed, bucket, sp
 for (const [name, open] of [
   ['in one store', () => ({ store: shardedStore(memoryStore()) })],
   ['in different stores', () => ({ store: memoryStore(), closedStore: memoryStore(), regionalStore: memoryStore() })],
-  ['in slots that cannot be taken in one step', () => ({ store: shardedStore(inSlots(memoryStore())) })],
+  ['in slots that cannot be result in one step', () => ({ store: shardedStore(inSlots(memoryStore())) })],
 ] as const)
   test(`a client that waits exactly Retry-After is admitted by policies counted ${name}`, async () => {
     await fc.assert(
@@ -385,10 +385,10 @@ for (const [name, open] of [
 /** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
 function inSlots(store: CounterStore): CounterStore {
   return {
-    take: (...call) => store.take(...call),
+    acquire: (...call) => store.acquire(...call),
     peek: (...call) => store.peek(...call),
     add: (...call) => store.add(...call),
-    give: (...call) => store.give(...call),
+    grant: (...call) => store.grant(...call),
     raise: (...call) => store.raise(...call),
     reset: (...call) => store.reset(...call),
     combines: false,
@@ -398,7 +398,7 @@ function inSlots(store: CounterStore): CounterStore {
 /** A store that never answers. */
 const silent = (): CounterStore => {
   const never = () => new Promise<never>(() => {})
-  return { take: never, peek: never, add: never, give: never, raise: never, reset: never, combines: true }
+  return { acquire: never, peek: never, add: never, grant: never, raise: never, reset: never, combines: true }
 }
 
 for (const [modes, expected] of [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type CounterResult,
   type CounterStore,
   createLimiter,
   decisionHeaders,
   definePolicy,
   memoryStore,
-  type Taken,
 } from '@gatehouse/limiter'
 
 const start = Date.UTC(2026, 0, 1)
@@ -30,11 +30,11 @@ function setup() {
   }
   const store: CounterStore & { generation: number } = {
     generation: 1,
-    take: (policy, who, cost, at) => ask('take', () => memory.take(policy, who, cost, at)),
+    acquire: (policy, who, cost, at) => ask('take', () => memory.acquire(policy, who, cost, at)),
     peek: (policy, who, at) => ask('peek', () => memory.peek(policy, who, at)),
     add: (policy, who, amounts, at) => ask('add', () => memory.add(policy, who, amounts, at)),
-    give: (policy, who, amount, at) => ask('give', () => memory.give(policy, who, amount, at)),
-    raise: (policy, who, counters, at) => ask('raise', (): Taken => memory.raise(policy, who, counters, at)),
+    grant: (policy, who, amount, at) => ask('give', () => memory.grant(policy, who, amount, at)),
+    raise: (policy, who, counters, at) => ask('raise', (): CounterResult => memory.raise(policy, who, counters, at)),
     reset: (policy, who, at) => ask('reset', () => memory.reset(policy, who, at)),
   }
   const states: string[] = []
@@ -42,8 +42,8 @@ function setup() {
     store,
     clock: { now: () => now },
     closedDeadlineMs: 20,
-    breaker: { failures: 3, openMs: 1_000, longestOpenMs: 4_000 },
-    observer: { breakerChanged: (breaker, patience) => states.push(`${patience} ${breaker}`) },
+    breaker: { failures: 3, openMs: 1_000, maxOpenMs: 4_000 },
+    observer: { onBreakerChange: (breaker, patience) => states.push(`${patience} ${breaker}`) },
   })
   return {
     limiter,
@@ -58,7 +58,7 @@ function setup() {
       memory = memoryStore()
       store.generation++
     },
-    taken: () => memory.peek(local, alice, now).counters,
+    result: () => memory.peek(local, alice, now).counters,
   }
 }
 
@@ -104,7 +104,7 @@ test('a store that stays silent is not asked any more, until a probe finds it we
   const { limiter, state, asked, states, wait } = setup()
   state.mood = 'silent'
   for (let i = 0; i < 3; i++) await limiter.check(open, alice)
-  assert.deepEqual(states, ['quick open'])
+  assert.deepEqual(states, ['standard open'])
   const before = asked.length
   for (let i = 0; i < 10; i++) assert.equal((await limiter.check(open, alice)).source, 'open')
   assert.equal(asked.length, before)
@@ -112,12 +112,12 @@ test('a store that stays silent is not asked any more, until a probe finds it we
   const checks = [limiter.check(open, alice), limiter.check(open, alice)]
   assert.equal(asked.length, before + 1)
   await Promise.all(checks)
-  assert.deepEqual(states.slice(1), ['quick half-open', 'quick open'])
+  assert.deepEqual(states.slice(1), ['standard half-open', 'standard open'])
   state.mood = 'well'
   wait(10_000)
   assert.equal((await limiter.check(open, bob)).source, 'store')
   assert.equal((await limiter.check(open, bob)).source, 'store')
-  assert.deepEqual(states.slice(3), ['quick half-open', 'quick closed'])
+  assert.deepEqual(states.slice(3), ['standard half-open', 'standard closed'])
 })
 
 test('many checks that travelled together and were lost together open no breaker at once', async () => {
@@ -131,7 +131,7 @@ test('policies that fail closed have a breaker of their own, which slow answers 
   const { limiter, state, states } = setup()
   state.mood = 'silent'
   for (let i = 0; i < 4; i++) await limiter.check(local, alice)
-  assert.deepEqual(states, ['quick open'])
+  assert.deepEqual(states, ['standard open'])
   state.mood = 'well'
   assert.equal((await limiter.check(closed, bob)).source, 'store')
 })
@@ -140,7 +140,7 @@ test('a busy event loop does not trip the deadline, the answer having arrived me
   const memory = memoryStore()
   const answerLater = <T>(answer: T): Promise<T> =>
     new Promise((resolve) => setImmediate(() => setImmediate(resolve, answer)))
-  const store: CounterStore = { ...silent, take: (...args) => answerLater(memory.take(...args)) }
+  const store: CounterStore = { ...silent, acquire: (...args) => answerLater(memory.acquire(...args)) }
   const limiter = createLimiter({ store, deadlineMs: 1 })
   for (let i = 0; i < 20; i++) {
     const check = limiter.check(open, { kind: 'user', id: `busy-${i}` })
@@ -153,14 +153,14 @@ test('a busy event loop does not trip the deadline, the answer having arrived me
 })
 
 test('counts that the store has lost are raised again to what this process remembers, without counting twice', async () => {
-  const { limiter, taken, loseMemory } = setup()
+  const { limiter, result, loseMemory } = setup()
   await limiter.check(local, alice)
   await limiter.check(local, alice)
   loseMemory()
   await limiter.check(local, bob)
   const third = await limiter.check(local, alice)
   assert.deepEqual([third.allowed, third.remaining], [true, 0])
-  assert.deepEqual(taken(), [0, 3])
+  assert.deepEqual(result(), [0, 3])
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
@@ -206,14 +206,14 @@ test('a bucket that the store has lost is as empty again as this process remembe
 })
 
 test('what was counted locally while the store was away is told to it once when it is back', async () => {
-  const { limiter, state, taken, wait } = setup()
+  const { limiter, state, result, wait } = setup()
   await limiter.check(local, alice)
   state.mood = 'silent'
   await limiter.check(local, alice)
   state.mood = 'well'
   wait(1)
   assert.equal((await limiter.check(local, alice)).remaining, 0)
-  assert.deepEqual(taken(), [0, 3])
+  assert.deepEqual(result(), [0, 3])
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
@@ -248,18 +248,18 @@ test('regional quotas are counted in the region, global ones in the global store
 const never = (): never => {
   throw new Error('not asked in this test')
 }
-const silent: CounterStore = { take: never, peek: never, add: never, give: never, raise: never, reset: never }
+const silent: CounterStore = { acquire: never, peek: never, add: never, grant: never, raise: never, reset: never }
 
 test('a fault in an identifier is thrown at once, and is no failure of the store that was asked', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] })
   let late = 0
   const memory = memoryStore()
   const store: CounterStore = Object.assign(Object.create(memory), {
-    takeFor: () => {
+    startAcquire: () => {
       throw new RangeError('an id has 1 to 512 characters')
     },
   })
-  const limiter = createLimiter({ store, observer: { storeTimedOut: () => late++ } })
+  const limiter = createLimiter({ store, observer: { onStoreTimeout: () => late++ } })
   assert.throws(() => limiter.check(local, { kind: 'user', id: '' }), RangeError)
   for (let i = 0; i < 3; i++) context.mock.timers.tick(1_000)
   assert.equal(late, 0)

@@ -15,17 +15,17 @@ function setup(options: { readonly instances?: number } = {}) {
     return new Promise((resolve) => setImmediate(resolve, answer))
   }
   const shared: CounterStore = {
-    take: (...call) => later(memory.take(...call)),
+    acquire: (...call) => later(memory.acquire(...call)),
     peek: (...call) => later(memory.peek(...call)),
     add: (...call) => later(memory.add(...call)),
-    give: (...call) => later(memory.give(...call)),
+    grant: (...call) => later(memory.grant(...call)),
     raise: (...call) => later(memory.raise(...call)),
     reset: async (...call) => memory.reset(...call),
   }
   const hot = hotKeyStore(shared, { perSecond: 50, instances: 1, intervalMs: 0, ...options })
   const limiter = createLimiter({ store: hot, clock: { now: () => now }, deadlineMs: 60_000 })
   const period = () => {
-    for (let i = 0; i < 10; i++) hot.look()
+    for (let i = 0; i < 10; i++) hot.maintain()
   }
   return {
     memory,
@@ -89,8 +89,8 @@ test('a portion is given back when nobody asked for a tenth of a second', async 
   await check(bench, wide, 100)
   bench.period()
   await check(bench, wide, 10)
-  bench.hot.look()
-  bench.hot.look()
+  bench.hot.maintain()
+  bench.hot.maintain()
   assert.deepEqual(bench.memory.peek(wide, route, start).counters, [0, 110])
 })
 
@@ -132,7 +132,7 @@ test('a flood of a hot key that is over its limit is rejected here, without aski
   assert.equal(bench.asked.times, 1)
 })
 
-test('a hot key has as much left as was not used, whatever portion was taken', async () => {
+test('a hot key has as much left as was not used, whatever portion was result', async () => {
   const bench = setup()
   await check(bench, wide, 100)
   bench.period()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { combinePolicies, definePolicy, hybridStore, memoryStore, type Policy } from '@gatehouse/limiter'
 import { type FleetOptions, simulateFleet } from '@gatehouse/limiter/conformance'
 import fc from 'fast-check'
-import { isMixed, takeByShares } from '../../src/combination/shares.ts'
+import { acquireByShares, isMixed } from '../../src/combination/shares.ts'
 import type { CounterStore } from '../../src/store.ts'
 
 /** What a fleet may admit in any window, as a multiple of the limit: decision 0319. */
@@ -99,8 +99,8 @@ test('combinations that several processes count locally overshoot each policy by
       const admitted = new Map<string, number>()
       const ask = async ({ process, user, chosen }: { process: number; user: string; chosen: readonly Policy[] }) => {
         const who = chosen.every((policy) => policy.shared) ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
-        const taken = await processes[process]?.take(combinePolicies(chosen), who, 1, start)
-        if (!taken?.allowed) return
+        const result = await processes[process]?.acquire(combinePolicies(chosen), who, 1, start)
+        if (!result?.allowed) return
         for (const { name, shared: all } of chosen) {
           const key = `${name} ${all ? '' : user}`
           admitted.set(key, (admitted.get(key) ?? 0) + 1)
@@ -134,15 +134,17 @@ function slow(memory: ReturnType<typeof memoryStore>): CounterStore {
   const later = <T>(answer: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, answer))
   return {
     combines: true,
-    take: async (policy, who, cost, now) => {
+    acquire: async (policy, who, cost, now) => {
       const request = { cost, now }
       return later(
-        await (isMixed(policy) ? takeByShares(memory, policy, who, request) : memory.take(policy, who, cost, now)),
+        await (isMixed(policy)
+          ? acquireByShares(memory, policy, who, request)
+          : memory.acquire(policy, who, cost, now)),
       )
     },
     peek: (policy, who, now) => later(memory.peek(policy, who, now)),
     add: (...call) => later(memory.add(...call)),
-    give: (...call) => later(memory.give(...call)),
+    grant: (...call) => later(memory.grant(...call)),
     raise: (...call) => later(memory.raise(...call)),
     reset: async (...call) => memory.reset(...call),
   }

@@ -43,7 +43,7 @@ function chaos(title: string, body: (bench: Bench) => Promise<void>): void {
     await ready
     const limiter = createLimiter({
       store: redisStore(client),
-      breaker: { failures: 3, openMs: 20, longestOpenMs: 50 },
+      breaker: { failures: 3, openMs: 20, maxOpenMs: 50 },
     })
     try {
       await body({

@@ -117,7 +117,7 @@ for (const [what, first, then] of [
     const skew: { ms: number } = { ms: first }
     const { client, calls } = skewed(bench.redis, skew)
     const moves: number[] = []
-    const store = redisStore(client, { onClockMoved: (milliseconds) => moves.push(milliseconds) })
+    const store = redisStore(client, { onClockStep: (milliseconds) => moves.push(milliseconds) })
     const limiter = createLimiter({ store, closedDeadlineMs: 5_000 })
     const policy = definePolicy('login', [{ name: 'login', limit: 3, windowMs: 86_400_000 * 30 }], closed)
     assert.equal(await admitted([limiter.check(policy, alice)]), 1)
@@ -143,7 +143,7 @@ redisTest('a limit that fails closed is not reset by a Redis that evicts its cou
   const limiter = createLimiter({
     store: redisStore(redis),
     closedDeadlineMs: 5_000,
-    observer: { healed: () => healed.push(1) },
+    observer: { onCountersRestored: () => healed.push(1) },
   })
   const policy = login(3)
   assert.equal(await admitted([1, 2, 3, 4].map(() => limiter.check(policy, alice))), 3)
@@ -170,7 +170,7 @@ redisTest('a Redis that is full and evicts nothing rejects what fails closed, an
   const limiter = createLimiter({
     store: redisStore(redis),
     closedDeadlineMs: 5_000,
-    observer: { storeFailed: (error) => failures.push(String(error)) },
+    observer: { onStoreError: (error) => failures.push(String(error)) },
   })
   await redis.config('SET', 'maxmemory', '1')
   const { allowed, source } = await limiter.check(login(3), alice)

@@ -45,7 +45,7 @@ testWith('redis-server', 'Redis and memory answer alike, number for number, what
           const identifier = { kind: 'user', id: who }
           const answers = []
           for (const store of [memory, redis]) {
-            if ('take' in act) answers.push(await store.take(policy, identifier, act.take, now))
+            if ('take' in act) answers.push(await store.acquire(policy, identifier, act.take, now))
             else if ('add' in act) answers.push(await store.add(policy, identifier, each(policy, act.add), now))
             else if ('raise' in act)
               answers.push(

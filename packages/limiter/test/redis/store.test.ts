@@ -114,7 +114,7 @@ redisTest(
     const store = redisStore(redis)
     const policy = definePolicy('told', [{ name: 'told', limit: 100, windowMs: 60_000 }])
     const user = { kind: 'user', id: 'alice' }
-    await store.take(policy, user, 1, start)
+    await store.acquire(policy, user, 1, start)
     const then = (store.time?.(start) ?? start) - 60_000
     await store.add(policy, user, [7], start, then)
     assert.equal(await redis.get(`rl:told:user:alice:${Math.floor(then / 60_000)}`), '7')

@@ -1,6 +1,6 @@
 -- Counters of checks that processes share. One row for each rule and identifier.
 CREATE TABLE limiter.counter (
-  -- rl:<rule>:<kind>:<id>:<window in ms>, …:bucket, or rl:<kind>:<id>:given
+  -- rl:<rule>:<kind>:<id>:<window in ms>, …:bucket, or rl:<kind>:<id>:adjusted
   key          text PRIMARY KEY COLLATE "C",
   -- Windows: the counts of the previous and the current one. Bucket: nothing, and its tokens.
   previous     double precision NOT NULL DEFAULT 0,

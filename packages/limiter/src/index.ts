@@ -1,5 +1,11 @@
+/**
+ * Rate limiting with several windows at once, in memory, over Redis or PostgreSQL.
+ *
+ * @packageDocumentation
+ */
 export { decisionHeaders, type HeaderOptions, type IetfFields } from './adapters/headers.ts'
 export { type QuotaExceededProblem, quotaExceededProblem } from './adapters/problem.ts'
+export type { Counters } from './algorithms/counters.ts'
 export { type Clock, coarseClock } from './clock.ts'
 export { combinePolicies } from './combination/combine.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
@@ -15,6 +21,7 @@ export type { BreakerScope, Labels, Observer } from './observer.ts'
 export {
   definePolicy,
   type FailureMode,
+  type Policies,
   type Policy,
   type PolicyOptions,
   type TierLimits,
@@ -24,4 +31,4 @@ export {
 export { type PolicyBook, policyBook } from './policy-book.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
 export { shardedStore } from './sharding/store.ts'
-export type { CounterResult, CounterStore } from './store.ts'
+export type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from './store.ts'

@@ -142,8 +142,8 @@ test('a cost takes that many at once, and a cost that never fits is an error tha
   assert.equal(check(policy, 7).remaining, 3)
   assert(!check(policy, 4).allowed)
   assert.equal(check(policy, 3).remaining, 0)
-  assert.throws(() => check(policy, 11), /a cost of 11 never fits rule "mb" of "upload", limit 10/)
-  assert.throws(() => check(policy, 0), /a cost is a whole number from 1, not 0/)
+  assert.throws(() => check(policy, 11), /a cost of 11 exceeds the limit 10 of rule "mb" of "upload"/)
+  assert.throws(() => check(policy, 0), /cost must be an integer from 1, got 0/)
   assert.throws(() => check(policy, 1.5), RangeError)
 })
 
@@ -162,7 +162,7 @@ test('peek takes nothing, grant gives back, reset forgets, explain says where an
   assert(!check(policy).allowed)
   await limiter.reset(policy, user)
   assert.equal((await limiter.peek(policy, user)).remaining, 2)
-  await assert.rejects(limiter.grant(policy, user, 0), /whole number/)
+  await assert.rejects(limiter.grant(policy, user, 0), /must be an integer/)
 })
 
 test('observers are told of every decision with route template and tier', () => {

@@ -4,25 +4,37 @@ import type { Policies } from '../policy.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
 import { quotaExceededProblem } from './problem.ts'
 
-/** What is asked of a response of Express, Connect or node:http. */
+/** The members of a response of Express, Connect or node:http that the middleware uses. */
 export interface NodeResponse {
+  /** HTTP status. */
   statusCode: number
+  /** Sets a header. */
   setHeader(name: string, value: string): unknown
+  /** Ends the response. */
   end(body: string): unknown
 }
 
+/** Options of {@link limitExpress}. */
 export interface ExpressLimitOptions<Req> extends HeaderOptions {
+  /** The limiter, from `createLimiter`. */
   readonly limiter: Limiter
   /** One policy, or several that count together, all or nothing. */
   readonly policy: Policies | ((request: Req) => Policies | Promise<Policies>)
-  /** Who asks; undefined lets the request pass uncounted. */
+  /** Whom to count; undefined lets the request pass uncounted. */
   readonly identify: (request: Req) => Identifier | undefined | Promise<Identifier | undefined>
+  /** Units that the request costs. Default 1. */
   readonly cost?: (request: Req) => number
-  /** Route template for the metrics, never the raw path. */
+  /** Route template for metrics, never the raw path. */
   readonly route?: (request: Req) => string
 }
 
-/** Middleware for Express and Connect. Faults go to `next`; a rejected request is answered and goes no further. */
+/**
+ * Creates middleware for Express and Connect. A rejected request gets a 429 response and goes no further; errors are passed
+ * to `next`.
+ *
+ * @example
+ * app.use(limitExpress({ limiter, policy, identify: (request) => ({ kind: 'ip', id: request.ip }) }))
+ */
 export function limitExpress<Req>(
   options: ExpressLimitOptions<Req>,
 ): (request: Req, response: NodeResponse, next: (error?: unknown) => void) => Promise<void> {

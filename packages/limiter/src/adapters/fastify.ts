@@ -4,31 +4,42 @@ import type { Policies } from '../policy.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
 import { quotaExceededProblem } from './problem.ts'
 
-/** What is asked of a Fastify request. */
+/** The members of a Fastify request that the hook uses. */
 export interface FastifyRequestLike {
+  /** The route, with its template. */
   readonly routeOptions: { readonly url?: string | undefined }
 }
 
-/** What is asked of a Fastify reply. */
+/** The members of a Fastify reply that the hook uses. */
 export interface FastifyReplyLike {
+  /** Sets headers. */
   headers(values: Record<string, string>): unknown
+  /** Sets the HTTP status. */
   code(status: number): unknown
+  /** Sets the media type. */
   type(mediaType: string): unknown
+  /** Sends the response. */
   send(body: unknown): unknown
 }
 
+/** Options of {@link limitFastify}. */
 export interface FastifyLimitOptions<Req extends FastifyRequestLike> extends HeaderOptions {
+  /** The limiter, from `createLimiter`. */
   readonly limiter: Limiter
   /** One policy, or several that count together, all or nothing. */
   readonly policy: Policies | ((request: Req) => Policies | Promise<Policies>)
-  /** Who asks; undefined lets the request pass uncounted. */
+  /** Whom to count; undefined lets the request pass uncounted. */
   readonly identify: (request: Req) => Identifier | undefined | Promise<Identifier | undefined>
+  /** Units that the request costs. Default 1. */
   readonly cost?: (request: Req) => number
 }
 
 /**
- * An `onRequest` or `preHandler` hook for Fastify, for the whole app or for one route; routes are known to the metrics by
- * their template.
+ * Creates an `onRequest` or `preHandler` hook for Fastify, for the whole app or for one route. Metrics are labelled with the
+ * template of the route.
+ *
+ * @example
+ * app.addHook('onRequest', limitFastify({ limiter, policy, identify: ({ ip }) => ({ kind: 'ip', id: ip }) }))
  */
 export function limitFastify<Req extends FastifyRequestLike>(
   options: FastifyLimitOptions<Req>,

@@ -5,18 +5,26 @@ import type { Policies } from '../policy.ts'
 import { decisionHeaders, type HeaderOptions } from './headers.ts'
 import { quotaExceededProblem } from './problem.ts'
 
+/** Options of {@link limitFetch}. */
 export interface FetchLimitOptions<Context extends unknown[]> extends HeaderOptions {
+  /** The limiter, from `createLimiter`. */
   readonly limiter: Limiter
   /** One policy, or several that count together, all or nothing. */
   readonly policy: Policies | ((request: Request, ...context: Context) => Policies | Promise<Policies>)
-  /** Who asks; undefined lets the request pass uncounted. Behind a proxy, only a trusted one's word counts. */
+  /** Whom to count; undefined lets the request pass uncounted. Believe forwarded addresses of trusted proxies only. */
   readonly identify: (request: Request, ...context: Context) => Identifier | undefined | Promise<Identifier | undefined>
+  /** Units that the request costs. Default 1. */
   readonly cost?: (request: Request) => number
-  /** Route template for the metrics. */
+  /** Route template for metrics. */
   readonly route?: string
 }
 
-/** Puts a limit before a web-standard handler (Hono's `app.fetch`, Next route handlers, workers). */
+/**
+ * Puts a limit before a handler of the Fetch API (Hono's `app.fetch`, route handlers of Next.js, workers).
+ *
+ * @example
+ * export const GET = limitFetch({ limiter, policy, identify }, handle)
+ */
 export function limitFetch<Context extends unknown[]>(
   options: FetchLimitOptions<Context>,
   handler: (request: Request, ...context: Context) => Response | Promise<Response>,
@@ -27,19 +35,19 @@ export function limitFetch<Context extends unknown[]>(
     const policy = typeof options.policy === 'function' ? await options.policy(request, ...context) : options.policy
     const check: CheckOptions = { cost: options.cost?.(request) ?? 1, route: options.route ?? '' }
     const decision = await options.limiter.check(policy, identifier, check)
-    const response = decision.allowed ? await handler(request, ...context) : rejection(decision)
+    const response = decision.allowed ? await handler(request, ...context) : createRejection(decision)
     return withHeaders(response, decisionHeaders(decision, options))
   }
 }
 
-function rejection(decision: Decision): Response {
+function createRejection(decision: Decision): Response {
   return new Response(JSON.stringify(quotaExceededProblem(decision)), {
     status: 429,
     headers: { 'content-type': 'application/problem+json' },
   })
 }
 
-/** A response's own headers may be immutable, as those of a fetched one are. */
+/** Copies the response, since its headers may be immutable, as those of a fetched response are. */
 function withHeaders(response: Response, added: Record<string, string>): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(added)) headers.set(name, value)

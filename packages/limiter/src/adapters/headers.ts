@@ -1,17 +1,22 @@
 import type { Decision, RuleDecision } from '../decision.ts'
 
-/** Which IETF fields to send beside the X-RateLimit trio: none, or those of draft-ietf-httpapi-ratelimit-headers-11. */
+/** IETF fields to send beside X-RateLimit-*: none, or those of draft-ietf-httpapi-ratelimit-headers-11. */
 export type IetfFields = false | 'draft-11'
 
+/** Options of {@link decisionHeaders}. */
 export interface HeaderOptions {
-  /** Default: false. */
+  /** Whether to send the fields of the IETF draft too. Default false. */
   readonly ietf?: IetfFields
 }
 
 /**
- * The response headers of a decision: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset (Unix seconds of the
- * next window), Retry-After (seconds) only when rejected, and on demand RateLimit-Policy and RateLimit. Rules in shadow
- * are not told, nor is what was granted beyond a limit; a policy that is all shadow has no headers.
+ * Returns the response headers of a decision: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset (Unix seconds of
+ * the next window), Retry-After (seconds, RFC 9110 §10.2.3) only when rejected, and as an option RateLimit-Policy and
+ * RateLimit. Shadow rules, and units granted beyond a limit, are left out; a policy with shadow rules alone has no headers.
+ *
+ * @example
+ * const decision = await limiter.check(policy, identifier)
+ * response.writeHead(decision.allowed ? 200 : 429, decisionHeaders(decision))
  */
 export function decisionHeaders(decision: Decision, options: HeaderOptions = {}): Record<string, string> {
   if (decision.policy.rules.every((rule) => rule.shadow)) return {}
@@ -25,7 +30,7 @@ export function decisionHeaders(decision: Decision, options: HeaderOptions = {})
   return headers
 }
 
-/** Both fields are RFC 9651 lists of strings with parameters: q quota, w window in seconds; r available, t seconds. */
+/** Both fields are lists of strings with parameters (RFC 9651 §3.1): q quota, w window in seconds; r available, t seconds. */
 function ietfFields(decision: Decision): Record<string, string> {
   const rules = decision.rules.filter((rule) => !rule.shadow)
   return {
@@ -35,19 +40,19 @@ function ietfFields(decision: Decision): Record<string, string> {
     RateLimit: rules
       .map(
         (rule) =>
-          `${quoteString(rule.name)};r=${Math.min(rule.limit, rule.remaining)};t=${effectiveSeconds(rule, decision)}`,
+          `${quoteString(rule.name)};r=${Math.min(rule.limit, rule.remaining)};t=${resetSeconds(rule, decision)}`,
       )
       .join(','),
   }
 }
 
-/** A delay, never a timestamp; for a violated rule the same number as Retry-After, so that the two never disagree. */
-function effectiveSeconds(rule: RuleDecision, decision: Decision): number {
+/** A delay, not a timestamp; for a violated rule the same number as Retry-After. */
+function resetSeconds(rule: RuleDecision, decision: Decision): number {
   if (!rule.allowed) return rule.retryAfterSeconds
   return Math.max(0, Math.ceil((rule.resetAt - decision.now) / 1000))
 }
 
-/** An RFC 9651 string: printable ASCII, quotes and backslashes escaped. */
+/** A string (RFC 9651 §3.3.3): printable ASCII, quotes and backslashes escaped. */
 function quoteString(name: string): string {
   return `"${name.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 }

@@ -1,15 +1,23 @@
 import type { Decision } from '../decision.ts'
 
-/** Body of a 429 answer as RFC 9457 problem details, media type application/problem+json. */
+/** Body of a 429 response: problem details (RFC 9457), media type application/problem+json. */
 export interface QuotaExceededProblem {
+  /** Registered problem type. */
   readonly type: 'https://iana.org/assignments/http-problem-types#quota-exceeded'
+  /** A sentence for people. */
   readonly title: string
+  /** HTTP status. */
   readonly status: 429
   /** Names of the rules that were violated. */
   readonly 'violated-policies': readonly string[]
 }
 
-/** The problem details of a rejected decision. */
+/**
+ * Creates the problem details of a rejected decision.
+ *
+ * @example
+ * response.end(JSON.stringify(quotaExceededProblem(decision)))
+ */
 export function quotaExceededProblem(decision: Decision): QuotaExceededProblem {
   return {
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',

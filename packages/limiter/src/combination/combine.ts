@@ -2,20 +2,25 @@ import { everyone, type Identifier } from '../key.ts'
 import type { FailureMode, Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
 
-/** As many as a store's answer has bits for. */
+/** A result has that many bits for violated rules. */
 const maxRules = 24
 
 const combinations = new WeakMap<Policy, WeakMap<Policy, Policy>>()
 
 /**
- * One policy of several, by all of which a request is counted together, all or nothing: say that of its tier, that of its
- * route and one for everybody. The same policies make the same combination. Where two of them have a rule on the same
- * counter, the stricter one stays. Any that fails closed has the whole fail closed; the first gives its tier to the metrics.
- * @throws RangeError for no policy, or for more than 24 rules
+ * Combines policies into one, by all of which a request is counted, all or nothing: for example those of its tier, of its
+ * route, and a global one. The same policies give the same combination. Where two of them have a rule on the same
+ * counter, the stricter rule is kept. The combination fails closed when one of its policies does; the first policy names
+ * the tier for metrics.
+ *
+ * @throws RangeError for an empty list, or for more than 24 rules
+ * @example
+ * const both = combinePolicies([tierPolicy('free', { rpm: 10 }), searchPolicy])
+ * await limiter.check(both, { kind: 'user', id: '42' })
  */
 export function combinePolicies(policies: readonly Policy[]): Policy {
   const [first, ...others] = policies
-  if (first === undefined) throw new RangeError('a combination has at least one policy')
+  if (first === undefined) throw new RangeError('a combination needs at least one policy')
   return others.reduce(combinePair, first)
 }
 
@@ -34,7 +39,7 @@ function combinePair(one: Policy, other: Policy): Policy {
   return pair
 }
 
-/** The policies of a combination; a policy by itself is its only part. */
+/** The policies of a combination; a single policy is its only part. */
 export function partsOf(policy: Policy): readonly Policy[] {
   return policy.parts ?? [policy]
 }
@@ -44,12 +49,12 @@ function buildCombination(candidates: readonly Policy[]): Policy {
   const rules = nameRules(parts.flatMap((part) => part.rules))
   const name = candidates.map((part) => part.name).join('+')
   if (rules.length > maxRules)
-    throw new RangeError(`policy "${name}": a combination has at most ${maxRules} rules, not ${rules.length}`)
+    throw new RangeError(`policy "${name}": a combination has at most ${maxRules} rules, got ${rules.length}`)
   return Object.freeze({
     name,
     tier: candidates[0]?.tier ?? name,
     rules,
-    failureMode: strictest(parts),
+    failureMode: strictestMode(parts),
     advisory: parts.every(({ advisory }) => advisory),
     quota: parts.every(({ quota }) => quota === 'regional') ? 'regional' : 'global',
     shards: parts.length === 1 ? (parts[0]?.shards ?? 1) : 1,
@@ -59,22 +64,22 @@ function buildCombination(candidates: readonly Policy[]): Policy {
 }
 
 /**
- * The parts without the rules whose counter a stricter one has too: a request is counted once. The part whose rule stays
- * then fails, and is counted, no less strictly than the one whose rule went.
+ * Removes rules whose counter a stricter rule has too, so that a request is counted once. The policy that keeps its rule
+ * then fails, and is counted, no less strictly than the one that lost its rule.
  */
 function removeDuplicates(candidates: readonly Policy[]): readonly Policy[] {
-  const kept = new Map<string, CountedRule>()
+  const strictest = new Map<string, CountedRule>()
   for (const rule of candidates.flatMap((part) => part.rules)) {
-    const other = kept.get(counterOf(rule))
-    if (other === undefined || isStricter(rule, other)) kept.set(counterOf(rule), rule)
+    const other = strictest.get(counterOf(rule))
+    if (other === undefined || isStricter(rule, other)) strictest.set(counterOf(rule), rule)
   }
-  const stays = new Set(kept.values())
+  const remaining = new Set(strictest.values())
   return candidates.flatMap((part) => {
-    const rules = part.rules.filter((rule) => stays.has(rule))
+    const rules = part.rules.filter((rule) => remaining.has(rule))
     if (rules.length === 0) return []
     const counters = new Set(rules.map(counterOf))
     const sharing = candidates.filter((other) => other.rules.some((rule) => counters.has(counterOf(rule))))
-    const failureMode = strictest(sharing)
+    const failureMode = strictestMode(sharing)
     const advisory = sharing.every((other) => other.advisory)
     const isWhole = rules.length === part.rules.length
     if (isWhole && failureMode === part.failureMode && advisory === part.advisory) return [part]
@@ -84,7 +89,7 @@ function removeDuplicates(candidates: readonly Policy[]): readonly Policy[] {
 
 const counterOf = ({ family, subject }: CountedRule): string => `${subject === undefined ? '' : 'shared '}${family}`
 
-/** By the limit; of equal ones a sliding window, which also looks back, and the bucket that refills more slowly. */
+/** By the limit; of equal ones the sliding window, which also counts the previous window, or the slower bucket. */
 function isStricter(rule: CountedRule, other: CountedRule): boolean {
   if (rule.shadow !== other.shadow) return other.shadow
   if (rule.limit !== other.limit) return rule.limit < other.limit
@@ -92,7 +97,7 @@ function isStricter(rule: CountedRule, other: CountedRule): boolean {
   return rule.algorithm === 'sliding-window' && other.algorithm === 'fixed-window'
 }
 
-/** Rules of one name are told apart by their policies. */
+/** Puts the policy's name before that of a rule whose name an earlier rule has. */
 function nameRules(rules: readonly CountedRule[]): readonly CountedRule[] {
   const names = new Set<string>()
   return Object.freeze(
@@ -104,13 +109,13 @@ function nameRules(rules: readonly CountedRule[]): readonly CountedRule[] {
   )
 }
 
-const strictness: readonly FailureMode[] = ['closed', 'local', 'open']
+const modesByStrictness: readonly FailureMode[] = ['closed', 'local', 'open']
 
-function strictest(parts: readonly Policy[]): FailureMode {
-  return strictness.find((mode) => parts.some(({ failureMode }) => failureMode === mode)) ?? 'local'
+function strictestMode(parts: readonly Policy[]): FailureMode {
+  return modesByStrictness.find((mode) => parts.some(({ failureMode }) => failureMode === mode)) ?? 'local'
 }
 
-/** Who is counted by a policy that does not mix rules for everyone with others. */
+/** The identifier that a policy counts, which does not mix rules for all identifiers with others. */
 export function countedIdentifier(policy: Policy, identifier: Identifier): Identifier {
   return policy.shared ? everyone : identifier
 }

@@ -5,7 +5,7 @@ export class Turn {
   /** True once one of them has settled in time. */
   hasAnswer = false
   timer: NodeJS.Timeout | undefined
-  readonly #waiting: { expire(): void }[] = []
+  readonly #entries: { expire(): void }[] = []
   #unsettled = 0
 
   get isWaiting(): boolean {
@@ -13,7 +13,7 @@ export class Turn {
   }
 
   add(entry: { expire(): void }): void {
-    this.#waiting.push(entry)
+    this.#entries.push(entry)
     this.#unsettled++
   }
 
@@ -22,7 +22,7 @@ export class Turn {
   }
 
   expire(): void {
-    for (const entry of this.#waiting) entry.expire()
+    for (const entry of this.#entries) entry.expire()
   }
 }
 
@@ -34,8 +34,8 @@ export interface Outcomes<C, T, R> {
 }
 
 /**
- * Gives promises so many milliseconds. A busy event loop cannot trip it falsely: the time runs from the end of the turn,
- * when what was batched has been sent, and when the timer fires, the loop first reads what has arrived meanwhile.
+ * Limits how long promises may take. A busy event loop does not cause timeouts: the time runs from the end of the turn,
+ * when the batch has been sent, and when the timer fires, the loop first reads what has arrived in the meantime.
  */
 export class Deadline {
   readonly #ms: number
@@ -45,7 +45,7 @@ export class Deadline {
     this.#ms = ms
   }
 
-  /** Settles as `outcomes` says of the promise, or of its being late; what comes after that is ignored. */
+  /** Settles by the outcome of the promise, or by its timeout; a result after that is ignored. */
   race<C, T, R>(promise: Promise<T>, context: C, outcomes: Outcomes<C, T, R>): Promise<R> {
     const entry = this.start(context, outcomes)
     promise.then(
@@ -55,7 +55,7 @@ export class Deadline {
     return entry.promise
   }
 
-  /** As `race`, for an answer that is told to the entry itself. */
+  /** As `race`, for a result that is reported to the entry. */
   start<C, T, R>(context: C, outcomes: Outcomes<C, T, R>): Entry<C, T, R> {
     const turn = this.#currentTurn()
     const entry = new Entry(turn, context, outcomes)
@@ -76,7 +76,7 @@ export class Deadline {
   }
 }
 
-/** One of those that a deadline was given, and the promise of its outcome. */
+/** A call with a deadline, and the promise of its outcome. */
 export class Entry<C, T, R> {
   readonly promise: Promise<R>
   readonly #turn: Turn
@@ -84,7 +84,7 @@ export class Entry<C, T, R> {
   readonly #outcomes: Outcomes<C, T, R>
   #resolve!: (value: R | Promise<R>) => void
   #reject!: (error: unknown) => void
-  #done = false
+  #isSettled = false
 
   constructor(turn: Turn, context: C, outcomes: Outcomes<C, T, R>) {
     this.#turn = turn
@@ -97,7 +97,7 @@ export class Entry<C, T, R> {
   }
 
   resolve(value: T): void {
-    if (!this.#begin()) return
+    if (!this.#settleOnce()) return
     try {
       this.#resolve(this.#outcomes.onResult(this.#context, value, this.#turn))
     } catch (error) {
@@ -106,7 +106,7 @@ export class Entry<C, T, R> {
   }
 
   reject(error: unknown): void {
-    if (!this.#begin()) return
+    if (!this.#settleOnce()) return
     try {
       this.#resolve(this.#outcomes.onError(this.#context, error, this.#turn))
     } catch (fault) {
@@ -115,7 +115,7 @@ export class Entry<C, T, R> {
   }
 
   expire(): void {
-    if (!this.#begin()) return
+    if (!this.#settleOnce()) return
     try {
       this.#resolve(this.#outcomes.onTimeout(this.#context, this.#turn))
     } catch (error) {
@@ -123,15 +123,15 @@ export class Entry<C, T, R> {
     }
   }
 
-  /** Gives up: nobody will be told of it. */
+  /** Ends the entry without an outcome. */
   cancel(): void {
-    this.#begin()
+    this.#settleOnce()
   }
 
   /** False when it has settled already. */
-  #begin(): boolean {
-    if (this.#done) return false
-    this.#done = true
+  #settleOnce(): boolean {
+    if (this.#isSettled) return false
+    this.#isSettled = true
     this.#turn.settle()
     return true
   }

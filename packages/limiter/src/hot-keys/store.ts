@@ -1,39 +1,53 @@
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
-import { acquireInTurn, divideIntoShares, joinResults, type Request, releaseAmounts } from '../combination/shares.ts'
+import { acquireInTurn } from '../combination/in-turn.ts'
+import { joinResults, releaseAmounts } from '../combination/results.ts'
+import { divideIntoShares } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
+import {
+  type AcquireRequest,
+  type AddRequest,
+  type Completion,
+  type CounterResult,
+  type CounterStore,
+  startAdd,
+} from '../store.ts'
 import { HotKeyCounter } from './hot-key-counter.ts'
 import { Lease } from './lease.ts'
 
+/** Options of {@link hotKeyStore}. */
 export interface HotKeysOptions {
-  /** Checks of one identifier in a second, in this process, from which on it is hot; below half of it it is not any more. Default 500. */
+  /** Checks of one identifier per second, in this process, that make it hot; below half of that it cools down. Default 500. */
   readonly perSecond?: number
-  /** How many processes share the limits, by number or as counted at this moment. Default 4. */
+  /** Number of processes that share the limits, or a function that returns it. Default 4. */
   readonly instances?: number | (() => number)
-  /** How often portions are looked at, in milliseconds. Default 100; 0 leaves it to calls of `look`. */
+  /** Interval of maintenance in milliseconds. Default 100; 0 leaves it to calls of `maintain`. */
   readonly intervalMs?: number
 }
 
-/** A store that finds hot keys by itself, and asks the shared store about them once for many checks. */
+/** A store that finds hot keys by itself, and calls the shared store once for many of their checks. */
 export interface HotKeyStore extends CounterStore {
-  /** Keys that are hot at this moment. */
+  /** Number of keys that are hot at this moment. */
   readonly hotKeys: number
-  /** Gives back what is not used; every tenth call decides anew what is hot. */
+  /** Returns unused units; every tenth call reviews which keys are hot. */
   maintain(): void
-  /** Gives back what is left; resolves when the shared store has heard it. */
+  /** Returns all leased units; resolves when the shared store has received them. */
   close(): Promise<void>
 }
 
-const callsPerPeriod = 10
+const callsPerReview = 10
 const defaultIntervalMs = 100
 const maxLeases = 64
 
 /**
- * Splits the counter of a hot key by itself: each process takes a portion from the shared counter and counts it out, so
- * that one identifier asked for from everywhere does not wear out one server, and goes back to single checks when it cools
- * down. The limit is never exceeded. Policies that are split by setting, advisory, closed, or on
- * trial are passed on.
+ * Puts leases of hot keys before a shared store: each process acquires many units in one call and spends them by itself, so
+ * that one identifier that is checked everywhere does not overload one server. A key that cools down is checked one by one
+ * again. The limit is never exceeded. Policies with shards or shadow rules, advisory ones and those that fail closed are
+ * passed on.
+ *
+ * @throws RangeError when `perSecond` is below 1
+ * @example
+ * const limiter = createLimiter({ store: hotKeyStore(redisStore(client), { instances: 8 }) })
  */
 export function hotKeyStore(shared: CounterStore, options: HotKeysOptions = {}): HotKeyStore {
   return new LeaseStore(shared, options)
@@ -53,7 +67,7 @@ class LeaseStore implements HotKeyStore {
     shared: CounterStore,
     { perSecond = 500, instances = 4, intervalMs = defaultIntervalMs }: HotKeysOptions,
   ) {
-    if (!(perSecond >= 1)) throw new RangeError(`perSecond is a number from 1, not ${perSecond}`)
+    if (!(perSecond >= 1)) throw new RangeError(`perSecond must be a number from 1, got ${perSecond}`)
     this.#shared = shared
     this.#perSecond = perSecond
     this.#instances = typeof instances === 'number' ? () => instances : instances
@@ -77,83 +91,62 @@ class LeaseStore implements HotKeyStore {
     return this.#shared.combines ?? false
   }
 
-  acquire(
-    policy: Policy,
-    identifier: Identifier,
-    cost: number,
-    now: number,
-    withinMs?: number,
-  ): CounterResult | Promise<CounterResult> {
-    if (policy.parts !== undefined && policy.parts.length > 1)
-      return this.#acquireParts(policy, identifier, { cost, now, withinMs })
+  acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
+    const { policy, identifier, cost, now } = request
+    if (policy.parts !== undefined && policy.parts.length > 1) return this.#acquireParts(request)
     if (this.#leases.size > 0) {
-      const portion = this.#leaseOf(policy, identifier)
-      if (portion !== undefined) return portion.acquire(cost, this.time(now))
+      const lease = this.#leaseOf(policy, identifier)
+      if (lease !== undefined) return lease.acquire(cost, this.time(now))
     }
     this.#sample(policy, identifier)
-    return this.#shared.acquire(policy, identifier, cost, now, withinMs)
+    return this.#shared.acquire(request)
   }
 
-  /** Policies of a combination that are hot for whom they count are taken from their portions first, the rest together. */
-  #acquireParts(
-    policy: Policy,
-    identifier: Identifier,
-    { cost, now, withinMs }: Request,
-  ): CounterResult | Promise<CounterResult> {
-    const who = (part: Policy): Identifier => countedIdentifier(part, identifier)
-    for (const part of partsOf(policy)) if (this.#leaseOf(part, who(part)) === undefined) this.#sample(part, who(part))
-    const hot = (part: Policy) => (this.#leases.size > 0 ? this.#leaseOf(part, who(part)) : undefined)
-    const all = divideIntoShares(policy, hot).toSorted(
-      (a, b) => Number(hot(a.policy) === undefined) - Number(hot(b.policy) === undefined),
+  /** Acquires from the leases of a combination's hot policies first, then from the shared store for all others. */
+  #acquireParts(request: AcquireRequest): CounterResult | Promise<CounterResult> {
+    const { policy, identifier, cost, now } = request
+    const subjectOf = (part: Policy): Identifier => countedIdentifier(part, identifier)
+    for (const part of partsOf(policy))
+      if (this.#leaseOf(part, subjectOf(part)) === undefined) this.#sample(part, subjectOf(part))
+    const leaseOf = (part: Policy) => (this.#leases.size > 0 ? this.#leaseOf(part, subjectOf(part)) : undefined)
+    const shares = divideIntoShares(policy, leaseOf).toSorted(
+      (a, b) => Number(leaseOf(a.policy) === undefined) - Number(leaseOf(b.policy) === undefined),
     )
-    if (all.length === 1 && hot(policy) === undefined)
-      return this.#shared.acquire(policy, identifier, cost, now, withinMs)
-    const answers = acquireInTurn(all, {
-      take: (share) =>
-        hot(share.policy)?.acquire(cost, this.time(now)) ??
-        this.#shared.acquire(share.policy, who(share.policy), cost, now, withinMs),
-      giveBack: (share, result) => {
-        const portion = hot(share.policy)
-        if (portion !== undefined) return portion.refund(cost, result)
-        return this.#shared.add(
-          share.policy,
-          who(share.policy),
-          releaseAmounts(share.policy, result, cost),
+    if (shares.length === 1 && leaseOf(policy) === undefined) return this.#shared.acquire(request)
+    const results = acquireInTurn(shares, {
+      acquire: ({ policy: part }) =>
+        leaseOf(part)?.acquire(cost, this.time(now)) ??
+        this.#shared.acquire({ ...request, policy: part, identifier: subjectOf(part) }),
+      release: ({ policy: part }, acquired) => {
+        const lease = leaseOf(part)
+        if (lease !== undefined) return lease.refund(cost, acquired)
+        const amounts = releaseAmounts(part, acquired, cost)
+        return this.#shared.add({
+          policy: part,
+          identifier: subjectOf(part),
+          amounts,
           now,
-          result.now,
-        )
+          countedAt: acquired.now,
+        })
       },
-      peek: (share) => this.#shared.peek(share.policy, who(share.policy), now, cost),
+      peek: ({ policy: part }) => this.#shared.peek(part, subjectOf(part), now, cost),
     })
-    if (answers instanceof Promise) return answers.then((settled) => joinResults(policy, all, settled, cost))
-    return joinResults(policy, all, answers, cost)
-  }
-
-  #sample(policy: Policy, identifier: Identifier): void {
-    if (!canBeSplit(policy)) return
-    this.#hotKeyCounter.sample(policy, identifier)
-    if (this.#timer === undefined && this.#intervalMs > 0)
-      this.#timer = setInterval(() => this.maintain(), this.#intervalMs).unref()
+    if (results instanceof Promise) return results.then((settled) => joinResults(policy, shares, settled, cost))
+    return joinResults(policy, shares, results, cost)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult> {
     return this.#shared.peek(policy, identifier, now, cost)
   }
 
-  add(
-    policy: Policy,
-    identifier: Identifier,
-    amounts: readonly number[],
-    now: number,
-    then?: number,
-  ): CounterResult | Promise<CounterResult> {
-    this.#leaseOf(policy, identifier)?.forget()
-    return this.#shared.add(policy, identifier, amounts, now, then)
+  add(request: AddRequest): CounterResult | Promise<CounterResult> {
+    this.#leaseOf(request.policy, request.identifier)?.forget()
+    return this.#shared.add(request)
   }
 
-  startAdd(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
-    this.#leaseOf(policy, identifier)?.forget()
-    startAdd(this.#shared, waiter, policy, identifier, amounts, now)
+  startAdd(request: AddRequest, completion: Completion): void {
+    this.#leaseOf(request.policy, request.identifier)?.forget()
+    startAdd(this.#shared, request, completion)
   }
 
   grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
@@ -176,28 +169,44 @@ class LeaseStore implements HotKeyStore {
   }
 
   maintain(): void {
-    for (const portion of this.#leases.values()) portion.returnUnused()
-    if (++this.#calls % callsPerPeriod > 0) return
-    for (const [id, portion] of this.#leases) {
-      portion.rate = portion.seen
-      portion.seen = 0
-      if (portion.rate >= this.#perSecond / 2) continue
-      this.#leases.delete(id)
-      void portion.close()
-    }
+    for (const lease of this.#leases.values()) lease.returnUnused()
+    if (++this.#calls % callsPerReview > 0) return
+    this.#endColdLeases()
     if (this.#hotKeyCounter.isEmpty && this.#leases.size === 0) this.#stopTimer()
-    for (const { policy, identifier, seen } of this.#hotKeyCounter.takeHot(this.#perSecond)) {
-      if (this.#leases.size >= maxLeases || this.#leases.has(identifier.id)) continue
-      const rate = Math.max(seen, this.#perSecond)
-      this.#leases.set(identifier.id, new Lease(this.#shared, policy, identifier, { rate, instances: this.#instances }))
-    }
+    this.#startHotLeases()
   }
 
   async close(): Promise<void> {
     this.#stopTimer()
-    const portions = [...this.#leases.values()]
+    const leases = [...this.#leases.values()]
     this.#leases.clear()
-    await Promise.all(portions.map((portion) => portion.close()))
+    await Promise.all(leases.map((lease) => lease.close()))
+  }
+
+  #endColdLeases(): void {
+    for (const [id, lease] of this.#leases) {
+      lease.rate = lease.checks
+      lease.checks = 0
+      if (lease.rate >= this.#perSecond / 2) continue
+      this.#leases.delete(id)
+      void lease.close()
+    }
+  }
+
+  #startHotLeases(): void {
+    for (const { policy, identifier, samples } of this.#hotKeyCounter.collectHot(this.#perSecond)) {
+      if (this.#leases.size >= maxLeases || this.#leases.has(identifier.id)) continue
+      const rate = Math.max(samples, this.#perSecond)
+      const lease = new Lease(this.#shared, policy, identifier, { rate, instances: this.#instances })
+      this.#leases.set(identifier.id, lease)
+    }
+  }
+
+  #sample(policy: Policy, identifier: Identifier): void {
+    if (!canBeLeased(policy)) return
+    this.#hotKeyCounter.sample(policy, identifier)
+    if (this.#timer === undefined && this.#intervalMs > 0)
+      this.#timer = setInterval(() => this.maintain(), this.#intervalMs).unref()
   }
 
   #stopTimer(): void {
@@ -205,14 +214,14 @@ class LeaseStore implements HotKeyStore {
     this.#timer = undefined
   }
 
-  /** By its id, the kind and policy being those of the first that was hot under it. */
+  /** By its id; kind and policy are those of the first lease of that id. */
   #leaseOf(policy: Policy, { kind, id }: Identifier): Lease | undefined {
-    const portion = this.#leases.get(id)
-    return portion?.policy === policy && portion.identifier.kind === kind ? portion : undefined
+    const lease = this.#leases.get(id)
+    return lease?.policy === policy && lease.identifier.kind === kind ? lease : undefined
   }
 }
 
-/** What portions suit: one counter for each rule, which counts exactly and rejects. What fails closed asks for each check. */
-function canBeSplit({ shards, advisory, failureMode, rules }: Policy): boolean {
+/** A lease needs one counter for each rule, which counts exactly and rejects. Policies that fail closed check one by one. */
+function canBeLeased({ shards, advisory, failureMode, rules }: Policy): boolean {
   return shards === 1 && !advisory && failureMode !== 'closed' && rules.every(({ shadow }) => !shadow)
 }

@@ -1,13 +1,13 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
-import type { Identifier } from '../key.ts'
-import { type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
+import { type AddRequest, type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
-import { allowance, blockMs, type Plan, rollWindow } from './plan.ts'
+import { allowance, blockMs, type LedgerEntry, type LocalPlan, rollWindow } from './plan.ts'
+import type { SendOptions } from './round.ts'
 
-/** Whoever asks the store next finds out that it is away. */
+/** The next check that calls the store finds out that it is unavailable. */
 const ignore = (): void => {}
 
-/** Tells the shared store what slots have spent, and takes over what it answers. */
+/** Sends local counts to the shared store, and applies the results. */
 export class Reconciler {
   readonly #shared: CounterStore
   readonly #instances: () => number
@@ -17,146 +17,134 @@ export class Reconciler {
     this.#instances = instances
   }
 
-  /** Moves a slot's windows to the time, and tells the store what of those that have ended it had not heard. */
-  advance(plan: Plan, ledger: Ledger, slot: number, identifier: Identifier, now: number): void {
-    const { rules } = plan.policy
+  /** Moves the windows of a slot to the time, and sends what those that have ended had not sent. */
+  advance(entry: LedgerEntry, now: number): void {
+    const { policy } = entry.plan
+    const { rules } = policy
     for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i]
-      if (rule === undefined) continue
-      const untold = rollWindow(ledger, ledger.at(slot, i), rule, now, this.#instances())
-      if (untold === undefined) continue
-      const amounts = rules.map((_, j) => (j === i ? untold.unsent : 0))
-      const then = untold.index * rule.windowMs
-      Promise.resolve(this.#shared.add(plan.policy, identifier, amounts, now, then)).catch(ignore)
+      const ended = rollWindow(entry, i, now, this.#instances())
+      if (ended === undefined) continue
+      const amounts = rules.map((_, j) => (j === i ? ended.unsent : 0))
+      const countedAt = ended.index * (rules[i]?.windowMs ?? 0)
+      const { identifier } = entry
+      Promise.resolve(this.#shared.add({ policy, identifier, amounts, now, countedAt })).catch(ignore)
     }
   }
 
   /**
-   * Tells the store what a slot has spent, `briefly` of its short windows alone where that will do; `heard` is called when it
-   * has answered or failed, or had nothing to hear. What it does not hear is not told twice: it may have heard it after all.
+   * Sends what a slot has spent, of its short windows alone where `isBrief` allows it. What gets no response is not sent
+   * again: the store may have counted it.
    */
-  send(plan: Plan, ledger: Ledger, slot: number, now: number, briefly: boolean, heard: () => void): void {
+  send(plan: LocalPlan, slot: number, now: number, { isBrief, onComplete }: SendOptions): void {
+    const { ledger } = plan
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
-    this.advance(plan, ledger, slot, identifier, now)
-    const knows = knowsPrevious(plan, ledger, slot, now)
-    const policy = knows ? ((briefly ? plan.shortOnly : undefined) ?? plan.currentOnly) : plan.policy
+    const entry = { plan, slot, identifier }
+    this.advance(entry, now)
+    const isPreviousKnown = knowsPrevious(entry, now)
+    const policy = isPreviousKnown ? ((isBrief ? plan.shortOnly : undefined) ?? plan.currentOnly) : plan.policy
     const amounts = collectPending(ledger, slot, policy.rules.length)
     ledger.markClean(slot)
     if (policy === plan.shortOnly) ledger.markDirty(slot)
     if (amounts === undefined) {
-      heard()
+      onComplete()
       return
     }
-    const telling = new SentCounts({
-      teller: this,
-      plan,
-      ledger,
-      slot,
-      identifier,
-      amounts,
-      now,
-      withPrevious: !knows,
-      heard,
-    })
-    startAdd(this.#shared, telling, policy, identifier, amounts, now)
+    const sent = { plan, slot, policy, identifier, amounts, now, withPrevious: !isPreviousKnown, onComplete }
+    startAdd(this.#shared, sent, new SentCounts(this, sent))
   }
 
   /**
-   * Takes over what the store told, having counted what we `took`: the sum of what all processes have spent. When it
-   * knows less than it once told, it has lost counts, and is raised to what is remembered here; or some were given
-   * back, and then what it answers is believed. It may speak of the first windows alone.
+   * Applies the store's counts after it has counted `amounts` of ours: the sum of what all processes have spent. Counts
+   * below those it had confirmed were lost, and are raised to what is remembered here, or an operator adjusted them, and
+   * then the store's result is right. A result may cover the first windows alone.
    */
-  receive(
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    result: CounterResult,
-    took: readonly number[],
-    withPrevious = true,
-  ): void {
-    // Its place may be another's by now.
+  receive(entry: LedgerEntry, result: CounterResult, amounts: readonly number[], withPrevious = true): void {
+    const { plan, slot, identifier } = entry
+    const { ledger, policy } = plan
+    // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
+    this.advance(entry, result.now)
+    if (hasLost(entry, result)) void this.#restoreCounts(entry, amounts, result.now)
+    else this.#applyCounts(entry, result, withPrevious)
+    ledger.markSynced(slot, result.now, result.allowed ? result.now : result.now + blockMs(policy, result))
+  }
+
+  #applyCounts({ plan, slot }: LedgerEntry, { counters, now }: CounterResult, withPrevious: boolean): void {
+    const { ledger } = plan
     const { rules } = plan.policy
     const { cells } = ledger
     const instances = this.#instances()
-    this.advance(plan, ledger, slot, identifier, result.now)
-    const lost = hasLost(plan, ledger, slot, result)
-    if (lost) void this.#restoreCounts(plan, ledger, slot, identifier, took, result.now)
-    for (let i = 0; i < rules.length && !lost; i++) {
+    for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
       const at = ledger.at(slot, i)
-      if (rule === undefined || cells[at + cell.index] !== windowIndex(result.now, rule.windowMs)) continue
-      const told = result.counters[2 * i + 1]
-      if (told === undefined) continue
-      const prev = (withPrevious ? result.counters[2 * i] : cells[at + cell.prev]) ?? 0
-      const unheard = ledger.unconfirmed(at)
-      const cur = told + unheard
+      if (rule === undefined || cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
+      const confirmed = counters[2 * i + 1]
+      if (confirmed === undefined) continue
+      const prev = (withPrevious ? counters[2 * i] : cells[at + cell.prev]) ?? 0
+      const unconfirmed = ledger.unconfirmedUnits(at)
+      const cur = confirmed + unconfirmed
       cells[at + cell.prev] = prev
       cells[at + cell.cur] = cur
-      cells[at + cell.confirmed] = told
-      cells[at + cell.allowance] = allowance(rule, { prev, cur, unconfirmed: unheard }, result.now, instances)
+      cells[at + cell.confirmed] = confirmed
+      cells[at + cell.allowance] = allowance(rule, { prev, cur, unconfirmed }, now, instances)
     }
-    ledger.markSynced(slot, result.now, result.allowed ? result.now : result.now + blockMs(plan.policy, result))
   }
 
-  async #restoreCounts(
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    took: readonly number[],
-    now: number,
-  ): Promise<void> {
-    const least = plan.policy.rules.flatMap((_, i) => {
+  async #restoreCounts(entry: LedgerEntry, amounts: readonly number[], now: number): Promise<void> {
+    const { plan, slot, identifier } = entry
+    const { ledger, policy } = plan
+    const min = policy.rules.flatMap((_, i) => {
       const at = ledger.at(slot, i)
-      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.confirmed] ?? 0) + (took[i] ?? 0)]
+      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.confirmed] ?? 0) + (amounts[i] ?? 0)]
     })
     try {
-      const raised = await this.#shared.raise(plan.policy, identifier, least, now)
+      const raised = await this.#shared.raise(policy, identifier, min, now)
       if (ledger.idOf(slot) !== identifier.id) return
-      plan.policy.rules.forEach((_, i) => {
+      policy.rules.forEach((_, i) => {
         ledger.cells[ledger.at(slot, i) + cell.confirmed] = 0
       })
-      this.receive(plan, ledger, slot, identifier, raised, [])
+      this.receive(entry, raised, [])
     } catch {
       ignore()
     }
   }
 }
 
-/** What the first windows of a slot have to tell, which is told now; undefined when it is nothing. */
+/** Collects the pending units of the first windows of a slot as sent; undefined when there are none. */
 function collectPending(ledger: Ledger, slot: number, windows: number): number[] | undefined {
   const amounts = new Array<number>(windows)
-  let most = 0
+  let max = 0
   for (let i = 0; i < windows; i++) {
     const at = ledger.at(slot, i) + cell.pending
     const amount = ledger.cells[at] ?? 0
     ledger.cells[at] = 0
     ledger.cells[at - cell.pending + cell.sent] = (ledger.cells[at - cell.pending + cell.sent] ?? 0) + amount
     amounts[i] = amount
-    if (amount > most) most = amount
+    if (amount > max) max = amount
   }
-  return most === 0 ? undefined : amounts
+  return max === 0 ? undefined : amounts
 }
 
-/** So long after a window's end all processes have told what they spent in it. */
+/** So long after the end of a window all processes have sent what they spent in it. */
 const settledMs = 5_000
 
 /**
- * Whether the store was heard of a slot when the counts of the windows before no longer changed; that they did after all,
- * by a reset, is found out by whoever asks the store before rejecting.
+ * Whether the last result of the store is younger than the last change of the previous windows' counts. A reset may have
+ * changed them since, which is noticed by the check that calls the store before it rejects.
  */
-function knowsPrevious({ policy: { rules } }: Plan, ledger: Ledger, slot: number, now: number): boolean {
+function knowsPrevious({ plan, slot }: LedgerEntry, now: number): boolean {
+  const { rules } = plan.policy
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
-    if (rule !== undefined && !ledger.isFresh(slot, now, elapsedMs(now, rule.windowMs) - settledMs)) return false
+    if (rule !== undefined && !plan.ledger.isFresh(slot, now, elapsedMs(now, rule.windowMs) - settledMs)) return false
   }
   return true
 }
 
-/** Whether the store knows less of a window than it once told. */
-function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { counters, now }: CounterResult): boolean {
+/** Whether the store has counted less in a window than it had confirmed. */
+function hasLost({ plan, slot }: LedgerEntry, { counters, now }: CounterResult): boolean {
+  const { ledger } = plan
+  const { rules } = plan.policy
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     const at = ledger.at(slot, i)
@@ -166,49 +154,44 @@ function hasLost({ policy: { rules } }: Plan, ledger: Ledger, slot: number, { co
   return false
 }
 
-/** What a slot has sent to the store. */
-interface Sent {
-  readonly teller: Reconciler
-  readonly plan: Plan
-  readonly ledger: Ledger
-  readonly slot: number
-  readonly identifier: Identifier
-  readonly amounts: readonly number[]
-  /** When it was sent. */
-  readonly now: number
+/** Counts of a slot on their way to the store. */
+interface Sent extends LedgerEntry, AddRequest {
+  readonly identifier: LedgerEntry['identifier']
   readonly withPrevious: boolean
-  readonly heard: () => void
+  readonly onComplete: () => void
 }
 
-/** Waits for what the store says to what a slot has sent. */
+/** Applies the store's response to the counts of a slot. */
 class SentCounts implements Completion {
+  readonly #reconciler: Reconciler
   readonly #sent: Sent
 
-  constructor(sent: Sent) {
+  constructor(reconciler: Reconciler, sent: Sent) {
+    this.#reconciler = reconciler
     this.#sent = sent
   }
 
   resolve(result: CounterResult): void {
-    const { teller, plan, ledger, slot, identifier, amounts, withPrevious, heard } = this.#sent
-    this.#arrived()
-    teller.receive(plan, ledger, slot, identifier, result, amounts, withPrevious)
-    heard()
+    this.#settle()
+    this.#reconciler.receive(this.#sent, result, this.#sent.amounts, this.#sent.withPrevious)
+    this.#sent.onComplete()
   }
 
-  /** The next share is spent from what is remembered; whoever asks the store next finds out that it is away. */
+  /** The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. */
   reject(): void {
-    this.#arrived()
-    this.#sent.heard()
+    this.#settle()
+    this.#sent.onComplete()
   }
 
-  #arrived(): void {
-    const { plan, ledger, slot, identifier, amounts, now } = this.#sent
-    // Its place may be another's by now.
+  #settle(): void {
+    const { plan, slot, identifier, amounts, now } = this.#sent
+    const { ledger, policy } = plan
+    // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
     const { cells } = ledger
     for (let i = 0; i < amounts.length; i++) {
       const at = ledger.at(slot, i)
-      const { windowMs } = plan.policy.rules[i] ?? { windowMs: 1 }
+      const { windowMs } = policy.rules[i] ?? { windowMs: 1 }
       if (cells[at + cell.index] === windowIndex(now, windowMs))
         cells[at + cell.sent] = Math.max(0, (cells[at + cell.sent] ?? 0) - (amounts[i] ?? 0))
     }

@@ -3,7 +3,7 @@ import { type Policy, retentionMs } from '../policy.ts'
 
 const maxAdjustments = 10_000
 
-/** Whose counters were given back or reset, so that nobody raises them again to what they were. Bounded. */
+/** Identifiers whose counters an operator granted or reset lately, so that nobody raises them again. Bounded. */
 export class Adjustments {
   readonly #until = new Map<string, number>()
 

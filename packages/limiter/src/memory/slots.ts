@@ -1,24 +1,24 @@
 /**
- * Numbered places for ids, of which there are so many at most: what is kept of an id lies elsewhere, under its number.
- * When all are taken, whoever keeps them decides which may go, going round by `next`.
+ * Numbered slots for a bounded number of ids; the values of an id are stored elsewhere, under its number. When all are in
+ * use, the owner decides which to free, visiting them in a circle by `next`.
  */
 export class Slots {
   readonly #maxSlots: number
   readonly #slots = new Map<string, number>()
   readonly #ids: (string | undefined)[] = []
   readonly #free: number[] = []
-  #hand = 0
+  #position = 0
 
-  constructor(most: number) {
-    this.#maxSlots = most
+  constructor(maxSlots: number) {
+    this.#maxSlots = maxSlots
   }
 
-  /** Ids that have a place. */
+  /** Ids that have a slot. */
   get size(): number {
     return this.#slots.size
   }
 
-  /** Places ever taken: numbers from 0 to one below. */
+  /** Slots that were ever in use: their numbers are below this. */
   get count(): number {
     return this.#ids.length
   }
@@ -31,7 +31,7 @@ export class Slots {
     return this.#ids[slot]
   }
 
-  /** A place for a new id: one that became free, else a new one; undefined when all are taken. */
+  /** A slot for a new id: one that was freed, else a new one; undefined when all are in use. */
   add(id: string): number | undefined {
     const slot = this.#free.pop() ?? (this.#ids.length < this.#maxSlots ? this.#ids.length : undefined)
     if (slot === undefined) return undefined
@@ -40,7 +40,7 @@ export class Slots {
     return slot
   }
 
-  /** Makes a place free. */
+  /** Frees a slot. */
   remove(slot: number): void {
     const id = this.#ids[slot]
     if (id === undefined) return
@@ -49,9 +49,9 @@ export class Slots {
     this.#free.push(slot)
   }
 
-  /** The next place, round and round. */
+  /** The next slot, in a circle. */
   next(): number {
-    this.#hand = this.#hand + 1 < this.#ids.length ? this.#hand + 1 : 0
-    return this.#hand
+    this.#position = this.#position + 1 < this.#ids.length ? this.#position + 1 : 0
+    return this.#position
   }
 }

@@ -1,35 +1,44 @@
-import { remaining, waitMs } from '../algorithms/counters.ts'
 import { countedIdentifier } from '../combination/combine.ts'
-import {
-  acquireInTurn,
-  divideIntoShares,
-  joinResults,
-  type Request,
-  releaseAmounts,
-  type Share,
-} from '../combination/shares.ts'
+import { acquireInTurn } from '../combination/in-turn.ts'
+import { joinResults, releaseAmounts } from '../combination/results.ts'
+import { divideIntoShares, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { type Completion, type CounterResult, type CounterStore, settle, startAdd } from '../store.ts'
+import {
+  type AcquireRequest,
+  type AddRequest,
+  type Completion,
+  type CounterResult,
+  type CounterStore,
+  settle,
+  startAdd,
+} from '../store.ts'
+import {
+  createShardPolicies,
+  divideAmount,
+  divideCounters,
+  minWaitMs,
+  orderByRoom,
+  type Shard,
+  sumShards,
+} from './sub-counters.ts'
 
 /**
- * Splits the counters of policies with `shards` above 1: sub-counter i of m holds its share of every limit and lies under
- * `<id>#i`, on another slot of a cluster. A check asks one sub-counter, and the others only when that one is used up, so
- * no more than the limit is ever admitted, and nothing that is left stays out of reach.
+ * Splits the counters of policies with `shards` above 1: each of m sub-counters has an equal part of every limit and is
+ * stored under `<id>#<index>`, in another slot of a cluster. A check calls one sub-counter, and the others only when that
+ * one is used up, so that the limit is never exceeded and can be used up completely.
+ *
+ * @example
+ * const limiter = createLimiter({ store: shardedStore(redisStore(cluster, { keyTag: 'braces' })) })
  */
 export function shardedStore(store: CounterStore): CounterStore {
   return new ShardedStore(store)
 }
 
-interface Shard {
-  readonly policy: Policy
-  readonly identifier: Identifier
-}
-
 class ShardedStore implements CounterStore {
   readonly #store: CounterStore
   readonly #policies = new WeakMap<Policy, readonly Policy[]>()
-  /** Of takes of policies with sub-counters, which one it was. */
+  /** The sub-counter that an acquired result came from. */
   readonly #acquiredFrom = new WeakMap<CounterResult, Shard>()
   #turn = 0
 
@@ -49,283 +58,179 @@ class ShardedStore implements CounterStore {
     return this.#store.time?.(now) ?? now
   }
 
-  acquire(
-    policy: Policy,
-    identifier: Identifier,
-    cost: number,
-    now: number,
-    withinMs?: number,
-  ): CounterResult | Promise<CounterResult> {
-    if (isSplit(policy)) return this.#acquireParts(policy, identifier, { cost, now, withinMs })
-    if (policy.shards === 1) return this.#store.acquire(policy, identifier, cost, now, withinMs)
-    return this.#acquireSplit(policy, identifier, cost, now)
+  acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
+    if (hasShardedParts(request.policy)) return this.#acquireParts(request)
+    return request.policy.shards === 1 ? this.#store.acquire(request) : this.#acquireSharded(request)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number, cost = 1): CounterResult | Promise<CounterResult> {
-    if (isSplit(policy))
+    if (hasShardedParts(policy))
       return this.#queryParts(policy, identifier, (part, who) => this.peek(part, who, now, cost), cost)
     if (policy.shards === 1) return this.#store.peek(policy, identifier, now, cost)
     return this.#queryShards(policy, identifier, (shard) => this.#store.peek(shard.policy, shard.identifier, now), cost)
   }
 
-  add(
-    policy: Policy,
-    identifier: Identifier,
-    amounts: readonly number[],
-    now: number,
-    then?: number,
-  ): CounterResult | Promise<CounterResult> {
-    if (isSplit(policy))
-      return this.#queryParts(policy, identifier, (part, who, { places }) =>
-        this.add(
-          part,
-          who,
-          places.map((place) => amounts[place] ?? 0),
-          now,
-          then,
-        ),
-      )
-    if (policy.shards === 1) return this.#store.add(policy, identifier, amounts, now, then)
-    return this.#queryShards(policy, identifier, (shard, i) =>
-      this.#store.add(
-        shard.policy,
-        shard.identifier,
-        amounts.map((amount) => share(amount, policy.shards, i)),
-        now,
-        then,
-      ),
-    )
+  add(request: AddRequest): CounterResult | Promise<CounterResult> {
+    const { policy, identifier, amounts } = request
+    if (hasShardedParts(policy))
+      return this.#queryParts(policy, identifier, (part, who, { places }) => {
+        const own = places.map((place) => amounts[place] ?? 0)
+        return this.add({ ...request, policy: part, identifier: who, amounts: own })
+      })
+    if (policy.shards === 1) return this.#store.add(request)
+    return this.#queryShards(policy, identifier, (shard, i) => {
+      const own = amounts.map((amount) => divideAmount(amount, policy.shards, i))
+      return this.#store.add({ ...request, ...shard, amounts: own })
+    })
   }
 
-  startAdd(waiter: Completion, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
-    if (policy.shards === 1 && !isSplit(policy)) startAdd(this.#store, waiter, policy, identifier, amounts, now)
-    else settle(waiter, this.add(policy, identifier, amounts, now))
+  startAdd(request: AddRequest, completion: Completion): void {
+    const { policy } = request
+    if (policy.shards === 1 && !hasShardedParts(policy)) startAdd(this.#store, request, completion)
+    else settle(completion, this.add(request))
   }
 
   grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
-    if (isSplit(policy)) return this.#queryParts(policy, identifier, (part, who) => this.grant(part, who, amount, now))
+    if (hasShardedParts(policy))
+      return this.#queryParts(policy, identifier, (part, who) => this.grant(part, who, amount, now))
     if (policy.shards === 1) return this.#store.grant(policy, identifier, amount, now)
     return this.#queryShards(policy, identifier, (shard, i) =>
-      this.#store.grant(shard.policy, shard.identifier, share(amount, policy.shards, i), now),
+      this.#store.grant(shard.policy, shard.identifier, divideAmount(amount, policy.shards, i), now),
     )
   }
 
-  /** What was remembered is the sum; an equal part of it is asked back of each sub-counter. A bucket's time is no sum. */
   raise(
     policy: Policy,
     identifier: Identifier,
     counters: readonly number[],
     now: number,
   ): CounterResult | Promise<CounterResult> {
-    if (isSplit(policy))
-      return this.#queryParts(policy, identifier, (part, who, { places }) =>
-        this.raise(
-          part,
-          who,
-          places.flatMap((place) => counters.slice(2 * place, 2 * place + 2)),
-          now,
-        ),
-      )
+    if (hasShardedParts(policy))
+      return this.#queryParts(policy, identifier, (part, who, { places }) => {
+        const own = places.flatMap((place) => counters.slice(2 * place, 2 * place + 2))
+        return this.raise(part, who, own, now)
+      })
     if (policy.shards === 1) return this.#store.raise(policy, identifier, counters, now)
-    return this.#queryShards(policy, identifier, (shard) =>
-      this.#store.raise(
-        shard.policy,
-        shard.identifier,
-        counters.map((count, at) => (isTime(policy, at) ? count : Math.floor(count / policy.shards))),
-        now,
-      ),
-    )
+    const own = divideCounters(policy, counters)
+    return this.#queryShards(policy, identifier, (shard) => this.#store.raise(shard.policy, shard.identifier, own, now))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    if (isSplit(policy)) {
-      for (const { policy: part } of divideIntoShares(policy, alike))
+    if (hasShardedParts(policy)) {
+      for (const { policy: part } of divideIntoShares(policy, shardKey))
         await this.reset(part, countedIdentifier(part, identifier), now)
       return
     }
     if (policy.shards === 1) return this.#store.reset(policy, identifier, now)
-    for (const shard of this.#shards(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
+    for (const shard of this.#shardsOf(policy, identifier)) await this.#store.reset(shard.policy, shard.identifier, now)
   }
 
-  /** Of a combination the policies with sub-counters are taken one after another, the others together. */
-  async #acquireParts(policy: Policy, identifier: Identifier, request: Request): Promise<CounterResult> {
-    const { cost, now, withinMs } = request
-    // What fails closed comes last: it is compared with what is remembered, so none of it may be given back.
-    const last = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
-    const all = divideIntoShares(policy, alike).toSorted((a, b) => last(a) - last(b))
-    const who = (divideAmount: Share): Identifier => countedIdentifier(divideAmount.policy, identifier)
-    const answers = await acquireInTurn(all, {
-      take: (share) => this.acquire(share.policy, who(share), cost, now, withinMs),
-      giveBack: (share, result) =>
-        this.#release(share.policy, who(share), releaseAmounts(share.policy, result, cost), result),
-      peek: (share) => this.peek(share.policy, who(share), now, cost),
+  /** Acquires the sharded policies of a combination one after another, all others in one step. */
+  async #acquireParts(request: AcquireRequest): Promise<CounterResult> {
+    const { policy, identifier, cost, now } = request
+    // Policies that fail closed come last: the replica compares their counts, so nothing of them may be released.
+    const closedLast = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
+    const shares = divideIntoShares(policy, shardKey).toSorted((a, b) => closedLast(a) - closedLast(b))
+    const subjectOf = (share: Share): Identifier => countedIdentifier(share.policy, identifier)
+    const results = await acquireInTurn(shares, {
+      acquire: (share) => this.acquire({ ...request, policy: share.policy, identifier: subjectOf(share) }),
+      release: (share, acquired) => this.#release(share.policy, subjectOf(share), acquired, cost),
+      peek: (share) => this.peek(share.policy, subjectOf(share), now, cost),
     })
-    return joinResults(policy, all, answers, cost)
+    return joinResults(policy, shares, results, cost)
   }
 
-  /** To the sub-counter that it was taken from: another one may be full already. */
+  /** Returns units to the sub-counter that they were acquired from: another one may be full already. */
   #release(
     policy: Policy,
     identifier: Identifier,
-    amounts: readonly number[],
-    result: CounterResult,
+    acquired: CounterResult,
+    cost: number,
   ): CounterResult | Promise<CounterResult> {
-    const { now } = result
-    const shard = this.#acquiredFrom.get(result)
-    if (shard === undefined) return this.add(policy, identifier, amounts, now, now)
-    const back = this.#store.add(shard.policy, shard.identifier, amounts, now, now)
-    return Promise.resolve(back).then(() => this.peek(policy, identifier, now))
+    const { now } = acquired
+    const amounts = releaseAmounts(policy, acquired, cost)
+    const shard = this.#acquiredFrom.get(acquired)
+    if (shard === undefined) return this.add({ policy, identifier, amounts, now, countedAt: now })
+    const released = this.#store.add({ ...shard, amounts, now, countedAt: now })
+    return Promise.resolve(released).then(() => this.peek(policy, identifier, now))
   }
 
-  async #acquireSplit(policy: Policy, identifier: Identifier, cost: number, now: number): Promise<CounterResult> {
-    const shards = this.#shards(policy, identifier)
+  async #acquireSharded({ policy, identifier, cost, now }: AcquireRequest): Promise<CounterResult> {
+    const shards = this.#shardsOf(policy, identifier)
+    const results = new Map<number, CounterResult>()
+    const tryShard = async (i: number): Promise<Shard | undefined> => {
+      const shard = shards[i]
+      if (shard === undefined) return undefined
+      const result = await this.#store.acquire({ ...shard, cost, now })
+      results.set(i, result)
+      return result.allowed ? shard : undefined
+    }
     const first = this.#turn++ % shards.length
-    const states = new Map<number, CounterResult>()
-    let from = (await this.#tryShard(shards, first, cost, now, states)) ? first : undefined
-    if (from === undefined) {
-      const looks = shards.map(async (shard, i) => {
-        if (i !== first) states.set(i, await this.#store.peek(shard.policy, shard.identifier, now))
-      })
-      await Promise.all(looks)
-      for (const i of orderByRoom(shards, states, first)) {
-        if (!(await this.#tryShard(shards, i, cost, now, states))) continue
-        from = i
-        break
+    let source = await tryShard(first)
+    if (source === undefined) {
+      await this.#peekOthers(shards, first, results, now)
+      for (const i of orderByRoom(shards, results, first)) {
+        source = await tryShard(i)
+        if (source !== undefined) break
       }
     }
-    const result = sumShards(policy, shards, states, cost)
-    const shard = from === undefined ? undefined : shards[from]
-    if (shard !== undefined) this.#acquiredFrom.set(result, shard)
-    return result
+    const total = sumShards(policy, shards, results, cost)
+    if (source !== undefined) this.#acquiredFrom.set(total, source)
+    return total
   }
 
-  async #tryShard(
+  async #peekOthers(
     shards: readonly Shard[],
-    i: number,
-    cost: number,
+    first: number,
+    results: Map<number, CounterResult>,
     now: number,
-    states: Map<number, CounterResult>,
-  ): Promise<boolean> {
-    const shard = shards[i]
-    if (shard === undefined) return false
-    const result = await this.#store.acquire(shard.policy, shard.identifier, cost, now)
-    states.set(i, result)
-    return result.allowed
+  ): Promise<void> {
+    const peeks = shards.map(async (shard, i) => {
+      if (i !== first) results.set(i, await this.#store.peek(shard.policy, shard.identifier, now))
+    })
+    await Promise.all(peeks)
   }
 
   async #queryShards(
     policy: Policy,
     identifier: Identifier,
-    ask: (shard: Shard, i: number) => CounterResult | Promise<CounterResult>,
+    query: (shard: Shard, i: number) => CounterResult | Promise<CounterResult>,
     cost = 1,
   ): Promise<CounterResult> {
-    const shards = this.#shards(policy, identifier)
-    const answers = await Promise.all(shards.map(ask))
-    const states = new Map(answers.entries())
-    const result = sumShards(policy, shards, states, cost)
-    // There may be room for one, and for so many in none of them.
-    const wait = result.allowed && cost > 1 ? soonestMs(shards, states, cost) : 0
-    return wait === 0 ? result : { ...result, waitMs: wait }
+    const shards = this.#shardsOf(policy, identifier)
+    const results = new Map((await Promise.all(shards.map(query))).entries())
+    const total = sumShards(policy, shards, results, cost)
+    // There may be room for a unit in one of them, and in none for the whole cost.
+    const wait = total.allowed && cost > 1 ? minWaitMs(shards, results, cost) : 0
+    return wait === 0 ? total : { ...total, waitMs: wait }
   }
 
-  /** Of a combination the policies with sub-counters each by itself, the others together. */
+  /** Queries the sharded policies of a combination each by itself, all others together. */
   async #queryParts(
     policy: Policy,
     identifier: Identifier,
-    ask: (part: Policy, who: Identifier, share: Share) => CounterResult | Promise<CounterResult>,
+    query: (part: Policy, who: Identifier, share: Share) => CounterResult | Promise<CounterResult>,
     cost = 1,
   ): Promise<CounterResult> {
-    const all = divideIntoShares(policy, alike)
-    const answers = all.map((share) => ask(share.policy, countedIdentifier(share.policy, identifier), share))
-    return joinResults(policy, all, await Promise.all(answers), cost)
+    const shares = divideIntoShares(policy, shardKey)
+    const results = shares.map((share) => query(share.policy, countedIdentifier(share.policy, identifier), share))
+    return joinResults(policy, shares, await Promise.all(results), cost)
   }
 
-  #shards(policy: Policy, identifier: Identifier): readonly Shard[] {
+  #shardsOf(policy: Policy, identifier: Identifier): readonly Shard[] {
     let policies = this.#policies.get(policy)
     if (!policies) {
-      policies = Array.from({ length: policy.shards }, () => shardPolicy(policy))
+      policies = createShardPolicies(policy)
       this.#policies.set(policy, policies)
     }
     return policies.map((part, i) => ({ policy: part, identifier: { ...identifier, id: `${identifier.id}#${i}` } }))
   }
 }
 
-const alike = (part: Policy): Policy | undefined => (part.shards > 1 ? part : undefined)
+/** Each sharded policy is a share of its own. */
+const shardKey = (part: Policy): Policy | undefined => (part.shards > 1 ? part : undefined)
 
-/** Whether a combination has policies with sub-counters beside others. */
-function isSplit({ parts }: Policy): boolean {
+/** Whether a combination has sharded policies. */
+function hasShardedParts({ parts }: Policy): boolean {
   return parts !== undefined && parts.length > 1 && parts.some(({ shards }) => shards > 1)
-}
-
-function shardPolicy(policy: Policy): Policy {
-  const rules = policy.rules.map((rule) => ({
-    ...rule,
-    limit: rule.limit / policy.shards,
-    refillPerMs: rule.refillPerMs / policy.shards,
-  }))
-  return Object.freeze({ ...policy, rules, shards: 1 })
-}
-
-/** Whether a store's answer tells a time at that place: the second number of a bucket. */
-function isTime(policy: Policy, at: number): boolean {
-  return at % 2 === 1 && policy.rules[(at - 1) / 2]?.algorithm === 'token-bucket'
-}
-
-/** An amount in whole parts. */
-function share(amount: number, shards: number, i: number): number {
-  const part = Math.trunc(amount / shards)
-  return i === 0 ? amount - part * (shards - 1) : part
-}
-
-/** Sub-counters in the order of what is left in them, most first, without the one already tried. */
-function orderByRoom(shards: readonly Shard[], states: ReadonlyMap<number, CounterResult>, tried: number): number[] {
-  const room = (i: number): number => {
-    const [shard, state] = [shards[i], states.get(i)]
-    if (!shard || !state?.allowed) return 0
-    return Math.min(
-      ...shard.policy.rules.map((rule, r) =>
-        remaining(rule, state.counters[2 * r] ?? 0, state.counters[2 * r + 1] ?? 0, state.now),
-      ),
-    )
-  }
-  return [...shards.keys()].filter((i) => i !== tried && room(i) > 0).sort((a, b) => room(b) - room(a))
-}
-
-/**
- * The sum of the sub-counters. Where only some were asked, they stand for all: what remains is then an estimate. A
- * rejected request waits for the first sub-counter that will admit it.
- */
-function sumShards(
-  policy: Policy,
-  shards: readonly Shard[],
-  states: ReadonlyMap<number, CounterResult>,
-  cost: number,
-): CounterResult {
-  const answers = [...states.values()]
-  const allowed = answers.some((answer) => answer.allowed)
-  const scale = allowed ? policy.shards / answers.length : 1
-  const counters = policy.rules.flatMap((rule, r) => {
-    const sum = (at: number): number => answers.reduce((total, answer) => total + (answer.counters[at] ?? 0), 0)
-    const newest = Math.max(...answers.map((answer) => answer.counters[2 * r + 1] ?? 0))
-    return [
-      Math.round(sum(2 * r) * scale),
-      rule.algorithm === 'token-bucket' ? newest : Math.round(sum(2 * r + 1) * scale),
-    ]
-  })
-  const last = answers.at(-1)
-  const violated = allowed ? 0 : answers.reduce((bits, answer) => bits | answer.violated, 0)
-  const result = { allowed, violated, counters, now: last?.now ?? 0 }
-  return allowed ? result : { ...result, waitMs: soonestMs(shards, states, cost) }
-}
-
-/** Milliseconds until the first sub-counter admits a lone request of `cost`. */
-function soonestMs(shards: readonly Shard[], states: ReadonlyMap<number, CounterResult>, cost: number): number {
-  return Math.min(...[...states].map(([i, state]) => waitAt(shards[i], state, cost)))
-}
-
-function waitAt(shard: Shard | undefined, { counters, now }: CounterResult, cost: number): number {
-  const waits = (shard?.policy.rules ?? []).map((rule, r) =>
-    rule.shadow ? 0 : waitMs(rule, counters[2 * r] ?? 0, counters[2 * r + 1] ?? 0, cost, now),
-  )
-  return Math.max(...waits)
 }

@@ -3,40 +3,46 @@ import { hybridStore } from '../hybrid/store.ts'
 import { type MemoryStore, memoryStore } from '../memory/store.ts'
 import type { Policy } from '../policy.ts'
 import type { CounterResult, CounterStore } from '../store.ts'
+import { mulberry32, poisson } from './random.ts'
 
+/** Options of {@link simulateFleet}. */
 export interface FleetOptions {
+  /** The policy to count by. Results are about its first rule. */
   readonly policy: Policy
-  /** How it is counted: `hybrid` (default), or exactly, in portions once it is `hot`. */
+  /** How it is counted: `hybrid` (default), or exactly, with leases once the key is `hot`. */
   readonly counting?: 'hybrid' | 'hot'
   /** Processes that share the limit. */
   readonly instances: number
-  /** Requests of the whole fleet, for one identifier. */
+  /** Requests of the whole fleet per second, for one identifier. */
   readonly offeredPerSecond: number
+  /** Simulated duration. */
   readonly seconds: number
   /**
-   * Where the requests go: the weight of a process at so many milliseconds. A process without weight stands still, as one
-   * that has not joined, has left or is frozen: it reconciles nothing. Default: all alike.
+   * How the requests are distributed: the weight of a process at a time in milliseconds. A process without weight does
+   * nothing and reconciles nothing, as one that has not joined, has left or is frozen. Default: equal weights.
    */
   readonly weight?: (process: number, ms: number) => number
-  /** How many processes each of them believes there are. Default: `instances`. */
+  /** Number of processes that each of them assumes. Default: `instances`. */
   readonly assumedInstances?: number
-  /** Each way to the store and back takes up to so long. Default 2. */
+  /** Maximum of a round trip to the store, in milliseconds. Default 2. */
   readonly roundTripMs?: number
-  /** Clocks differ by up to so much either way. Default 0. */
+  /** Maximum deviation of a process's clock, in milliseconds either way. Default 0. */
   readonly skewMs?: number
-  /** Share of calls whose answer is lost; half of them are counted all the same. Default 0. */
+  /** Share of calls whose response is lost; half of these are counted all the same. Default 0. */
   readonly lossRate?: number
-  /** Seconds at which the store fails over to what it knew half a second before. */
+  /** Seconds at which the store fails over to its state half a second before. */
   readonly failoverAtSeconds?: readonly number[]
+  /** Seed of the random numbers. Default 1. */
   readonly seed?: number
 }
 
+/** Result of {@link simulateFleet}. */
 export interface FleetOutcome {
-  /** The most that was admitted in one window, as a multiple of the limit of the policy's first rule. */
+  /** Maximum of what was admitted in one window, as a multiple of the limit of the first rule. */
   readonly worstWindow: number
-  /** What was admitted in all, as a multiple of what the first rule's limit allows in that time. */
+  /** What was admitted in all, as a multiple of what the limit of the first rule allows in that time. */
   readonly overall: number
-  /** Share of requests that had to ask the store. */
+  /** Share of requests that waited for the store. */
   readonly remote: number
   /** Calls of the store for each request. */
   readonly calls: number
@@ -45,24 +51,31 @@ export interface FleetOutcome {
 interface Member {
   readonly store: CounterStore
   readonly skewMs: number
-  /** What it does every 100 ms. */
+  /** Called every 100 ms. */
   reconcile(): void
 }
 
-/** When the last call on a connection arrived, and when its answer. */
-interface Line {
-  there: number
-  back: number
+/** When the last call on a connection arrived at the store, and when its response arrived. */
+interface Connection {
+  requestAt: number
+  responseAt: number
 }
 
 const reconcileEveryMs = 100
 const replicaLagMs = 500
-const giveUpMs = 50
+const callTimeoutMs = 50
 
-/** Plays a fleet of processes that count one identifier, in time of its own. */
+/**
+ * Simulates a fleet of processes that count one identifier, in simulated time.
+ *
+ * @throws RangeError for a policy without rules
+ * @example
+ * const route = definePolicy('route', [{ name: 'route', limit: 10_000, windowMs: 1_000 }], { advisory: true })
+ * const { worstWindow } = await simulateFleet({ policy: route, instances: 20, offeredPerSecond: 40_000, seconds: 10 })
+ */
 export async function simulateFleet(options: FleetOptions): Promise<FleetOutcome> {
   const fleet = new Fleet(options)
-  return fleet.play()
+  return fleet.run()
 }
 
 class Fleet {
@@ -82,15 +95,15 @@ class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options
     this.#random = mulberry32(options.seed ?? 1)
-    this.#members = Array.from({ length: options.instances }, () => this.#member())
+    this.#members = Array.from({ length: options.instances }, () => this.#createMember())
   }
 
-  async play(): Promise<FleetOutcome> {
+  async run(): Promise<FleetOutcome> {
     const { policy, seconds, offeredPerSecond, weight = () => 1, failoverAtSeconds = [] } = this.#options
     for (const at of failoverAtSeconds) this.#at(this.#start + Math.round(at * 1000), () => this.#failOver())
     for (let ms = 0; ms < seconds * 1000; ms++) {
       this.#now = this.#start + ms
-      for (const run of this.#due.get(this.#now) ?? []) run()
+      for (const action of this.#due.get(this.#now) ?? []) action()
       this.#due.delete(this.#now)
       const weights = this.#members.map((_, i) => weight(i, ms))
       const sum = weights.reduce((total, one) => total + one, 0)
@@ -104,7 +117,7 @@ class Fleet {
       await new Promise((resolve) => setImmediate(resolve))
     }
     const [rule] = policy.rules
-    if (rule === undefined) throw new RangeError('a policy has a rule')
+    if (rule === undefined) throw new RangeError('the policy has no rules')
     const windows = (seconds * 1000) / rule.windowMs
     const total = this.#admitted.reduce((sum, count) => sum + (count ?? 0), 0)
     return {
@@ -115,19 +128,14 @@ class Fleet {
     }
   }
 
-  #member(): Member {
-    const {
-      counting = 'hybrid',
-      instances: actual,
-      assumedInstances: instances = actual,
-      skewMs: most = 0,
-    } = this.#options
-    const skewMs = Math.round((this.#random() * 2 - 1) * most)
+  #createMember(): Member {
+    const { counting = 'hybrid', instances: actual, assumedInstances: instances = actual } = this.#options
+    const skewMs = Math.round((this.#random() * 2 - 1) * (this.#options.skewMs ?? 0))
     if (counting === 'hot') {
-      const store = hotKeyStore(this.#wire(), { instances, intervalMs: 0 })
+      const store = hotKeyStore(this.#connect(), { instances, intervalMs: 0 })
       return { store, skewMs, reconcile: () => store.maintain() }
     }
-    const store = hybridStore(this.#wire(), { instances, intervalMs: 0 })
+    const store = hybridStore(this.#connect(), { instances, intervalMs: 0 })
     return { store, skewMs, reconcile: () => void store.reconcile() }
   }
 
@@ -137,80 +145,62 @@ class Fleet {
       if (allowed) this.#admitted[window] = (this.#admitted[window] ?? 0) + 1
     }
     this.#offered++
-    const result = store.acquire(this.#options.policy, { kind: 'route', id: 'hot' }, 1, this.#now + skewMs)
+    const { policy } = this.#options
+    const identifier = { kind: 'route', id: 'hot' }
+    const result = store.acquire({ policy, identifier, cost: 1, now: this.#now + skewMs })
     if (result instanceof Promise) {
       this.#remote++
       result.then(count, () => {})
     } else count(result)
   }
 
-  /** One process's connection to the store, which keeps the time; what is sent first arrives first. */
-  #wire(): CounterStore {
-    const line: Line = { there: 0, back: 0 }
+  /** The connection of one process to the store, whose clock counts. Calls arrive in the order in which they were made. */
+  #connect(): CounterStore {
+    const connection: Connection = { requestAt: 0, responseAt: 0 }
+    const call = <T>(act: (store: MemoryStore, now: number) => T): Promise<T> => this.#call(connection, act)
     return {
-      acquire: (policy, who, cost) => this.#call(line, (store, now) => store.acquire(policy, who, cost, now)),
-      peek: (policy, who) => this.#call(line, (store, now) => store.peek(policy, who, now)),
-      add: (policy, who, amounts, at, then = at) =>
-        this.#call(line, (store, now) => store.add(policy, who, amounts, now, then)),
-      grant: (policy, who, amount) => this.#call(line, (store, now) => store.grant(policy, who, amount, now)),
-      raise: (policy, who, counters) => this.#call(line, (store, now) => store.raise(policy, who, counters, now)),
-      reset: (policy, who) => this.#call(line, (store, now) => store.reset(policy, who, now)),
+      acquire: (request) => call((store, now) => store.acquire({ ...request, now })),
+      peek: (policy, who) => call((store, now) => store.peek(policy, who, now)),
+      add: (request) =>
+        call((store, now) => store.add({ ...request, now, countedAt: request.countedAt ?? request.now })),
+      grant: (policy, who, amount) => call((store, now) => store.grant(policy, who, amount, now)),
+      raise: (policy, who, counters) => call((store, now) => store.raise(policy, who, counters, now)),
+      reset: (policy, who) => call((store, now) => store.reset(policy, who, now)),
       time: () => this.#now,
     }
   }
 
-  #call<T>(line: Line, act: (store: MemoryStore, now: number) => T): Promise<T> {
+  #call<T>(connection: Connection, act: (store: MemoryStore, now: number) => T): Promise<T> {
     const { roundTripMs = 2, lossRate: lost = 0 } = this.#options
     const delayMs = (): number => 1 + Math.floor((this.#random() * roundTripMs) / 2)
     this.#calls++
-    const there = Math.max(line.there, this.#now + delayMs())
-    const back = Math.max(line.back, there + delayMs())
-    line.there = there
-    line.back = back
+    const requestAt = Math.max(connection.requestAt, this.#now + delayMs())
+    const responseAt = Math.max(connection.responseAt, requestAt + delayMs())
+    connection.requestAt = requestAt
+    connection.responseAt = responseAt
     const isLost = this.#random() < lost
     const isCounted = !isLost || this.#random() < 0.5
     return new Promise((resolve, reject) => {
-      this.#at(there, () => {
+      this.#at(requestAt, () => {
         if (!isCounted) return
         const now = this.#now
-        const answer = act(this.#primary, now)
+        const result = act(this.#primary, now)
         this.#at(now + replicaLagMs, () => act(this.#replica, now))
-        if (!isLost) this.#at(back, () => resolve(answer))
+        if (!isLost) this.#at(responseAt, () => resolve(result))
       })
-      if (isLost) this.#at(there + giveUpMs, () => reject(new Error('no answer')))
+      if (isLost) this.#at(requestAt + callTimeoutMs, () => reject(new Error('no response')))
     })
   }
 
-  #at(time: number, run: () => void): void {
+  #at(time: number, action: () => void): void {
     const due = this.#due.get(time)
-    if (due) due.push(run)
-    else this.#due.set(time, [run])
+    if (due) due.push(action)
+    else this.#due.set(time, [action])
   }
 
-  /** The replica knows nothing of the last half second, and gets an empty replica of its own. */
+  /** The replica has not received the last half second; its own replica is empty. */
   #failOver(): void {
     this.#primary = this.#replica
     this.#replica = memoryStore()
-  }
-}
-
-function poisson(mean: number, random: () => number): number {
-  const limit = Math.exp(-mean)
-  let product = random()
-  let n = 0
-  while (product > limit) {
-    product *= random()
-    n++
-  }
-  return n
-}
-
-function mulberry32(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

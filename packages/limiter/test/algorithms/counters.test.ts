@@ -55,8 +55,8 @@ test('a client that waits as long as Retry-After says and asks alone is always a
         if (decision.allowed) continue
         const admittedAfter = (seconds: number): boolean => {
           const again = memoryStore()
-          for (const [at, price] of asked) again.acquire(policy, user, price, at)
-          return again.acquire(policy, user, cost, now() + seconds * 1000).allowed
+          for (const [at, price] of asked) again.acquire({ policy, identifier: user, cost: price, now: at })
+          return again.acquire({ policy, identifier: user, cost, now: now() + seconds * 1000 }).allowed
         }
         assert(admittedAfter(decision.retryAfterSeconds))
         if (decision.retryAfterSeconds > 1) assert(!admittedAfter(decision.retryAfterSeconds - 1))

@@ -117,7 +117,7 @@ class NaiveModel {
 
   check(policies: readonly Policy[], user: string, cost: number, now: number): boolean {
     const rules = policies.flatMap(({ rules: own, shared }) => own.map((rule) => ({ rule, who: shared ? '*' : user })))
-    const fits = rules.map(({ rule, who }) => admits(rule, ...this.#standing(rule, who, now), cost, now))
+    const fits = rules.map(({ rule, who }) => admits(rule, { counters: this.#standing(rule, who, now), now }, 0, cost))
     const allowed = fits.every(Boolean)
     rules.forEach(({ rule, who }, i) => {
       if (allowed || (!fits[i] && rule.algorithm === 'fixed-window')) this.#count(rule, who, cost, now)
@@ -326,7 +326,7 @@ test('rules of one name are told apart by their policies', () => {
   )
 })
 
-test('policies in different stores are result all or nothing too', async () => {
+test('policies in different stores are acquired all or nothing', async () => {
   const [store, closedStore, regionalStore] = [memoryStore(), memoryStore(), memoryStore()]
   const closed = definePolicy('closed', [{ name: 'closed', limit: 2, windowMs: minute }], { failureMode: 'closed' })
   const region = definePolicy('region', [{ name: 'region', limit: 3, windowMs: minute }], { quota: 'regional' })
@@ -352,7 +352,7 @@ const ofAllKinds = [tier, route, everybody, regional, guarded, fixed, bucket, sp
 for (const [name, open] of [
   ['in one store', () => ({ store: shardedStore(memoryStore()) })],
   ['in different stores', () => ({ store: memoryStore(), closedStore: memoryStore(), regionalStore: memoryStore() })],
-  ['in slots that cannot be result in one step', () => ({ store: shardedStore(inSlots(memoryStore())) })],
+  ['in slots that one step cannot reach', () => ({ store: shardedStore(inSlots(memoryStore())) })],
 ] as const)
   test(`a client that waits exactly Retry-After is admitted by policies counted ${name}`, async () => {
     await fc.assert(
@@ -385,9 +385,9 @@ for (const [name, open] of [
 /** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
 function inSlots(store: CounterStore): CounterStore {
   return {
-    acquire: (...call) => store.acquire(...call),
+    acquire: (request) => store.acquire(request),
     peek: (...call) => store.peek(...call),
-    add: (...call) => store.add(...call),
+    add: (request) => store.add(request),
     grant: (...call) => store.grant(...call),
     raise: (...call) => store.raise(...call),
     reset: (...call) => store.reset(...call),

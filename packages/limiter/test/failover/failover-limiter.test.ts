@@ -30,10 +30,11 @@ function setup() {
   }
   const store: CounterStore & { generation: number } = {
     generation: 1,
-    acquire: (policy, who, cost, at) => ask('take', () => memory.acquire(policy, who, cost, at)),
+    acquire: (request) => ask('acquire', () => memory.acquire(request)),
     peek: (policy, who, at) => ask('peek', () => memory.peek(policy, who, at)),
-    add: (policy, who, amounts, at) => ask('add', () => memory.add(policy, who, amounts, at)),
-    grant: (policy, who, amount, at) => ask('give', () => memory.grant(policy, who, amount, at)),
+    add: ({ policy, identifier, amounts, now: at }) =>
+      ask('add', () => memory.add({ policy, identifier, amounts, now: at })),
+    grant: (policy, who, amount, at) => ask('grant', () => memory.grant(policy, who, amount, at)),
     raise: (policy, who, counters, at) => ask('raise', (): CounterResult => memory.raise(policy, who, counters, at)),
     reset: (policy, who, at) => ask('reset', () => memory.reset(policy, who, at)),
   }
@@ -229,7 +230,7 @@ test('a reset is not undone by what this process remembers', async () => {
 test('grant and reset reject when the store is gone, since an operator has to know', async () => {
   const { limiter, state } = setup()
   state.mood = 'silent'
-  await assert.rejects(limiter.reset(local, alice), /did not answer in time/)
+  await assert.rejects(limiter.reset(local, alice), /did not respond in time/)
   state.mood = 'failing'
   await assert.rejects(limiter.grant(local, alice, 1), /connection refused/)
 })
@@ -256,7 +257,7 @@ test('a fault in an identifier is thrown at once, and is no failure of the store
   const memory = memoryStore()
   const store: CounterStore = Object.assign(Object.create(memory), {
     startAcquire: () => {
-      throw new RangeError('an id has 1 to 512 characters')
+      throw new RangeError('an id must have 1 to 512 characters')
     },
   })
   const limiter = createLimiter({ store, observer: { onStoreTimeout: () => late++ } })

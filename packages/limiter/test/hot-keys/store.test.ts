@@ -132,7 +132,7 @@ test('a flood of a hot key that is over its limit is rejected here, without aski
   assert.equal(bench.asked.times, 1)
 })
 
-test('a hot key has as much left as was not used, whatever portion was result', async () => {
+test('a hot key has left what was not used, however many units were leased', async () => {
   const bench = setup()
   await check(bench, wide, 100)
   bench.period()

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { combinePolicies, definePolicy, hybridStore, memoryStore, type Policy } from '@gatehouse/limiter'
 import { type FleetOptions, simulateFleet } from '@gatehouse/limiter/conformance'
 import fc from 'fast-check'
-import { acquireByShares, isMixed } from '../../src/combination/shares.ts'
+import { acquireByShares } from '../../src/combination/in-turn.ts'
+import { isMixed } from '../../src/combination/shares.ts'
 import type { CounterStore } from '../../src/store.ts'
 
 /** What a fleet may admit in any window, as a multiple of the limit: decision 0319. */
@@ -99,7 +100,12 @@ test('combinations that several processes count locally overshoot each policy by
       const admitted = new Map<string, number>()
       const ask = async ({ process, user, chosen }: { process: number; user: string; chosen: readonly Policy[] }) => {
         const who = chosen.every((policy) => policy.shared) ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
-        const result = await processes[process]?.acquire(combinePolicies(chosen), who, 1, start)
+        const result = await processes[process]?.acquire({
+          policy: combinePolicies(chosen),
+          identifier: who,
+          cost: 1,
+          now: start,
+        })
         if (!result?.allowed) return
         for (const { name, shared: all } of chosen) {
           const key = `${name} ${all ? '' : user}`
@@ -134,16 +140,10 @@ function slow(memory: ReturnType<typeof memoryStore>): CounterStore {
   const later = <T>(answer: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, answer))
   return {
     combines: true,
-    acquire: async (policy, who, cost, now) => {
-      const request = { cost, now }
-      return later(
-        await (isMixed(policy)
-          ? acquireByShares(memory, policy, who, request)
-          : memory.acquire(policy, who, cost, now)),
-      )
-    },
+    acquire: async (request) =>
+      later(await (isMixed(request.policy) ? acquireByShares(memory, request) : memory.acquire(request))),
     peek: (policy, who, now) => later(memory.peek(policy, who, now)),
-    add: (...call) => later(memory.add(...call)),
+    add: (request) => later(memory.add(request)),
     grant: (...call) => later(memory.grant(...call)),
     raise: (...call) => later(memory.raise(...call)),
     reset: async (...call) => memory.reset(...call),

@@ -19,14 +19,14 @@ function setup(instances = 2) {
   /** How the counters were read of what was told. */
   const read: string[] = []
   const shared: CounterStore = {
-    acquire: async (...args) => {
+    acquire: async (request) => {
       asked++
-      return memory.acquire(...args)
+      return memory.acquire(request)
     },
     peek: async (...args) => memory.peek(...args),
-    add: async (policy, ...args) => {
-      read.push(...policy.rules.map(({ algorithm }) => algorithm))
-      return memory.add(policy, ...args)
+    add: async (request) => {
+      read.push(...request.policy.rules.map(({ algorithm }) => algorithm))
+      return memory.add(request)
     },
     grant: async (...args) => memory.grant(...args),
     raise: async (...args) => memory.raise(...args),
@@ -51,8 +51,9 @@ function setup(instances = 2) {
 
 test('after the first answer an advisory limit is counted here, at once, and told at the next reconciliation', async () => {
   const { one, asked, counted } = setup()
-  await one.acquire(busy, who, 1, start)
-  for (let i = 0; i < 40; i++) assert(!(one.acquire(busy, who, 1, start) instanceof Promise))
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 40; i++)
+    assert(!(one.acquire({ policy: busy, identifier: who, cost: 1, now: start }) instanceof Promise))
   assert.equal(asked(), 1)
   assert.deepEqual(counted(), [0, 1])
   await one.reconcile()
@@ -61,20 +62,20 @@ test('after the first answer an advisory limit is counted here, at once, and tol
 
 test('processes learn at the reconciliation what the others have spent', async () => {
   const { one, two } = setup()
-  await one.acquire(busy, who, 1, start)
-  await two.acquire(busy, who, 1, start)
-  for (let i = 0; i < 150; i++) one.acquire(busy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 150; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.reconcile()
-  two.acquire(busy, who, 1, start)
+  two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await two.reconcile()
-  assert.deepEqual((await two.acquire(busy, who, 1, start)).counters, [0, 154])
+  assert.deepEqual((await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })).counters, [0, 154])
 })
 
 test('a process spends only its share of a tenth of what remains before it asks', async () => {
   const { one, asked } = setup()
-  await one.acquire(busy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   let local = 0
-  while (!(one.acquire(busy, who, 1, start) instanceof Promise)) local++
+  while (!(one.acquire({ policy: busy, identifier: who, cost: 1, now: start }) instanceof Promise)) local++
   assert.equal(local, Math.floor(99.9 / 2))
   assert.equal(asked(), 2)
 })
@@ -82,17 +83,20 @@ test('a process spends only its share of a tenth of what remains before it asks'
 test('processes that have not reconciled for long admit all of a limit, and little more', async () => {
   const { one, two } = setup()
   let admitted = 0
-  for (let i = 0; i < 1_500; i++) if ((await (i % 3 ? one : two).acquire(busy, who, 1, start)).allowed) admitted++
+  for (let i = 0; i < 1_500; i++)
+    if ((await (i % 3 ? one : two).acquire({ policy: busy, identifier: who, cost: 1, now: start })).allowed) admitted++
   assert(admitted >= 1_000 && admitted <= 1_030, `${admitted} of 1,000`)
 })
 
 test('while many are asked about, the others are answered here within a small share of a hundredth of the limit, and told', async () => {
   const { one, counted } = setup()
   const large = definePolicy('busy', [{ name: 'busy', limit: 4_000, windowMs: 60_000 }], { advisory: true })
-  const asking = Array.from({ length: 16 }, (_, i) => one.acquire(large, { kind: 'user', id: `user-${i}` }, 1, start))
+  const asking = Array.from({ length: 16 }, (_, i) =>
+    one.acquire({ policy: large, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start }),
+  )
   assert(asking.every((result) => result instanceof Promise))
   let local = 0
-  while (!(one.acquire(large, who, 1, start) instanceof Promise)) local++
+  while (!(one.acquire({ policy: large, identifier: who, cost: 1, now: start }) instanceof Promise)) local++
   assert.equal(local, 4_000 / 100 / 2)
   await Promise.all(asking)
   await one.reconcile()
@@ -101,28 +105,30 @@ test('while many are asked about, the others are answered here within a small sh
 
 test('however many are asked about, a gift or a reset is asked for before anything is spent', async () => {
   const { one } = setup()
-  await one.acquire(busy, who, 1, start)
-  for (let i = 0; i < 16; i++) void one.acquire(busy, { kind: 'user', id: `user-${i}` }, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 16; i++)
+    void one.acquire({ policy: busy, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start })
   await one.reset(busy, who, start)
-  for (let i = 0; i < 16; i++) void one.acquire(busy, { kind: 'user', id: `other-${i}` }, 1, start)
-  const result = one.acquire(busy, who, 1, start)
+  for (let i = 0; i < 16; i++)
+    void one.acquire({ policy: busy, identifier: { kind: 'user', id: `other-${i}` }, cost: 1, now: start })
+  const result = one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   assert(result instanceof Promise)
   assert.deepEqual((await result).counters, [0, 1])
 })
 
 test('the window before is read until all have told what they spent in it, and no more', async () => {
   const { one, two, read } = setup()
-  for (const store of [one, two]) await store.acquire(busy, who, 1, start)
-  for (let i = 0; i < 10; i++) two.acquire(busy, who, 1, start)
+  for (const store of [one, two]) await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 10; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   const prev: (number | undefined)[] = []
   for (const seconds of [60, 61, 62, 63, 64, 65, 66, 67, 68]) {
     if (seconds === 62) {
-      await two.acquire(busy, { kind: 'user', id: 'bob' }, 1, start + 62_000)
+      await two.acquire({ policy: busy, identifier: { kind: 'user', id: 'bob' }, cost: 1, now: start + 62_000 })
       await two.reconcile()
     }
-    await one.acquire(busy, who, 1, start + seconds * 1_000)
+    await one.acquire({ policy: busy, identifier: who, cost: 1, now: start + seconds * 1_000 })
     await one.reconcile()
-    prev.push((await one.acquire(busy, who, 1, start + seconds * 1_000)).counters[0])
+    prev.push((await one.acquire({ policy: busy, identifier: who, cost: 1, now: start + seconds * 1_000 })).counters[0])
   }
   assert.deepEqual(prev, [2, 2, 12, 12, 12, 12, 12, 12, 12])
   assert.deepEqual(read.slice(-4), ['sliding-window', 'fixed-window', 'fixed-window', 'fixed-window'])
@@ -130,12 +136,12 @@ test('the window before is read until all have told what they spent in it, and n
 
 test('a rejection is believed for a moment, without asking again', async () => {
   const { one, two, asked } = setup()
-  for (let i = 0; i < 1_001; i++) await two.acquire(busy, who, 1, start)
+  for (let i = 0; i < 1_001; i++) await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await two.reconcile()
-  assert(!(await one.acquire(busy, who, 1, start)).allowed)
+  assert(!(await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })).allowed)
   const before = asked()
   for (let i = 0; i < 50; i++) {
-    const result = one.acquire(busy, who, 1, start + i)
+    const result = one.acquire({ policy: busy, identifier: who, cost: 1, now: start + i })
     assert(!(result instanceof Promise) && !result.allowed)
   }
   assert.equal(asked(), before)
@@ -146,7 +152,8 @@ test('limits that are small, exact, or fail closed are counted exactly', async (
   const small = tierPolicy('free', { rpm: 7, daily: 1_000 }, { advisory: true })
   const exact = tierPolicy('pro', { rpm: 1_000, daily: 100_000 })
   const login = definePolicy('login', [{ name: 'login', limit: 1_000, windowMs: 60_000 }], { failureMode: 'closed' })
-  for (const policy of [small, exact, login]) for (let i = 0; i < 3; i++) await one.acquire(policy, who, 1, start)
+  for (const policy of [small, exact, login])
+    for (let i = 0; i < 3; i++) await one.acquire({ policy, identifier: who, cost: 1, now: start })
   assert.equal(asked(), 9)
 })
 
@@ -155,7 +162,8 @@ test('of very many keys those that moved little are told within twenty rounds, t
   const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
   const users = Array.from({ length: 5_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
   const now = start + 10_000
-  for (const user of users) for (let times = 0; times < 3; times++) await one.acquire(tier, user, 1, now)
+  for (const user of users)
+    for (let times = 0; times < 3; times++) await one.acquire({ policy: tier, identifier: user, cost: 1, now })
   const told = async (rounds: number) => {
     for (let round = 0; round < rounds; round++) await one.reconcile()
     const counts = users.map((user) => memory().peek(tier, user, now).counters)
@@ -172,8 +180,8 @@ test('no more identifiers are counted here than there is room for; further ones 
   const store = hybridStore(shared, { instances: 2, intervalMs: 0, maxKeys: 4 })
   const spend = async (from: number, to: number) => {
     for (let i = from; i < to; i++) {
-      await store.acquire(busy, { kind: 'user', id: `user-${i}` }, 1, start)
-      await store.acquire(busy, { kind: 'user', id: `user-${i}` }, 1, start)
+      await store.acquire({ policy: busy, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start })
+      await store.acquire({ policy: busy, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start })
     }
   }
   await spend(0, 4)
@@ -190,20 +198,20 @@ test('no more identifiers are counted here than there is room for; further ones 
 
 test('what was spent in a window that has ended is still told, to that window', async () => {
   const { one, counted } = setup()
-  await one.acquire(busy, who, 1, start)
-  for (let i = 0; i < 10; i++) one.acquire(busy, who, 1, start + 59_900)
-  await one.acquire(busy, who, 1, start + 60_000)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 10; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now: start + 59_900 })
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start + 60_000 })
   await one.reconcile()
   assert.deepEqual(counted(start + 60_000), [11, 1])
 })
 
 test('a store that has lost its memory is raised to what is remembered here', async () => {
   const { one, counted, loseMemory } = setup()
-  await one.acquire(busy, who, 1, start)
-  for (let i = 0; i < 100; i++) one.acquire(busy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (let i = 0; i < 100; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.reconcile()
   loseMemory()
-  one.acquire(busy, who, 1, start)
+  one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.reconcile()
   assert.deepEqual(counted(), [0, 102])
 })
@@ -214,29 +222,29 @@ for (const [what, back, left] of [
 ] as const)
   test(`${what} by one process is not undone by another that remembers more`, async () => {
     const { one, two, counted } = setup()
-    await two.acquire(busy, who, 1, start)
-    for (let i = 0; i < 100; i++) two.acquire(busy, who, 1, start)
+    await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+    for (let i = 0; i < 100; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
     await two.reconcile()
     await back(one)
-    for (let i = 0; i < 10; i++) two.acquire(busy, who, 1, start)
+    for (let i = 0; i < 10; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
     await two.reconcile()
-    await two.acquire(busy, who, 1, start + 10_000)
+    await two.acquire({ policy: busy, identifier: who, cost: 1, now: start + 10_000 })
     await two.reconcile()
     assert.deepEqual(counted(start + 10_000), left)
   })
 
 test('a reset is noticed by the process that made it, and by the others at the next reconciliation', async () => {
   const { one, counted } = setup()
-  await one.acquire(busy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.reset(busy, who, start)
-  assert.deepEqual((await one.acquire(busy, who, 1, start)).counters, [0, 1])
+  assert.deepEqual((await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })).counters, [0, 1])
   assert.deepEqual(counted(), [0, 1])
 })
 
 test('closing tells the store what was spent', async () => {
   const { one, counted } = setup()
-  await one.acquire(busy, who, 1, start)
-  one.acquire(busy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.close()
   assert.deepEqual(counted(), [0, 2])
 })
@@ -246,11 +254,11 @@ test('thousands of reloads neither mix the policies up nor lose what was spent u
   const policies = Array.from({ length: 3_000 }, (_, i) =>
     definePolicy('busy', [{ name: 'busy', limit: 2_000 + i, windowMs: 60_000 }], { advisory: true }),
   )
-  await one.acquire(busy, who, 1, start)
-  for (const policy of policies) await one.acquire(policy, who, 1, start)
+  await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  for (const policy of policies) await one.acquire({ policy, identifier: who, cost: 1, now: start })
   await one.reconcile()
   assert.deepEqual(counted(), [0, 3_001])
-  const spent = await one.acquire(busy, who, 1, start)
+  const spent = await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   assert(!spent.allowed, 'the limit of 1,000 is long used up')
-  assert((await one.acquire(policies.at(-1) ?? busy, who, 1, start)).allowed)
+  assert((await one.acquire({ policy: policies.at(-1) ?? busy, identifier: who, cost: 1, now: start })).allowed)
 })

@@ -9,33 +9,39 @@ const person = (id: number | string) => ({ kind: 'ip', id: `id-${id}` })
 test('a flood of new identifiers neither grows the store beyond its bound nor frees who is blocked', () => {
   let evictions = 0
   const store = memoryStore({ maxKeys: 100, onUnexpiredEviction: () => evictions++ })
-  for (let i = 0; i < 4; i++) store.acquire(policy, person('blocked'), 1, start)
-  for (let i = 0; i < 10_000; i++) store.acquire(policy, person(i), 1, start + 1)
+  for (let i = 0; i < 4; i++) store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start })
+  for (let i = 0; i < 10_000; i++) store.acquire({ policy, identifier: person(i), cost: 1, now: start + 1 })
   assert.equal(store.size, 100)
   assert(evictions > 9_000)
-  assert(!store.acquire(policy, person('blocked'), 1, start + 2).allowed)
+  assert(!store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start + 2 }).allowed)
 })
 
 test('a store full of blocked identifiers counts new ones in a sketch, and gives none of them a limit twice', () => {
   const store = memoryStore({ maxKeys: 50 })
-  for (let i = 0; i < 50; i++) for (let j = 0; j < 4; j++) store.acquire(policy, person(i), 1, start)
-  const admitted = Array.from({ length: 10 }, () => store.acquire(policy, person('new'), 1, start + 5).allowed)
+  for (let i = 0; i < 50; i++)
+    for (let j = 0; j < 4; j++) store.acquire({ policy, identifier: person(i), cost: 1, now: start })
+  const admitted = Array.from(
+    { length: 10 },
+    () => store.acquire({ policy, identifier: person('new'), cost: 1, now: start + 5 }).allowed,
+  )
   assert.deepEqual(admitted.filter(Boolean).length, 3)
-  for (let i = 0; i < 50; i++) assert(!store.acquire(policy, person(i), 1, start + 6).allowed)
+  for (let i = 0; i < 50; i++)
+    assert(!store.acquire({ policy, identifier: person(i), cost: 1, now: start + 6 }).allowed)
 })
 
 test('identifiers that no longer matter leave by themselves as new ones come', () => {
   let evictions = 0
   const store = memoryStore({ maxKeys: 1_000, onUnexpiredEviction: () => evictions++ })
   for (let minute = 0; minute < 20; minute++)
-    for (let i = 0; i < 400; i++) store.acquire(policy, person(`${minute}-${i}`), 1, start + minute * 180_000)
+    for (let i = 0; i < 400; i++)
+      store.acquire({ policy, identifier: person(`${minute}-${i}`), cost: 1, now: start + minute * 180_000 })
   assert.equal(evictions, 0)
   assert(store.size <= 1_000)
 })
 
 test('a clock that goes back neither frees a blocked identifier nor forgets its count', () => {
   const store = memoryStore()
-  for (let i = 0; i < 3; i++) store.acquire(policy, person(1), 1, start + 60_000)
-  assert(!store.acquire(policy, person(1), 1, start + 30_000).allowed)
-  assert(!store.acquire(policy, person(1), 1, start + 60_500).allowed)
+  for (let i = 0; i < 3; i++) store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_000 })
+  assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 30_000 }).allowed)
+  assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_500 }).allowed)
 })

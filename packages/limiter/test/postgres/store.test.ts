@@ -142,7 +142,9 @@ postgresTest(
     for (let day = 0; day < 365; day++) {
       const now = start + day * dayMs
       await Promise.all(
-        Array.from({ length: 5 }, (_, n) => store.acquire(login, { kind: 'user', id: `${day}-${n}` }, 1, now)),
+        Array.from({ length: 5 }, (_, n) =>
+          store.acquire({ policy: login, identifier: { kind: 'user', id: `${day}-${n}` }, cost: 1, now }),
+        ),
       )
       while (await purgeRows(database, now));
       rowsAfter.push((await database.query('SELECT FROM limiter.counter')).rowCount)

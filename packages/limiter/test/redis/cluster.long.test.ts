@@ -48,7 +48,7 @@ const isFromStore = ({ source }: Decision) => source === 'store'
 
 const users = Array.from({ length: 30 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
 
-testWith('redis-server', 'on a cluster of three primaries all windows of a user are result in one step', async () => {
+testWith('redis-server', 'a cluster of three primaries acquires all windows of a user in one step', async () => {
   const { cluster, stop } = await startCluster()
   try {
     const limiter = createLimiter({ store: redisStore(cluster, { keyTag: 'braces' }), deadlineMs: 5_000 })

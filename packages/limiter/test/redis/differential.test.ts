@@ -45,8 +45,9 @@ testWith('redis-server', 'Redis and memory answer alike, number for number, what
           const identifier = { kind: 'user', id: who }
           const answers = []
           for (const store of [memory, redis]) {
-            if ('take' in act) answers.push(await store.acquire(policy, identifier, act.take, now))
-            else if ('add' in act) answers.push(await store.add(policy, identifier, each(policy, act.add), now))
+            if ('take' in act) answers.push(await store.acquire({ policy, identifier, cost: act.take, now }))
+            else if ('add' in act)
+              answers.push(await store.add({ policy, identifier, amounts: each(policy, act.add), now }))
             else if ('raise' in act)
               answers.push(
                 await store.raise(

@@ -114,9 +114,9 @@ redisTest(
     const store = redisStore(redis)
     const policy = definePolicy('told', [{ name: 'told', limit: 100, windowMs: 60_000 }])
     const user = { kind: 'user', id: 'alice' }
-    await store.acquire(policy, user, 1, start)
+    await store.acquire({ policy, identifier: user, cost: 1, now: start })
     const then = (store.time?.(start) ?? start) - 60_000
-    await store.add(policy, user, [7], start, then)
+    await store.add({ policy, identifier: user, amounts: [7], now: start, countedAt: then })
     assert.equal(await redis.get(`rl:told:user:alice:${Math.floor(then / 60_000)}`), '7')
   },
 )

@@ -1,23 +1,25 @@
--- Adds to counters, whatever their limits; below zero gives back. Windows are read and written in place, as in acquire.lua:
--- what hybrid gateways tell comes here.
--- runs    plan, how many, then per rule the amount
--- answer  per call: 0, and per rule a and b after it
+-- Adds amounts to counters, whatever their limits; below zero returns units. Follows counters.lua.
+--
+-- KEYS     as in plans.lua
+-- ARGV     runs: plan, number of calls, then for each rule the amount
+-- returns  for each call 0, then a and b of each rule after it
+-- why      windows are read and written here and not by functions, since calls are expensive: hybrid stores reconcile here
 local key, c = 1, at
 while c <= #ARGV do
   local rules = plans[tonumber(ARGV[c])]
-  local count, first = #rules, c + 1
+  local rule_count, first = #rules, c + 1
   for _ = 1, tonumber(ARGV[first]) do
-    told = told + 1
-    answer[told] = 0
-    for r = 1, count do
+    size = size + 1
+    reply[size] = 0
+    for r = 1, rule_count do
       local rule, text = rules[r], ARGV[first + r]
-      local kind, amount, a, b = rule[1], text + 0, 0, nil
-      if kind == 3 then
-        a, b = look(rule, key)
-        if amount ~= 0 then a, b = change(rule, KEYS[key], a, b, amount) end
-        tell(rule, a, b)
+      local amount, a, b = text + 0, 0, nil
+      if rule.is_bucket then
+        a, b = read_counters(rule, key)
+        if amount ~= 0 then a, b = add_amount(rule, KEYS[key], a, b, amount) end
+        append_counters(rule, a, b)
       else
-        if kind == 1 then
+        if rule.is_sliding then
           a, key = (written[KEYS[key]] or read[key] or 0) + 0, key + 1
         end
         local name = KEYS[key]
@@ -27,11 +29,11 @@ while c <= #ARGV do
           b = b + amount
           written[name] = b
         end
-        answer[told + 1], answer[told + 2], told = a, b, told + 2
+        reply[size + 1], reply[size + 2], size = a, b, size + 2
       end
       key = key + 1
     end
   end
-  c = c + 2 + count
+  c = c + 2 + rule_count
 end
-return answer
+return reply

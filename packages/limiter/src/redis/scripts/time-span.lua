@@ -1,6 +1,8 @@
--- Before the parts of a script that must not run late: outside of its span it does nothing.
--- ARGV    at the end: from when and until when it may run, in Unix ms by this server's clock
--- answer  outside of the span: the server's time alone (seconds, microseconds)
+-- Ends a script that runs too early or too late, before it changes anything. First part of such a script.
+--
+-- ARGV     at the end: from when and until when the script may run, in Unix ms by this server's clock
+-- returns  outside of that span the server time alone (seconds, microseconds)
+-- why      a check that was rejected for want of a response must not be counted later
 do
   local time = redis.call('TIME')
   local now, last = time[1] * 1000 + time[2] / 1000, tonumber(table.remove(ARGV))

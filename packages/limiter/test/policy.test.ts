@@ -4,7 +4,7 @@ import { createLimiter, definePolicy, policyBook, type Rule, tierPolicy } from '
 
 const rule: Rule = { name: 'r', limit: 1, windowMs: 60_000 }
 
-test('a policy that cannot be meant is refused with what was expected', () => {
+test('an invalid policy is rejected with what was expected', () => {
   const refused: [() => unknown, RegExp][] = [
     [() => definePolicy('p', []), /must have 1 to 8 rules, got 0/],
     [() => definePolicy('p', [rule, rule]), /rule names must be unique/],
@@ -24,7 +24,7 @@ test('a policy that cannot be meant is refused with what was expected', () => {
   for (const [make, message] of refused) assert.throws(make, message)
 })
 
-test('an identifier out of bounds is refused with what was expected', () => {
+test('an invalid identifier is rejected with what was expected', () => {
   const limiter = createLimiter()
   const policy = definePolicy('p', [rule])
   assert.throws(() => limiter.check(policy, { kind: 'user', id: '' }), /must have 1 to 512 characters/)
@@ -33,7 +33,7 @@ test('an identifier out of bounds is refused with what was expected', () => {
   assert.throws(() => limiter.check(policy, { kind: 'User:1', id: 'x' }), /lower-case word/)
 })
 
-test('a book of policies is exchanged while requests are under way, and counts go on', async () => {
+test('a policy book is replaced while requests are served, and counts continue', async () => {
   const limiter = createLimiter()
   const alice = { kind: 'user', id: 'alice' }
   const book = policyBook([tierPolicy('free', { rpm: 2 }), tierPolicy('pro', { rpm: 100 })], 'free')

@@ -43,19 +43,19 @@ function setup(policy: Policy) {
   }
 }
 
-test('a client that waits as long as Retry-After says and asks alone is always admitted, and never a second sooner', () => {
+test('a lone client that waits for Retry-After is admitted, and not a second sooner', () => {
   fc.assert(
     fc.property(policies, steps, (policy, history: readonly Step[]) => {
       const { check, wait, now } = setup(policy)
-      const asked: [now: number, cost: number][] = []
+      const checks: [now: number, cost: number][] = []
       for (const { waitMs, cost } of history) {
         wait(waitMs)
         const decision = check(cost)
-        asked.push([now(), cost])
+        checks.push([now(), cost])
         if (decision.allowed) continue
         const admittedAfter = (seconds: number): boolean => {
           const again = memoryStore()
-          for (const [at, price] of asked) again.acquire({ policy, identifier: user, cost: price, now: at })
+          for (const [at, price] of checks) again.acquire({ policy, identifier: user, cost: price, now: at })
           return again.acquire({ policy, identifier: user, cost, now: now() + seconds * 1000 }).allowed
         }
         assert(admittedAfter(decision.retryAfterSeconds))
@@ -65,7 +65,7 @@ test('a client that waits as long as Retry-After says and asks alone is always a
   )
 })
 
-test('what remains is never negative, and exactly that many requests more are admitted at the moment', () => {
+test('remaining is never negative, and exactly that many more requests are admitted', () => {
   fc.assert(
     fc.property(policies, steps, (policy, history: readonly Step[]) => {
       const { check, wait } = setup(policy)
@@ -82,7 +82,7 @@ test('what remains is never negative, and exactly that many requests more are ad
   )
 })
 
-test('a sliding window never admits more than twice its limit in any stretch of its length', () => {
+test('a sliding window admits at most twice its limit in any period of its length', () => {
   const policy = definePolicy('sliding', [{ name: 'sliding', limit: 7, windowMs: 60_000 }])
   fc.assert(
     fc.property(steps, (history: readonly Step[]) => {
@@ -97,7 +97,7 @@ test('a sliding window never admits more than twice its limit in any stretch of 
   )
 })
 
-test('a rejected request leaves every window as it was, except the fixed window that rejected it', () => {
+test('a rejected request changes no window, except the fixed window that rejected it', () => {
   const policy = definePolicy('both', [
     { name: 'fixed', algorithm: 'fixed-window', limit: 4, windowMs: 60_000 },
     { name: 'sliding', limit: 6, windowMs: 3_600_000 },
@@ -119,7 +119,7 @@ test('a rejected request leaves every window as it was, except the fixed window 
   )
 })
 
-test('a bucket is never fuller than its capacity and refills by elapsed time times rate', () => {
+test('a bucket refills by elapsed time times rate, up to its capacity', () => {
   const policy = definePolicy('bucket', [{ name: 'bucket', algorithm: 'token-bucket', limit: 7, refillPerSecond: 0.3 }])
   fc.assert(
     fc.property(steps, (history: readonly Step[]) => {

@@ -150,7 +150,7 @@ class NaiveModel {
 }
 
 const calendar = definePolicy('calendar', [{ name: 'calendar', algorithm: 'fixed-window', limit: 4, windowMs: 30_000 }])
-/** A part of a token in a millisecond that every sum tells exactly. */
+/** A part of a token in a millisecond that every sum represents exactly. */
 const bursts = definePolicy('bursts', [
   { name: 'bursts', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1_000 / 2 ** 13 },
 ])
@@ -189,7 +189,7 @@ for (const [name, program, open, numRuns] of engines) {
       await close()
     }
   }
-  const title = `${name}: several policies admit and charge as a naive count does`
+  const title = `${name}: several policies admit and charge as a naive model does`
   if (program === undefined) test(title, body)
   else testWith(program, title, body)
 }
@@ -202,7 +202,7 @@ for (const [name, program, open, failureMode] of engines
   ]))
   testWith(
     program ?? 'redis-server',
-    `${name}: two racing processes admit and charge what every policy allows, one of which fails ${failureMode}`,
+    `${name}: concurrent processes charge what policies admit, one of which fails ${failureMode}`,
     async () => {
       const { store, another, close } = await open()
       try {
@@ -237,7 +237,7 @@ for (const [name, program, open, failureMode] of engines
     },
   )
 
-testWith('redis-server', 'tier, route and global policy of a request travel in one script call', async () => {
+testWith('redis-server', 'tier, route and global policy of a request are checked in one script call', async () => {
   const server = await startRedis()
   const redis = new Redis(server.url)
   try {
@@ -254,7 +254,7 @@ testWith('redis-server', 'tier, route and global policy of a request travel in o
   }
 })
 
-test('headers and problem of several policies speak for the one that refuses', () => {
+test('headers and problem details of several policies are those of the one that rejects', () => {
   const limiter = createLimiter({ clock: { now: () => start } })
   const check = () => {
     const decision = limiter.check([tier, route], alice)
@@ -275,7 +275,7 @@ test('headers and problem of several policies speak for the one that refuses', (
   assert.deepEqual(quotaExceededProblem(refused)['violated-policies'], ['search-rpm'])
 })
 
-test('of rules on one counter the stricter one stays, whichever comes first', () => {
+test('the stricter of two rules on one counter is kept, whichever comes first', () => {
   const free = tierPolicy('free', { rpm: 2, daily: 1_000 })
   for (const order of [
     [tier, free],
@@ -291,7 +291,7 @@ test('of rules on one counter the stricter one stays, whichever comes first', ()
   assert.equal(combinePolicies([tier, route]), combinePolicies([tier, route]))
 })
 
-test('a policy that fails closed keeps a combination closed where another is stricter on its counter', () => {
+test('a combination fails closed even if another policy has the stricter rule on the counter', () => {
   const rule = { name: 'same', windowMs: minute }
   const lax = definePolicy('lax', [{ ...rule, limit: 5 }], { failureMode: 'closed' })
   const strict = definePolicy('strict', [{ ...rule, limit: 3 }], { advisory: true })
@@ -304,7 +304,7 @@ test('a policy that fails closed keeps a combination closed where another is str
   }
 })
 
-test('of a sliding and a fixed window of one limit on one counter the sliding one stays', () => {
+test('a sliding window is kept over a fixed one of the same limit and counter', () => {
   const rule = { name: 'same', limit: 3, windowMs: minute }
   const fixed = definePolicy('fixed', [{ ...rule, algorithm: 'fixed-window' }])
   const sliding = definePolicy('sliding', [rule])
@@ -318,7 +318,7 @@ test('of a sliding and a fixed window of one limit on one counter the sliding on
     )
 })
 
-test('rules of one name are told apart by their policies', () => {
+test('rules of the same name are named after their policies', () => {
   const search = definePolicy('search', [{ name: 'rpm', limit: 3, windowMs: minute }])
   assert.deepEqual(
     combinePolicies([tier, search]).rules.map(({ name }) => name),
@@ -340,21 +340,21 @@ test('policies in different stores are acquired all or nothing', async () => {
 })
 
 const regional = definePolicy('region', [{ name: 'region', limit: 6, windowMs: 10_000 }], { quota: 'regional' })
-const guarded = definePolicy('guarded', [{ name: 'guarded', limit: 5, windowMs: 30_000 }], { failureMode: 'closed' })
+const closed = definePolicy('closed', [{ name: 'closed', limit: 5, windowMs: 30_000 }], { failureMode: 'closed' })
 const fixed = definePolicy('fixed', [
   { name: 'fixed', algorithm: 'fixed-window', limit: 5, windowMs: 20_000 },
-  { name: 'fixed-trial', algorithm: 'fixed-window', limit: 1, windowMs: minute, shadow: true },
+  { name: 'fixed-candidate', algorithm: 'fixed-window', limit: 1, windowMs: minute, shadow: true },
 ])
 const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 6, refillPerSecond: 0.3 }])
 const split = definePolicy('split', [{ name: 'split', limit: 8, windowMs: minute }], { shards: 2 })
-const ofAllKinds = [tier, route, everybody, regional, guarded, fixed, bucket, split]
+const ofAllKinds = [tier, route, everybody, regional, closed, fixed, bucket, split]
 
 for (const [name, open] of [
   ['in one store', () => ({ store: shardedStore(memoryStore()) })],
   ['in different stores', () => ({ store: memoryStore(), closedStore: memoryStore(), regionalStore: memoryStore() })],
   ['in slots that one step cannot reach', () => ({ store: shardedStore(inSlots(memoryStore())) })],
 ] as const)
-  test(`a client that waits exactly Retry-After is admitted by policies counted ${name}`, async () => {
+  test(`a client that waits for Retry-After is admitted by policies counted ${name}`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -407,7 +407,7 @@ for (const [modes, expected] of [
   [['open', 'local'], true],
   [['open', 'open'], true],
 ] as const)
-  test(`with the store away, policies that fail ${modes.join(' and ')} ${expected ? 'admit' : 'reject'}`, async () => {
+  test(`policies that fail ${modes.join(' and ')} ${expected ? 'admit' : 'reject'} without a store`, async () => {
     const breaker = { failures: 1, openMs: 60_000 }
     const limiter = createLimiter({ store: silent(), deadlineMs: 1, closedDeadlineMs: 1, breaker })
     const [one, other] = modes.map((failureMode, i) =>
@@ -425,7 +425,7 @@ for (const [modes, expected] of [
     )
   })
 
-test('a process that counts locally refuses and spends several policies all or nothing', async () => {
+test('a process that counts locally acquires several policies all or nothing', async () => {
   const shared = memoryStore()
   const advisory = tierPolicy('roomy', { rpm: 100, daily: 10_000 }, { advisory: true })
   const exact = definePolicy('exact', [{ name: 'exact', limit: 5, windowMs: minute }])

@@ -21,10 +21,10 @@ const local = definePolicy('local', limits, { failureMode: 'local' })
 function setup() {
   let memory = memoryStore()
   let now = start
-  const asked: string[] = []
+  const calls: string[] = []
   const state: { mood: 'well' | 'silent' | 'failing' } = { mood: 'well' }
   const ask = <T>(what: string, answer: () => T): Promise<T> => {
-    asked.push(what)
+    calls.push(what)
     if (state.mood === 'silent') return new Promise(() => {})
     return state.mood === 'failing' ? Promise.reject(new Error('connection refused')) : Promise.resolve(answer())
   }
@@ -50,7 +50,7 @@ function setup() {
     limiter,
     store,
     state,
-    asked,
+    calls,
     states,
     wait(milliseconds: number) {
       now += milliseconds
@@ -63,7 +63,7 @@ function setup() {
   }
 }
 
-test('a store that is slow is answered for by the local fallback, which goes on from the last count seen', async () => {
+test('a slow store is replaced by the local count, which continues from the last result', async () => {
   for (const policy of [open, local]) {
     const { limiter, state } = setup()
     await limiter.check(policy, alice)
@@ -80,7 +80,7 @@ test('a store that is slow is answered for by the local fallback, which goes on 
   }
 })
 
-test('a store that fails is answered for by the failure mode', async () => {
+test('a store that fails is replaced by the failure mode', async () => {
   const { limiter, state } = setup()
   state.mood = 'failing'
   const answer = async (policy: typeof open) => {
@@ -92,7 +92,7 @@ test('a store that fails is answered for by the failure mode', async () => {
   assert.deepEqual(await answer(local), [true, 'local', 0])
 })
 
-test('what fails closed waits longer, has no local fallback, and rejects with Retry-After', async () => {
+test('a policy that fails closed waits longer, and rejects with Retry-After', async () => {
   const { limiter, state } = setup()
   await limiter.check(closed, alice)
   state.mood = 'silent'
@@ -101,17 +101,17 @@ test('what fails closed waits longer, has no local fallback, and rejects with Re
   assert(retryAfterSeconds >= 1)
 })
 
-test('a store that stays silent is not asked any more, until a probe finds it well', async () => {
-  const { limiter, state, asked, states, wait } = setup()
+test('a store that stays silent is not called again until a probe succeeds', async () => {
+  const { limiter, state, calls, states, wait } = setup()
   state.mood = 'silent'
   for (let i = 0; i < 3; i++) await limiter.check(open, alice)
   assert.deepEqual(states, ['standard open'])
-  const before = asked.length
+  const before = calls.length
   for (let i = 0; i < 10; i++) assert.equal((await limiter.check(open, alice)).source, 'open')
-  assert.equal(asked.length, before)
+  assert.equal(calls.length, before)
   wait(2_000)
   const checks = [limiter.check(open, alice), limiter.check(open, alice)]
-  assert.equal(asked.length, before + 1)
+  assert.equal(calls.length, before + 1)
   await Promise.all(checks)
   assert.deepEqual(states.slice(1), ['standard half-open', 'standard open'])
   state.mood = 'well'
@@ -121,14 +121,14 @@ test('a store that stays silent is not asked any more, until a probe finds it we
   assert.deepEqual(states.slice(3), ['standard half-open', 'standard closed'])
 })
 
-test('many checks that travelled together and were lost together open no breaker at once', async () => {
+test('checks of one batch that are lost together count as one failure', async () => {
   const { limiter, state, states } = setup()
   state.mood = 'silent'
   await Promise.all(Array.from({ length: 50 }, () => limiter.check(open, alice)))
   assert.deepEqual(states, [])
 })
 
-test('policies that fail closed have a breaker of their own, which slow answers for others do not open', async () => {
+test('policies that fail closed have a circuit breaker of their own', async () => {
   const { limiter, state, states } = setup()
   state.mood = 'silent'
   for (let i = 0; i < 4; i++) await limiter.check(local, alice)
@@ -137,7 +137,7 @@ test('policies that fail closed have a breaker of their own, which slow answers 
   assert.equal((await limiter.check(closed, bob)).source, 'store')
 })
 
-test('a busy event loop does not trip the deadline, the answer having arrived meanwhile', async () => {
+test('a busy event loop causes no timeout when the response has arrived', async () => {
   const memory = memoryStore()
   const answerLater = <T>(answer: T): Promise<T> =>
     new Promise((resolve) => setImmediate(() => setImmediate(resolve, answer)))
@@ -153,7 +153,7 @@ test('a busy event loop does not trip the deadline, the answer having arrived me
   }
 })
 
-test('counts that the store has lost are raised again to what this process remembers, without counting twice', async () => {
+test('lost counts are raised to what this process remembers, and counted once', async () => {
   const { limiter, result, loseMemory } = setup()
   await limiter.check(local, alice)
   await limiter.check(local, alice)
@@ -165,7 +165,7 @@ test('counts that the store has lost are raised again to what this process remem
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
-test('what another process gave back or reset is believed after an outage, at once and from then on', async () => {
+test('grants and resets of other processes are respected after an outage', async () => {
   const { limiter, store, state, wait } = setup()
   const elsewhere = createLimiter({ store, clock: { now: () => start } })
   for (const give of [() => elsewhere.reset(local, alice), () => elsewhere.grant(local, alice, 3)]) {
@@ -181,7 +181,7 @@ test('what another process gave back or reset is believed after an outage, at on
   }
 })
 
-test('headers never tell that more remains than the limit, however much was granted', async () => {
+test('headers show at most the limit as remaining, however much was granted', async () => {
   const { limiter } = setup()
   await limiter.grant(local, alice, 50)
   const headers = decisionHeaders(await limiter.check(local, alice), { ietf: 'draft-11' })
@@ -189,12 +189,12 @@ test('headers never tell that more remains than the limit, however much was gran
   assert.match(headers.RateLimit ?? '', /;r=3;/)
 })
 
-test('a bucket that the store has lost is as empty again as this process remembers, refilled since', async () => {
+test('a lost bucket is lowered to the remembered tokens, refilled since', async () => {
   const { limiter, loseMemory, wait } = setup()
   const bucket = definePolicy('bucket', [{ name: 'b', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1 }])
-  const burst = async (tries: number) => {
+  const burst = async (attempts: number) => {
     const decisions = []
-    for (let i = 0; i < tries; i++) decisions.push((await limiter.check(bucket, alice)).allowed)
+    for (let i = 0; i < attempts; i++) decisions.push((await limiter.check(bucket, alice)).allowed)
     return decisions.filter(Boolean).length
   }
   assert.equal(await burst(5), 5)
@@ -206,7 +206,7 @@ test('a bucket that the store has lost is as empty again as this process remembe
   assert.equal(await burst(5), 1)
 })
 
-test('what was counted locally while the store was away is told to it once when it is back', async () => {
+test('local counts of an outage are restored once when the store is back', async () => {
   const { limiter, state, result, wait } = setup()
   await limiter.check(local, alice)
   state.mood = 'silent'
@@ -218,7 +218,7 @@ test('what was counted locally while the store was away is told to it once when 
   assert(!(await limiter.check(local, alice)).allowed)
 })
 
-test('a reset is not undone by what this process remembers', async () => {
+test('a reset is not undone by the counts that this process remembers', async () => {
   const { limiter } = setup()
   for (let i = 0; i < 3; i++) await limiter.check(local, alice)
   await limiter.reset(local, alice)
@@ -227,7 +227,7 @@ test('a reset is not undone by what this process remembers', async () => {
   assert.equal((await limiter.check(local, alice)).remaining, 2)
 })
 
-test('grant and reset reject when the store is gone, since an operator has to know', async () => {
+test('grant and reset reject when the store is unavailable', async () => {
   const { limiter, state } = setup()
   state.mood = 'silent'
   await assert.rejects(limiter.reset(local, alice), /did not respond in time/)
@@ -235,7 +235,7 @@ test('grant and reset reject when the store is gone, since an operator has to kn
   await assert.rejects(limiter.grant(local, alice, 1), /connection refused/)
 })
 
-test('regional quotas are counted in the region, global ones in the global store', async () => {
+test('regional quotas are counted in the regional store, global ones in the global store', async () => {
   const [global, regional] = [memoryStore(), memoryStore()]
   const limiter = createLimiter({ store: global, regionalStore: regional, clock: { now: () => start } })
   const here = definePolicy('here', limits, { quota: 'regional' })
@@ -247,11 +247,11 @@ test('regional quotas are counted in the region, global ones in the global store
 })
 
 const never = (): never => {
-  throw new Error('not asked in this test')
+  throw new Error('not called in this test')
 }
 const silent: CounterStore = { acquire: never, peek: never, add: never, grant: never, raise: never, reset: never }
 
-test('a fault in an identifier is thrown at once, and is no failure of the store that was asked', (context) => {
+test('an invalid identifier is thrown at once, and is no failure of the store', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] })
   let late = 0
   const memory = memoryStore()

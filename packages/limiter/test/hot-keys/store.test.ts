@@ -5,13 +5,13 @@ import { type CounterStore, createLimiter, definePolicy, hotKeyStore, memoryStor
 const start = Date.UTC(2026, 0, 1)
 const route = { kind: 'route', id: '/hot' }
 
-/** A shared store that answers by promises and counts how often it is asked. */
+/** A shared store that answers by promises and counts how often it is called. */
 function setup(options: { readonly instances?: number } = {}) {
   const memory = memoryStore()
   let now = start
-  const asked = { times: 0 }
+  const calls = { count: 0 }
   const later = <T>(answer: T): Promise<T> => {
-    asked.times++
+    calls.count++
     return new Promise((resolve) => setImmediate(resolve, answer))
   }
   const shared: CounterStore = {
@@ -31,7 +31,7 @@ function setup(options: { readonly instances?: number } = {}) {
     memory,
     hot,
     limiter,
-    asked,
+    calls,
     period,
     wait(milliseconds: number) {
       now += milliseconds
@@ -48,21 +48,21 @@ async function check({ limiter }: ReturnType<typeof setup>, policy: typeof wide,
   return admitted
 }
 
-test('GHSA-76rv-2r9v-c5m6: a key asked for often becomes hot by itself, and the store is asked once for many of its checks', async () => {
+test('GHSA-76rv-2r9v-c5m6: a hot key calls the store once for many checks', async () => {
   const bench = setup()
   await check(bench, wide, 100)
-  assert.equal(bench.asked.times, 100)
+  assert.equal(bench.calls.count, 100)
   bench.period()
   assert.equal(bench.hot.hotKeys, 1)
-  bench.asked.times = 0
+  bench.calls.count = 0
   assert.equal(await check(bench, wide, 1_000), 1_000)
   bench.period()
-  bench.asked.times = 0
+  bench.calls.count = 0
   assert.equal(await check(bench, wide, 1_000), 1_000)
-  assert.ok(bench.asked.times <= 60, `asked ${bench.asked.times} times for 1000 checks`)
+  assert.ok(bench.calls.count <= 60, `called ${bench.calls.count} times for 1000 checks`)
 })
 
-test('a key of a policy that fails closed is checked one by one, however hot it is', async () => {
+test('a hot key of a policy that fails closed is checked one by one', async () => {
   const bench = setup()
   const rules = [{ name: 'login', limit: 100_000, windowMs: 60_000 }]
   await check(bench, definePolicy('login', rules, { failureMode: 'closed' }), 100)
@@ -70,7 +70,7 @@ test('a key of a policy that fails closed is checked one by one, however hot it 
   assert.equal(bench.hot.hotKeys, 0)
 })
 
-test('a key that cools down is checked one by one again, and what was not used is given back', async () => {
+test('a key that cools down returns its unused units and is checked one by one again', async () => {
   const bench = setup()
   await check(bench, wide, 100)
   bench.period()
@@ -79,12 +79,12 @@ test('a key that cools down is checked one by one again, and what was not used i
   bench.period()
   assert.equal(bench.hot.hotKeys, 0)
   assert.deepEqual(bench.memory.peek(wide, route, start).counters, [0, 305])
-  bench.asked.times = 0
+  bench.calls.count = 0
   await check(bench, wide, 10)
-  assert.equal(bench.asked.times, 10)
+  assert.equal(bench.calls.count, 10)
 })
 
-test('a portion is given back when nobody asked for a tenth of a second', async () => {
+test('a lease without checks for a tenth of a second is returned', async () => {
   const bench = setup()
   await check(bench, wide, 100)
   bench.period()
@@ -94,7 +94,7 @@ test('a portion is given back when nobody asked for a tenth of a second', async 
   assert.deepEqual(bench.memory.peek(wide, route, start).counters, [0, 110])
 })
 
-test('no key is hot among many that are asked for in turn', async () => {
+test('no key is hot among many that are checked in turn', async () => {
   const bench = setup()
   for (let i = 0; i < 40; i++)
     for (let id = 0; id < 20; id++) await check(bench, wide, 1, { kind: 'user', id: `${id}` })
@@ -107,7 +107,7 @@ for (const rule of [
   { name: 'r', limit: 500, windowMs: 60_000, algorithm: 'fixed-window' },
   { name: 'r', limit: 500, refillPerSecond: 0.001, algorithm: 'token-bucket' },
 ] as const) {
-  test(`of a hot key under a ${'algorithm' in rule ? rule.algorithm : 'sliding-window'} exactly the limit is admitted, one by one or at once`, async () => {
+  test(`a hot ${'algorithm' in rule ? rule.algorithm : 'sliding-window'} admits its limit exactly`, async () => {
     const policy = definePolicy('narrow', [rule])
     const bench = setup()
     const before = await check(bench, policy, 100)
@@ -118,18 +118,18 @@ for (const rule of [
   })
 }
 
-test('a flood of a hot key that is over its limit is rejected here, without asking', async () => {
+test('a flood of a hot key over its limit is rejected without calling the store', async () => {
   const policy = definePolicy('narrow', [{ name: 'r', limit: 100, windowMs: 60_000 }])
   const bench = setup()
   await check(bench, policy, 200)
   bench.period()
   await check(bench, policy, 1)
-  bench.asked.times = 0
+  bench.calls.count = 0
   assert.equal(await check(bench, policy, 1_000), 0)
-  assert.equal(bench.asked.times, 0)
+  assert.equal(bench.calls.count, 0)
   bench.wait(1_001)
   await check(bench, policy, 1)
-  assert.equal(bench.asked.times, 1)
+  assert.equal(bench.calls.count, 1)
 })
 
 test('a hot key has left what was not used, however many units were leased', async () => {
@@ -140,7 +140,7 @@ test('a hot key has left what was not used, however many units were leased', asy
     assert.equal((await bench.limiter.check(wide, route)).remaining, 100_000 - used)
 })
 
-test('a grant and a reset reach a hot key at once', async () => {
+test('a grant and a reset affect a hot key at once', async () => {
   const policy = definePolicy('narrow', [{ name: 'r', limit: 100, windowMs: 60_000 }])
   const bench = setup()
   await check(bench, policy, 150)
@@ -152,7 +152,7 @@ test('a grant and a reset reach a hot key at once', async () => {
   assert.equal(await check(bench, policy, 150), 100)
 })
 
-test('what is left of a portion is not carried into the next window', async () => {
+test('leased units are not carried into the next window', async () => {
   const bench = setup()
   const policy = definePolicy('second', [{ name: 'r', limit: 1_000, windowMs: 1_000, algorithm: 'fixed-window' }])
   await check(bench, policy, 100)
@@ -162,7 +162,7 @@ test('what is left of a portion is not carried into the next window', async () =
   assert.equal(await check(bench, policy, 2_000), 1_000)
 })
 
-test('a hot policy among others charges what it admits and no more, however many another one refuses', async () => {
+test('a hot policy among others charges exactly what all of them admit', async () => {
   const bench = setup()
   const everybody = definePolicy('everybody', [{ name: 'all', limit: 100_000, windowMs: 60_000 }], { shared: true })
   const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 3, windowMs: 60_000 }])

@@ -44,14 +44,14 @@ for (const [title, weight] of patterns)
       assert(worstWindow >= 0.97, `${worstWindow} of the limit: not used up`)
     })
 
-test('processes that the others have not counted yet add no more than their shares', async () => {
+test('processes that others do not know of yet add no more than their shares', async () => {
   const weight: Weight = (i, ms) => Number(i < 10 || ms > 1_300)
   const options = { policy: perSecond, instances: 20, believed: 10, offeredPerSecond: 40_000, seconds: 3, weight }
   const { worstWindow } = await simulateFleet(options)
   assert(worstWindow <= 1 + (0.1 * 20) / 10, `${worstWindow} of the limit`)
 })
 
-test('wherever the traffic moves, a fleet of any size overshoots no limit by more than a tenth', async () => {
+test('a fleet of any size overshoots a limit by at most a tenth, wherever the traffic moves', async () => {
   const moves = fc.record({
     instances: fc.integer({ min: 2, max: 24 }),
     limit: fc.integer({ min: 50, max: 6_000 }),
@@ -83,7 +83,7 @@ const everybody = definePolicy('everybody', [{ name: 'all', ...kept, limit: 900 
 const exact = definePolicy('exact', [{ name: 'exact', ...kept, limit: 300 }])
 const start = Date.UTC(2026, 0, 1)
 
-test('combinations that several processes count locally overshoot each policy by its tenth at most', async () => {
+test('combinations counted locally overshoot each policy by at most a tenth', async () => {
   const request = fc.record({
     process: fc.nat({ max: 3 }),
     user: fc.constantFrom('a', 'b', 'c'),
@@ -113,21 +113,21 @@ test('combinations that several processes count locally overshoot each policy by
         }
       }
       for (const one of requests) {
-        const asked = Array.from({ length: one.times }, () => () => ask(one))
-        if (one.together) await Promise.all(asked.map((run) => run()))
-        else for (const run of asked) await run()
+        const requests = Array.from({ length: one.times }, () => () => ask(one))
+        if (one.together) await Promise.all(requests.map((run) => run()))
+        else for (const run of requests) await run()
         if (one.reconciles) await processes[one.process]?.reconcile()
       }
       for (const one of processes) await one.reconcile()
       for (const user of ['a', 'b', 'c'])
-        for (const [policy, most] of [
+        for (const [policy, max] of [
           [local, 440],
           [everybody, 990],
           [exact, 300],
         ] as const) {
           const count = admitted.get(`${policy.name} ${policy.shared ? '' : user}`) ?? 0
           const who = policy.shared ? { kind: 'global', id: 'all' } : { kind: 'user', id: user }
-          assert(count <= most, `${policy.name}: ${count}`)
+          assert(count <= max, `${policy.name}: ${count}`)
           assert.equal(memory.peek(policy, who, start).counters[1], count, `${policy.name}: charged as admitted`)
         }
     }),

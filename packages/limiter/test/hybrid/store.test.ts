@@ -15,12 +15,12 @@ const busy = definePolicy('busy', [{ name: 'busy', limit: 1_000, windowMs: 60_00
 
 function setup(instances = 2) {
   let memory = memoryStore()
-  let asked = 0
-  /** How the counters were read of what was told. */
+  let calls = 0
+  /** Algorithms of the counts that were sent. */
   const read: string[] = []
   const shared: CounterStore = {
     acquire: async (request) => {
-      asked++
+      calls++
       return memory.acquire(request)
     },
     peek: async (...args) => memory.peek(...args),
@@ -38,7 +38,7 @@ function setup(instances = 2) {
   return {
     one,
     two,
-    asked: () => asked,
+    calls: () => calls,
     read,
     shared,
     memory: () => memory,
@@ -49,18 +49,18 @@ function setup(instances = 2) {
   }
 }
 
-test('after the first answer an advisory limit is counted here, at once, and told at the next reconciliation', async () => {
-  const { one, asked, counted } = setup()
+test('an advisory limit is counted locally after the first result, and then reconciled', async () => {
+  const { one, calls, counted } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 40; i++)
     assert(!(one.acquire({ policy: busy, identifier: who, cost: 1, now: start }) instanceof Promise))
-  assert.equal(asked(), 1)
+  assert.equal(calls(), 1)
   assert.deepEqual(counted(), [0, 1])
   await one.reconcile()
   assert.deepEqual(counted(), [0, 41])
 })
 
-test('processes learn at the reconciliation what the others have spent', async () => {
+test('processes learn by reconciliation what the others have spent', async () => {
   const { one, two } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -71,16 +71,16 @@ test('processes learn at the reconciliation what the others have spent', async (
   assert.deepEqual((await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })).counters, [0, 154])
 })
 
-test('a process spends only its share of a tenth of what remains before it asks', async () => {
-  const { one, asked } = setup()
+test('a process spends its share of a tenth of what remains before it calls the store', async () => {
+  const { one, calls } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   let local = 0
   while (!(one.acquire({ policy: busy, identifier: who, cost: 1, now: start }) instanceof Promise)) local++
   assert.equal(local, Math.floor(99.9 / 2))
-  assert.equal(asked(), 2)
+  assert.equal(calls(), 2)
 })
 
-test('processes that have not reconciled for long admit all of a limit, and little more', async () => {
+test('processes that do not reconcile admit all of a limit, and little more', async () => {
   const { one, two } = setup()
   let admitted = 0
   for (let i = 0; i < 1_500; i++)
@@ -88,22 +88,22 @@ test('processes that have not reconciled for long admit all of a limit, and litt
   assert(admitted >= 1_000 && admitted <= 1_030, `${admitted} of 1,000`)
 })
 
-test('while many are asked about, the others are answered here within a small share of a hundredth of the limit, and told', async () => {
+test('with many calls under way, a share of a hundredth of the limit is spent locally', async () => {
   const { one, counted } = setup()
   const large = definePolicy('busy', [{ name: 'busy', limit: 4_000, windowMs: 60_000 }], { advisory: true })
-  const asking = Array.from({ length: 16 }, (_, i) =>
+  const pending = Array.from({ length: 16 }, (_, i) =>
     one.acquire({ policy: large, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start }),
   )
-  assert(asking.every((result) => result instanceof Promise))
+  assert(pending.every((result) => result instanceof Promise))
   let local = 0
   while (!(one.acquire({ policy: large, identifier: who, cost: 1, now: start }) instanceof Promise)) local++
   assert.equal(local, 4_000 / 100 / 2)
-  await Promise.all(asking)
+  await Promise.all(pending)
   await one.reconcile()
   assert.deepEqual(counted(), [0, local + 1])
 })
 
-test('however many are asked about, a gift or a reset is asked for before anything is spent', async () => {
+test('a granted or reset key calls the store first, however many calls are under way', async () => {
   const { one } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 16; i++)
@@ -116,7 +116,7 @@ test('however many are asked about, a gift or a reset is asked for before anythi
   assert.deepEqual((await result).counters, [0, 1])
 })
 
-test('the window before is read until all have told what they spent in it, and no more', async () => {
+test('the previous window is read until all processes have reconciled it, and no longer', async () => {
   const { one, two, read } = setup()
   for (const store of [one, two]) await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 10; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -134,49 +134,49 @@ test('the window before is read until all have told what they spent in it, and n
   assert.deepEqual(read.slice(-4), ['sliding-window', 'fixed-window', 'fixed-window', 'fixed-window'])
 })
 
-test('a rejection is believed for a moment, without asking again', async () => {
-  const { one, two, asked } = setup()
+test('a rejection is repeated for a moment without calling the store', async () => {
+  const { one, two, calls } = setup()
   for (let i = 0; i < 1_001; i++) await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await two.reconcile()
   assert(!(await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })).allowed)
-  const before = asked()
+  const before = calls()
   for (let i = 0; i < 50; i++) {
     const result = one.acquire({ policy: busy, identifier: who, cost: 1, now: start + i })
     assert(!(result instanceof Promise) && !result.allowed)
   }
-  assert.equal(asked(), before)
+  assert.equal(calls(), before)
 })
 
-test('limits that are small, exact, or fail closed are counted exactly', async () => {
-  const { one, asked } = setup()
+test('limits that are small, not advisory, or fail closed are counted exactly', async () => {
+  const { one, calls } = setup()
   const small = tierPolicy('free', { rpm: 7, daily: 1_000 }, { advisory: true })
   const exact = tierPolicy('pro', { rpm: 1_000, daily: 100_000 })
   const login = definePolicy('login', [{ name: 'login', limit: 1_000, windowMs: 60_000 }], { failureMode: 'closed' })
   for (const policy of [small, exact, login])
     for (let i = 0; i < 3; i++) await one.acquire({ policy, identifier: who, cost: 1, now: start })
-  assert.equal(asked(), 9)
+  assert.equal(calls(), 9)
 })
 
-test('of very many keys those that moved little are told within twenty rounds, their days within a hundred', async () => {
+test('quiet keys among very many are sent within 20 rounds, their days within 100', async () => {
   const { one, memory } = setup()
   const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
   const users = Array.from({ length: 5_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
   const now = start + 10_000
   for (const user of users)
     for (let times = 0; times < 3; times++) await one.acquire({ policy: tier, identifier: user, cost: 1, now })
-  const told = async (rounds: number) => {
+  const countSent = async (rounds: number) => {
     for (let round = 0; round < rounds; round++) await one.reconcile()
     const counts = users.map((user) => memory().peek(tier, user, now).counters)
     return [1, 3].map((at) => counts.filter((counters) => counters[at] === 3).length)
   }
-  const [minutes = 0, days = 0] = await told(20)
+  const [minutes = 0, days = 0] = await countSent(20)
   assert.equal(minutes, 5_000)
-  assert(days <= 1_250, `${days} days were told already`)
-  assert.deepEqual(await told(100), [5_000, 5_000])
+  assert(days <= 1_250, `${days} days were sent already`)
+  assert.deepEqual(await countSent(100), [5_000, 5_000])
 })
 
-test('no more identifiers are counted here than there is room for; further ones are counted exactly, and none is forgotten', async () => {
-  const { shared, asked, memory } = setup()
+test('identifiers beyond the maximum are counted exactly, and no count is lost', async () => {
+  const { shared, calls, memory } = setup()
   const store = hybridStore(shared, { instances: 2, intervalMs: 0, maxKeys: 4 })
   const spend = async (from: number, to: number) => {
     for (let i = from; i < to; i++) {
@@ -185,18 +185,18 @@ test('no more identifiers are counted here than there is room for; further ones 
     }
   }
   await spend(0, 4)
-  assert.equal(asked(), 4)
+  assert.equal(calls(), 4)
   await spend(4, 40)
-  assert.equal(asked(), 4 + 2 * 36, 'what has not been told keeps its place')
+  assert.equal(calls(), 4 + 2 * 36, 'slots with unsent counts are not evicted')
   await store.reconcile()
   await spend(40, 44)
-  assert.equal(asked(), 4 + 2 * 36 + 4, 'what has been told makes room')
+  assert.equal(calls(), 4 + 2 * 36 + 4, 'slots without unsent counts are evicted')
   await store.reconcile()
   for (let i = 0; i < 44; i++)
     assert.deepEqual(memory().peek(busy, { kind: 'user', id: `user-${i}` }, start).counters, [0, 2], `user-${i}`)
 })
 
-test('what was spent in a window that has ended is still told, to that window', async () => {
+test('units of a window that has ended are still sent, to that window', async () => {
   const { one, counted } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 10; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now: start + 59_900 })
@@ -205,7 +205,7 @@ test('what was spent in a window that has ended is still told, to that window', 
   assert.deepEqual(counted(start + 60_000), [11, 1])
 })
 
-test('a store that has lost its memory is raised to what is remembered here', async () => {
+test('a store that has lost its data is raised to the local counts', async () => {
   const { one, counted, loseMemory } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 100; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -218,9 +218,9 @@ test('a store that has lost its memory is raised to what is remembered here', as
 
 for (const [what, back, left] of [
   ['a reset', (store: HybridStore) => store.reset(busy, who, start), [0, 11]],
-  ['a gift', (store: HybridStore) => store.grant(busy, who, 50, start), [0, 62]],
+  ['a grant', (store: HybridStore) => store.grant(busy, who, 50, start), [0, 62]],
 ] as const)
-  test(`${what} by one process is not undone by another that remembers more`, async () => {
+  test(`${what} by one process is not undone by another that remembers higher counts`, async () => {
     const { one, two, counted } = setup()
     await two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
     for (let i = 0; i < 100; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -233,7 +233,7 @@ for (const [what, back, left] of [
     assert.deepEqual(counted(start + 10_000), left)
   })
 
-test('a reset is noticed by the process that made it, and by the others at the next reconciliation', async () => {
+test('a reset is noticed at once by its process, and by others when they reconcile', async () => {
   const { one, counted } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.reset(busy, who, start)
@@ -241,7 +241,7 @@ test('a reset is noticed by the process that made it, and by the others at the n
   assert.deepEqual(counted(), [0, 1])
 })
 
-test('closing tells the store what was spent', async () => {
+test('closing sends the store what was spent', async () => {
   const { one, counted } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -249,7 +249,7 @@ test('closing tells the store what was spent', async () => {
   assert.deepEqual(counted(), [0, 2])
 })
 
-test('thousands of reloads neither mix the policies up nor lose what was spent under old ones', async () => {
+test('thousands of reloads neither mix up policies nor lose units of old ones', async () => {
   const { one, counted } = setup()
   const policies = Array.from({ length: 3_000 }, (_, i) =>
     definePolicy('busy', [{ name: 'busy', limit: 2_000 + i, windowMs: 60_000 }], { advisory: true }),

@@ -6,7 +6,7 @@ const start = Date.UTC(2026, 0, 1)
 const policy = definePolicy('p', [{ name: 'r', limit: 3, windowMs: 60_000 }])
 const person = (id: number | string) => ({ kind: 'ip', id: `id-${id}` })
 
-test('a flood of new identifiers neither grows the store beyond its bound nor frees who is blocked', () => {
+test('a flood of new identifiers neither exceeds the maximum nor unblocks anybody', () => {
   let evictions = 0
   const store = memoryStore({ maxKeys: 100, onUnexpiredEviction: () => evictions++ })
   for (let i = 0; i < 4; i++) store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start })
@@ -16,7 +16,7 @@ test('a flood of new identifiers neither grows the store beyond its bound nor fr
   assert(!store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start + 2 }).allowed)
 })
 
-test('a store full of blocked identifiers counts new ones in a sketch, and gives none of them a limit twice', () => {
+test('a store full of blocked identifiers counts new ones in a sketch', () => {
   const store = memoryStore({ maxKeys: 50 })
   for (let i = 0; i < 50; i++)
     for (let j = 0; j < 4; j++) store.acquire({ policy, identifier: person(i), cost: 1, now: start })
@@ -29,7 +29,7 @@ test('a store full of blocked identifiers counts new ones in a sketch, and gives
     assert(!store.acquire({ policy, identifier: person(i), cost: 1, now: start + 6 }).allowed)
 })
 
-test('identifiers that no longer matter leave by themselves as new ones come', () => {
+test('idle identifiers are removed as new ones arrive', () => {
   let evictions = 0
   const store = memoryStore({ maxKeys: 1_000, onUnexpiredEviction: () => evictions++ })
   for (let minute = 0; minute < 20; minute++)
@@ -39,7 +39,7 @@ test('identifiers that no longer matter leave by themselves as new ones come', (
   assert(store.size <= 1_000)
 })
 
-test('a clock that goes back neither frees a blocked identifier nor forgets its count', () => {
+test('a clock that moves back neither unblocks an identifier nor loses its count', () => {
   const store = memoryStore()
   for (let i = 0; i < 3; i++) store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_000 })
   assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 30_000 }).allowed)

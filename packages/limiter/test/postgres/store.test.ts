@@ -61,7 +61,7 @@ postgresTest('checks that three processes make at once are admitted as often as 
   assert.deepEqual(await bench.counted(), [10])
 })
 
-postgresTest('policies that do not fail closed are not asked of the database', async () => {
+postgresTest('policies that do not fail closed are not counted in the database', async () => {
   await using bench = await setup(1)
   assert.equal(await admitted(bench.limiters, 3, definePolicy('tier', rules)), 3)
   assert.deepEqual(await bench.counted(), [])

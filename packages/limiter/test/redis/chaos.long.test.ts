@@ -106,7 +106,7 @@ chaos(
   },
 )
 
-chaos('a server killed and started empty is given back the counts', async ({ server, limiter, restart }) => {
+chaos('the counts of a server that was killed and started empty are restored', async ({ server, limiter, restart }) => {
   assert.equal(await admittedOf(limiter, local, 'alice', 15), 15)
   server.process.kill('SIGKILL')
   await until(async () => (await limiter.check(local, who('bob'))).source === 'local')
@@ -175,8 +175,8 @@ async function checkWhileBusy(limiter: Limiter, id: string) {
   return (await check).source
 }
 
-async function admittedOf(limiter: Limiter, policy: Policy, id: string, tries: number): Promise<number> {
+async function admittedOf(limiter: Limiter, policy: Policy, id: string, attempts: number): Promise<number> {
   let admitted = 0
-  for (let i = 0; i < tries; i++) if ((await limiter.check(policy, who(id))).allowed) admitted++
+  for (let i = 0; i < attempts; i++) if ((await limiter.check(policy, who(id))).allowed) admitted++
   return admitted
 }

@@ -133,17 +133,17 @@ for (const [what, first, then] of [
     )
     assert.equal((await limiter.check(policy, alice)).allowed, false)
     assert.equal(moves.length, first === then ? 0 : 1, 'a moved clock is reported')
-    assert.ok(calls.length <= 4, 'at most one check is asked twice')
+    assert.ok(calls.length <= 4, 'at most one check is sent twice')
   })
 
 redisTest('a limit that fails closed is not reset by a Redis that evicts its counter', async () => {
   await using bench = await setup(['--maxmemory-policy', 'allkeys-lru', '--maxmemory-samples', '10'])
   const { redis } = bench
-  const healed: number[] = []
+  const restored: number[] = []
   const limiter = createLimiter({
     store: redisStore(redis),
     closedDeadlineMs: 5_000,
-    observer: { onCountersRestored: () => healed.push(1) },
+    observer: { onCountersRestored: () => restored.push(1) },
   })
   const policy = login(3)
   assert.equal(await admitted([1, 2, 3, 4].map(() => limiter.check(policy, alice))), 3)
@@ -159,7 +159,7 @@ redisTest('a limit that fails closed is not reset by a Redis that evicts its cou
     next.map(({ allowed }) => allowed),
     [false, false],
   )
-  assert.equal(healed.length, 1)
+  assert.equal(restored.length, 1)
   assert.equal(await redis.get(counter), '3', 'the store has the count again')
 })
 

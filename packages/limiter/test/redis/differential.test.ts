@@ -19,7 +19,7 @@ const history = fc.array(
     waitMs: fc.nat(9_000),
     who: fc.constantFrom('alice', 'böb:1', '{c}'),
     act: fc.oneof(
-      { weight: 8, arbitrary: fc.record({ take: fc.integer({ min: 1, max: 3 }) }) },
+      { weight: 8, arbitrary: fc.record({ acquire: fc.integer({ min: 1, max: 3 }) }) },
       { weight: 1, arbitrary: fc.record({ add: fc.integer({ min: -3, max: 3 }) }) },
       { weight: 1, arbitrary: fc.record({ raise: fc.nat(8) }) },
       { weight: 1, arbitrary: fc.constant({ reset: true }) },
@@ -29,48 +29,52 @@ const history = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-testWith('redis-server', 'Redis and memory answer alike, number for number, whatever happens to them', async () => {
-  const server = await startRedis()
-  const client = new Redis(server.url)
-  try {
-    await fc.assert(
-      fc.asyncProperty(fc.array(rule, { minLength: 1, maxLength: 3 }), history, async (rules, steps) => {
-        await client.flushall()
-        const policy = policyOf(rules)
-        const redis = redisStore(client, { clock: 'limiter' })
-        const memory = memoryStore()
-        let now = start
-        for (const { waitMs, who, act } of steps) {
-          now += waitMs
-          const identifier = { kind: 'user', id: who }
-          const answers = []
-          for (const store of [memory, redis]) {
-            if ('take' in act) answers.push(await store.acquire({ policy, identifier, cost: act.take, now }))
-            else if ('add' in act)
-              answers.push(await store.add({ policy, identifier, amounts: each(policy, act.add), now }))
-            else if ('raise' in act)
-              answers.push(
-                await store.raise(
-                  policy,
-                  identifier,
-                  policy.rules.flatMap(() => [act.raise, act.raise]),
-                  now,
-                ),
-              )
-            else if ('reset' in act) answers.push(await store.reset(policy, identifier, now))
-            else answers.push(await store.peek(policy, identifier, now))
+testWith(
+  'redis-server',
+  'Redis and memory give the same results, number for number, for any sequence of calls',
+  async () => {
+    const server = await startRedis()
+    const client = new Redis(server.url)
+    try {
+      await fc.assert(
+        fc.asyncProperty(fc.array(rule, { minLength: 1, maxLength: 3 }), history, async (rules, steps) => {
+          await client.flushall()
+          const policy = policyOf(rules)
+          const redis = redisStore(client, { clock: 'limiter' })
+          const memory = memoryStore()
+          let now = start
+          for (const { waitMs, who, act } of steps) {
+            now += waitMs
+            const identifier = { kind: 'user', id: who }
+            const answers = []
+            for (const store of [memory, redis]) {
+              if ('acquire' in act) answers.push(await store.acquire({ policy, identifier, cost: act.acquire, now }))
+              else if ('add' in act)
+                answers.push(await store.add({ policy, identifier, amounts: each(policy, act.add), now }))
+              else if ('raise' in act)
+                answers.push(
+                  await store.raise(
+                    policy,
+                    identifier,
+                    policy.rules.flatMap(() => [act.raise, act.raise]),
+                    now,
+                  ),
+                )
+              else if ('reset' in act) answers.push(await store.reset(policy, identifier, now))
+              else answers.push(await store.peek(policy, identifier, now))
+            }
+            assert.deepEqual(seen(answers[1], act), seen(answers[0], act))
           }
-          assert.deepEqual(seen(answers[1], act), seen(answers[0], act))
-        }
-        await everyKeyExpires(client)
-      }),
-      { numRuns: 150 },
-    )
-  } finally {
-    client.disconnect()
-    await server.stop()
-  }
-})
+          await everyKeyExpires(client)
+        }),
+        { numRuns: 150 },
+      )
+    } finally {
+      client.disconnect()
+      await server.stop()
+    }
+  },
+)
 
 function policyOf(
   rules: readonly { algorithm: Algorithm; limit: number; windowMs: number; refillPerSecond: number; shadow: boolean }[],
@@ -88,9 +92,9 @@ function policyOf(
 
 const each = (policy: Policy, amount: number): number[] => policy.rules.map(() => amount)
 
-/** Whether the next request fits is told by take and peek alone. */
+/** Whether the next request fits is decided by acquire and peek alone. */
 function seen(answer: unknown, act: object): unknown {
-  if (answer === undefined || 'take' in act || 'peek' in act) return answer
+  if (answer === undefined || 'acquire' in act || 'peek' in act) return answer
   return { counters: (answer as { counters: number[] }).counters }
 }
 

@@ -9,7 +9,7 @@ import { KeyTags, slotOf } from '../../src/redis/key-tags.ts'
 const start = Date.UTC(2026, 0, 1)
 const ids = Array.from({ length: 6_000 }, (_, i) => `user-${i}`)
 
-test("a text's slot is the one that Redis Cluster specifies", () => {
+test('the slot of a key is the one that Redis Cluster specifies', () => {
   assert.equal(slotOf('123456789'), 0x31c3)
   assert.equal(slotOf(''), 0)
   assert.equal(slotOf('foo'), 12_182)
@@ -36,7 +36,7 @@ for (const [count, primaries] of [
     for (const share of load) assert(Math.abs(share / ids.length - 1 / primaries) < 0.04, `${load}`)
   })
 
-test('a number of tags that is no whole number from 1 to 1,024 is refused', () => {
+test('a number of tags that is not an integer from 1 to 1,024 is rejected', () => {
   for (const count of [0, -1, 1.5, 1_025, Number.NaN]) assert.throws(() => new KeyTags(count), /from 1 to 1024/)
 })
 

@@ -53,7 +53,7 @@ redisTest('a process that died is forgotten when it has missed three beats', asy
   for (const presence of [living, dead]) await presence.close()
 })
 
-redisTest('a server that was flushed is given back windows and buckets at the next beat', async () => {
+redisTest('windows and buckets of a flushed server are restored at the next heartbeat', async () => {
   await using bench = await setup()
   const store = redisStore(bench.redis)
   const limiter = createLimiter({ store, deadlineMs: 10_000 })
@@ -62,9 +62,9 @@ redisTest('a server that was flushed is given back windows and buckets at the ne
     { name: 'hour', limit: 8, windowMs: 3_600_000 },
     { name: 'bucket', algorithm: 'token-bucket', limit: 10, refillPerSecond: 0.0001 },
   ])
-  const admitted = async (tries: number) => {
+  const admitted = async (attempts: number) => {
     const decisions = []
-    for (let i = 0; i < tries; i++) decisions.push((await limiter.check(policy, alice)).allowed)
+    for (let i = 0; i < attempts; i++) decisions.push((await limiter.check(policy, alice)).allowed)
     return decisions.filter(Boolean).length
   }
   await presence.beat()

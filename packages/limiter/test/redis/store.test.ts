@@ -112,12 +112,12 @@ redisTest(
     await using bench = await setup()
     const { redis } = bench
     const store = redisStore(redis)
-    const policy = definePolicy('told', [{ name: 'told', limit: 100, windowMs: 60_000 }])
+    const policy = definePolicy('added', [{ name: 'added', limit: 100, windowMs: 60_000 }])
     const user = { kind: 'user', id: 'alice' }
     await store.acquire({ policy, identifier: user, cost: 1, now: start })
     const then = (store.time?.(start) ?? start) - 60_000
     await store.add({ policy, identifier: user, amounts: [7], now: start, countedAt: then })
-    assert.equal(await redis.get(`rl:told:user:alice:${Math.floor(then / 60_000)}`), '7')
+    assert.equal(await redis.get(`rl:added:user:alice:${Math.floor(then / 60_000)}`), '7')
   },
 )
 
@@ -131,7 +131,7 @@ redisTest('checks of one turn of the event loop travel in one script call', asyn
   assert.match(await redis.info('commandstats'), /cmdstat_evalsha:calls=1,/)
 })
 
-redisTest('sub-counters together admit exactly the limit, and tell how long to wait', async () => {
+redisTest('sub-counters together admit exactly the limit, and say how long to wait', async () => {
   await using bench = await setup()
   const { redis } = bench
   let now = start

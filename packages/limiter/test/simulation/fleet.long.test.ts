@@ -22,7 +22,7 @@ test('20 processes overshoot 1,000 a minute by at most 3 % in any window', async
   }
 })
 
-test('slow, lossy ways, clocks 5 s apart and a store that fails over to older counts keep the overshoot within bounds', async () => {
+test('slow and lossy calls, clock skew and failover keep the overshoot within bounds', async () => {
   for (const seed of [1, 2, 3]) {
     const seconds = await simulateFleet({
       ...fleet,
@@ -33,7 +33,7 @@ test('slow, lossy ways, clocks 5 s apart and a store that fails over to older co
       seconds: 6,
       failoverAtSeconds: [2.3, 4.1],
     })
-    // A failover forgets up to half a second of counts; what the processes remember is given back within a round.
+    // A failover forgets up to half a second of counts; what the processes remember is restored within a round.
     assert(seconds.worstWindow <= 1.2, `${seconds.worstWindow} of 10,000 a second`)
     const minutes = await simulateFleet({
       ...fleet,
@@ -48,24 +48,24 @@ test('slow, lossy ways, clocks 5 s apart and a store that fails over to older co
   }
 })
 
-const portions = { ...fleet, counting: 'hot', seconds: 6 } as const
+const leases = { ...fleet, counting: 'hot', seconds: 6 } as const
 
-test('20 processes that take portions of a hot key never pass its limit, and ask once for ten requests', async () => {
+test('20 processes that lease a hot key stay within its limit with a call per ten requests', async () => {
   for (const algorithm of ['sliding-window', 'fixed-window'] as const) {
     const policy = definePolicy('hot', [{ name: 'hot', limit: 50_000, windowMs: 1_000, algorithm }])
-    const calm = await simulateFleet({ ...portions, policy, offeredPerSecond: 30_000, seconds: 16 })
+    const calm = await simulateFleet({ ...leases, policy, offeredPerSecond: 30_000, seconds: 16 })
     assert(calm.calls <= 0.1, `${calm.calls} calls a request`)
-    assert(calm.overall >= 0.58, `${calm.overall} of the limit were admitted, 0.6 were asked for`)
-    const flood = await simulateFleet({ ...portions, policy, offeredPerSecond: 100_000 })
+    assert(calm.overall >= 0.58, `${calm.overall} of the limit were admitted, 0.6 were offered`)
+    const flood = await simulateFleet({ ...leases, policy, offeredPerSecond: 100_000 })
     assert(flood.worstWindow <= 1.01, `${flood.worstWindow} of the limit in a flood`)
     assert(flood.overall >= 0.98, `${flood.overall} of the limit were admitted in a flood`)
   }
 })
 
-test('portions keep the limit with slow and lossy ways and clocks that differ', async () => {
+test('leases keep the limit with slow and lossy calls and clock skew', async () => {
   const policy = definePolicy('hot', [{ name: 'hot', limit: 20_000, windowMs: 1_000 }])
   for (const seed of [1, 2, 3]) {
-    const { worstWindow } = await simulateFleet({ ...portions, ...trouble, seed, policy, offeredPerSecond: 40_000 })
+    const { worstWindow } = await simulateFleet({ ...leases, ...trouble, seed, policy, offeredPerSecond: 40_000 })
     assert(worstWindow <= 1.02, `${worstWindow} of the limit`)
   }
 })

@@ -55,7 +55,7 @@ const admitted = async (limiters: readonly Limiter[], times: number, policy = lo
   return (await Promise.all(checks)).filter(({ allowed }) => allowed).length
 }
 
-postgresTest('checks that three processes make at once are admitted as often as the limit says', async () => {
+postgresTest('concurrent checks of three processes are admitted up to the limit exactly', async () => {
   await using bench = await setup(3)
   assert.equal(await admitted(bench.limiters, 40), 10)
   assert.deepEqual(await bench.counted(), [10])
@@ -100,7 +100,7 @@ postgresTest('a check that was rejected because the database was silent is not c
   assert.equal((await later.check(login, alice)).remaining, 8)
 })
 
-postgresTest('what an emptied table has lost is raised to what a process remembers', async () => {
+postgresTest('counts that an emptied table lost are raised to what a process remembers', async () => {
   await using bench = await setup(1)
   assert.equal(await admitted(bench.limiters, 12), 10)
   await bench.database.query('DELETE FROM limiter.counter')
@@ -120,7 +120,7 @@ postgresTest('expired rows are purged, and no others', async () => {
   assert.deepEqual(await bench.counted(), [1])
 })
 
-postgresTest('a purge takes a bounded number of rows, and says when more may be left', async () => {
+postgresTest('a purge deletes a bounded number of rows, and says when more may be left', async () => {
   await using bench = await setup(1)
   await bench.database.query(
     `INSERT INTO limiter.counter (key, expires_at) SELECT 'old ' || i, now() - interval '1 minute' FROM generate_series(1, 12000) AS i`,

@@ -133,14 +133,14 @@ chaos(
   },
 )
 
-chaos('a flushed script cache costs one repeat and no wrong answer', async ({ limiter, client }) => {
+chaos('a flushed script cache costs one repetition and no wrong decision', async ({ limiter, client }) => {
   await limiter.check(local, who('alice'))
   await client.script('FLUSH')
   const decision = await limiter.check(local, who('alice'))
   assert.deepEqual([decision.remaining], [18])
 })
 
-chaos('an emptied server is noticed and every key it gets has an expiry', async ({ limiter, client }) => {
+chaos('an emptied server is noticed, and each of its new keys has an expiry', async ({ limiter, client }) => {
   for (let i = 0; i < 30; i++) await limiter.check(local, who(`user-${i % 7}`))
   await client.flushall()
   await client.script('FLUSH')
@@ -158,7 +158,7 @@ chaos('two processes on one server share one limit', async ({ server, limiter })
   other.disconnect()
 })
 
-chaos('a busy event loop trips no deadline falsely', async ({ limiter }) => {
+chaos('a busy event loop causes no timeout', async ({ limiter }) => {
   await limiter.check(open, who('warm'))
   for (let i = 0; i < 60; i++) {
     // Where another process has the processor, Redis may really be late; a deadline that trips falsely trips each time.

@@ -26,7 +26,7 @@ async function setup(args: readonly string[] = []) {
 const admitted = async (checks: readonly ReturnType<Limiter['check']>[]) =>
   (await Promise.all(checks)).filter(({ allowed }) => allowed).length
 
-redisTest('checks that a frozen Redis let time out are not counted when it goes on', async () => {
+redisTest('checks that timed out on a frozen Redis are not counted when it continues', async () => {
   await using bench = await setup()
   const { server, redis } = bench
   const limiter = createLimiter({ store: redisStore(redis), closedDeadlineMs: 300, breaker: { failures: 100 } })
@@ -41,7 +41,7 @@ redisTest('checks that a frozen Redis let time out are not counted when it goes 
   assert.equal(await admitted([1, 2, 3].map(() => limiter.check(policy, alice))), 2)
 })
 
-redisTest('no check is counted late after an answer so slow that it said little of the clock of Redis', async () => {
+redisTest('no check is counted late after a slow reply gave an imprecise clock', async () => {
   await using bench = await setup()
   const { server, redis } = bench
   const store = redisStore(redis)
@@ -66,7 +66,7 @@ redisTest('no check is counted late after an answer so slow that it said little 
   assert.equal(await admitted([1, 2, 3].map(() => limiter.check(policy, alice))), 2)
 })
 
-redisTest('a frozen Redis counts late what was answered here meanwhile, since that was served', async () => {
+redisTest('a frozen Redis counts late what was served by local counts', async () => {
   await using bench = await setup()
   const { server, redis } = bench
   const limiter = createLimiter({ store: redisStore(redis), deadlineMs: 50, breaker: { failures: 100 } })
@@ -163,7 +163,7 @@ redisTest('a limit that fails closed is not reset by a Redis that evicts its cou
   assert.equal(await redis.get(counter), '3', 'the store has the count again')
 })
 
-redisTest('a Redis that is full and evicts nothing rejects what fails closed, and says so', async () => {
+redisTest('a full Redis without eviction rejects checks that fail closed, and reports it', async () => {
   await using bench = await setup(['--maxmemory-policy', 'noeviction'])
   const { redis } = bench
   const failures: string[] = []
@@ -178,7 +178,7 @@ redisTest('a Redis that is full and evicts nothing rejects what fails closed, an
   assert.match(failures.join(), /OOM/)
 })
 
-redisTest('after a process gave a count back another process that remembers more does not bring it back', async () => {
+redisTest('granted units are not taken back by another process that remembers more', async () => {
   await using bench = await setup()
   const [here, there] = [1, 2].map(() => createLimiter({ store: redisStore(bench.redis), closedDeadlineMs: 5_000 }))
   const policy = login(10)

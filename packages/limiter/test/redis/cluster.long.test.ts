@@ -101,7 +101,7 @@ async function scriptCalls(servers: readonly Server[]): Promise<number> {
   return stats.reduce((sum, text) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1] ?? 0), 0)
 }
 
-testWith('redis-server', 'on a cluster the checks of many users travel together', async () => {
+testWith('redis-server', 'checks of many users on a cluster travel together', async () => {
   const { cluster, servers, stop } = await startCluster()
   try {
     const limiter = createLimiter({ store: redisStore(cluster, { keyTag: 'braces' }), deadlineMs: 10_000 })
@@ -119,7 +119,7 @@ testWith('redis-server', 'on a cluster the checks of many users travel together'
   }
 })
 
-testWith('redis-server', 'with one primary frozen, groups of the others are answered by the store', async () => {
+testWith('redis-server', 'with one primary frozen, the store still decides for groups of the others', async () => {
   const { cluster, servers, stop } = await startCluster()
   try {
     const limiter = createLimiter({
@@ -216,39 +216,43 @@ const hour = 3_600_000
 const own = definePolicy('own', [{ name: 'own', limit: 40, windowMs: hour }], { failureMode: 'closed' })
 const narrow = definePolicy('narrow', [{ name: 'narrow', limit: 130, windowMs: hour }], { shared: true })
 
-testWith('redis-server', 'on a cluster two racing processes admit and charge what every policy allows', async () => {
-  const { cluster, servers, stop } = await startCluster()
-  const other = await connect(servers)
-  try {
-    const limiters = [cluster, other].map((one) =>
-      createLimiter({ store: redisStore(one, { keyTag: 'braces' }), deadlineMs: 20_000, closedDeadlineMs: 20_000 }),
-    )
-    const wide = definePolicy('wide', [{ name: 'wide', limit: 1_000_000, windowMs: hour }])
-    for (const limiter of limiters)
-      await until(async () => (await Promise.all(users.map((user) => limiter.check(wide, user)))).every(isFromStore))
-    const admitted = new Map<string, number>()
-    await Promise.all(
-      Array.from({ length: 1_200 }, async (_, i) => {
-        const user = users[i % 2 === 0 ? i % 4 : i % users.length] ?? { kind: 'user', id: 'nobody' }
-        const decision = await limiters[(i >> 3) % 2]?.check([own, narrow], user)
-        assert.equal(decision?.source, 'store')
-        if (decision.allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
-      }),
-    )
-    assert(Math.max(...admitted.values()) <= 40)
-    assert.equal(
-      admitted.values().reduce((sum, one) => sum + one, 0),
-      130,
-    )
-    for (const user of users) {
-      const decision = await limiters[0]?.peek(own, user)
-      assert.equal(40 - (decision?.remaining ?? 0), admitted.get(user.id) ?? 0, user.id)
+testWith(
+  'redis-server',
+  'two concurrent processes on a cluster admit and charge what every policy allows',
+  async () => {
+    const { cluster, servers, stop } = await startCluster()
+    const other = await connect(servers)
+    try {
+      const limiters = [cluster, other].map((one) =>
+        createLimiter({ store: redisStore(one, { keyTag: 'braces' }), deadlineMs: 20_000, closedDeadlineMs: 20_000 }),
+      )
+      const wide = definePolicy('wide', [{ name: 'wide', limit: 1_000_000, windowMs: hour }])
+      for (const limiter of limiters)
+        await until(async () => (await Promise.all(users.map((user) => limiter.check(wide, user)))).every(isFromStore))
+      const admitted = new Map<string, number>()
+      await Promise.all(
+        Array.from({ length: 1_200 }, async (_, i) => {
+          const user = users[i % 2 === 0 ? i % 4 : i % users.length] ?? { kind: 'user', id: 'nobody' }
+          const decision = await limiters[(i >> 3) % 2]?.check([own, narrow], user)
+          assert.equal(decision?.source, 'store')
+          if (decision.allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
+        }),
+      )
+      assert(Math.max(...admitted.values()) <= 40)
+      assert.equal(
+        admitted.values().reduce((sum, one) => sum + one, 0),
+        130,
+      )
+      for (const user of users) {
+        const decision = await limiters[0]?.peek(own, user)
+        assert.equal(40 - (decision?.remaining ?? 0), admitted.get(user.id) ?? 0, user.id)
+      }
+    } finally {
+      other.disconnect()
+      await stop()
     }
-  } finally {
-    other.disconnect()
-    await stop()
-  }
-})
+  },
+)
 
 testWith(
   'redis-server',

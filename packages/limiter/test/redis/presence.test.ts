@@ -20,7 +20,7 @@ async function setup() {
   }
 }
 
-redisTest('processes that share a store count one another, and one that leaves counts no more', async () => {
+redisTest('processes that share a store count one another until they leave', async () => {
   await using bench = await setup()
   const fleet = [1, 2, 3].map(() => redisPresence(bench.redis, { everyMs: rarely }))
   const [first, second] = fleet
@@ -37,7 +37,7 @@ redisTest('processes that share a store count one another, and one that leaves c
   for (const presence of fleet) await presence.close()
 })
 
-redisTest('a process that died is forgotten when it has missed three beats', async () => {
+redisTest('a process that died is removed after three missed heartbeats', async () => {
   await using bench = await setup()
   const [living, dead] = [
     redisPresence(bench.redis, { everyMs: rarely }),

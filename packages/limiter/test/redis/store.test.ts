@@ -75,7 +75,7 @@ async function setup() {
   }
 }
 
-redisTest('keys and expiries are those of the specification, letter by letter', async () => {
+redisTest('keys and expiries are exactly those of the specification', async () => {
   await using bench = await setup()
   const { limiter, redis } = bench
   const minute = start / 60_000

@@ -1,15 +1,7 @@
 import { type Bearer, BearerError, type Caller as TokenCaller, wwwAuthenticate } from '@gatehouse/bearer'
 import { Problem } from '@gatehouse/kit'
-import type { FastifyRequest } from 'fastify'
 import type { ApiKeys } from './api-key.ts'
-import { type Caller, holdsScope } from './caller.ts'
-
-/**
- * Who makes the request, if they may: services call it with the scope an endpoint needs.
- * @throws Problem 401 with RFC 6750's `WWW-Authenticate` when the credential is missing or no good, 403 when it lacks
- * the scope.
- */
-export type Authenticate = (request: Pick<FastifyRequest, 'raw'>, scope?: string) => Promise<Caller>
+import { type Authenticate, type Caller, holdsScope } from './caller.ts'
 
 /**
  * The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here, and API keys

@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+
 /** Who makes a request, once verified: what services get from `authenticate`, and what upstreams are told. */
 export interface Caller {
   /** The user; the client itself where `kind` is `client`. An API key stands for its owner. */
@@ -20,3 +22,10 @@ export interface Caller {
 export function holdsScope(caller: Caller, scope: string): boolean {
   return caller.scopes.has(scope) || scope.split(' ').every((name) => name === '' || caller.scopes.has(name))
 }
+
+/**
+ * Who makes the request, if they may: services call it with the scope an endpoint needs.
+ * @throws Problem 401 with RFC 6750's `WWW-Authenticate` when the credential is missing or no good, 403 when it lacks
+ * the scope.
+ */
+export type Authenticate = (request: Pick<FastifyRequest, 'raw'>, scope?: string) => Promise<Caller>

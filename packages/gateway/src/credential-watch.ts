@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, Problem } from '@gatehouse/kit'
-import type { Authenticate } from './authenticate.ts'
-import type { Visit } from './identify.ts'
+import type { Authenticate } from './caller.ts'
+import type { Visit } from './request-identity.ts'
 
 /** Looks after connections that last longer than a request, lest they outlive the credential that opened them. */
 export interface CredentialWatch {

@@ -1,23 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { type Bearer, BearerError } from '@gatehouse/bearer'
 import { Problem, tokenHash } from '@gatehouse/kit'
-import type { Identifier } from '@gatehouse/limiter'
 import { addressText, countedAddress } from './address.ts'
 import type { Addresses } from './addresses.ts'
 import type { ApiKeys } from './api-key.ts'
 import { asProblem, callerFrom } from './authenticate.ts'
 import type { Brake } from './brake.ts'
-import type { Caller } from './caller.ts'
 import type { Forwarded } from './headers.ts'
-
-/** What the gateway found out about a request before anything is decided. */
-export interface Visit {
-  /** Who is counted: the user, else the client, else the API key, else the IP address. */
-  readonly identifier: Identifier
-  readonly caller?: Caller
-  /** Why the credential it showed is no good: thrown where one is needed. */
-  readonly refusal?: unknown
-}
+import type { Visit } from './request-identity.ts'
 
 export interface IdentifyOptions {
   readonly bearer: Bearer

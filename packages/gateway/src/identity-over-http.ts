@@ -1,7 +1,7 @@
 import type { ServiceToken } from '@gatehouse/bearer'
 import { Pool } from 'undici'
 import type { ApiKey, ResolveApiKey } from './api-key.ts'
-import type { PlanOf } from './tier.ts'
+import type { PlanOf } from './plan.ts'
 
 export interface IdentityOverHttp {
   readonly planOf: PlanOf

@@ -1,6 +1,6 @@
 import { definePolicy, type FailureMode, type Policy, type Rule, tierPolicy } from '@gatehouse/limiter'
 import type { PolicyDeclaration, TierDeclaration } from './declaration.ts'
-import { unlimitedPlan } from './tier.ts'
+import { unlimitedPlan } from './plan.ts'
 
 /** Every limit the gateway knows, by name. */
 export interface Limits {

@@ -1,8 +1,7 @@
 import { Problem, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { Identifier, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
-import type { Authenticate } from './authenticate.ts'
-import type { Caller } from './caller.ts'
+import type { Authenticate, Caller } from './caller.ts'
 import { maskedIdentifier } from './limit-masking.ts'
 
 /** Who may do what to limits: one of these scopes is enough, the first is named to whoever has none. */

@@ -1,9 +1,10 @@
 import { combinePolicies, type Policy } from '@gatehouse/limiter'
 import { type Caller, holdsScope } from './caller.ts'
-import type { Visit } from './identify.ts'
 import { type Limits, type LimitsDeclaration, limitsFrom } from './limits.ts'
+import { unlimitedPlan } from './plan.ts'
+import type { Visit } from './request-identity.ts'
 import { type RouteRule, unlimited } from './route-rule.ts'
-import { createTiers, type TierOptions, unlimitedPlan } from './tier.ts'
+import { createTiers, type TierOptions } from './tier.ts'
 
 /** Who holds it sends events. */
 const producerScope = 'write:notifications'

@@ -1,4 +1,5 @@
 import type { Clock } from '@gatehouse/kit'
+import { type PlanOf, unlimitedPlan } from './plan.ts'
 
 /** How long a looked-up plan is fresh, in milliseconds; then it serves on while it is looked up anew. */
 export const planFreshMs = 60_000
@@ -6,12 +7,6 @@ export const planFreshMs = 60_000
 const coldLookupMs = 250
 /** How many subjects' plans are kept. */
 const mostPlans = 100_000
-
-/** The plan that isn't limited: for the platform's own services. A tier can't have this name. */
-export const unlimitedPlan = 'unlimited'
-
-/** Looks up a subject's plan: `undefined` when the subject is not known. */
-export type PlanOf = (subject: string) => Promise<{ readonly plan: string } | undefined>
 
 export interface TierOptions {
   readonly planOf: PlanOf

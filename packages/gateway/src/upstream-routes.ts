@@ -7,11 +7,11 @@ import type { Caller } from './caller.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-token.ts'
 import type { CredentialWatch } from './credential-watch.ts'
-import { upstreamHeaders } from './headers.ts'
-import type { Identify, Visit } from './identify.ts'
+import { type Forwarded, upstreamHeaders } from './headers.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { refuseAmbiguousPath } from './path.ts'
 import { type BegunAnswer, pass } from './proxy.ts'
+import type { Visit } from './request-identity.ts'
 import { allMethods, type RouteRule } from './route-rule.ts'
 import { pathOf, type Routing } from './routing.ts'
 import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './upgrade.ts'
@@ -23,7 +23,12 @@ export interface UpstreamRoutesOptions {
   readonly upstreams: Readonly<Record<string, Sibling>>
   readonly routing: Routing
   visitOf(raw: IncomingMessage): Visit | undefined
-  readonly identify: Identify
+  readonly identify: {
+    /** For routes where credentials don't count. */
+    anonymous(raw: IncomingMessage): Visit
+    /** What upstreams are told of the way a request came. */
+    forwarded(raw: IncomingMessage): Forwarded
+  }
   readonly contextTokens: ContextTokens
   readonly watch: CredentialWatch
   readonly openStreams: OpenStreams

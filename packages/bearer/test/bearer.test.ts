@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BearerError, type BearerErrorReason, type BearerOptions, createBearer, hasScope } from '../src/index.ts'
-import { audience, goodClaims, issuer, setup, sign, signingKey } from './issuer.ts'
+import { audience, goodClaims, issuer, setup, sign, signingKey } from './support/issuer.ts'
 
 /** True for a refusal with this code, status and reason. */
 function refusal(code: string, status: number, reason: BearerErrorReason) {

@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { BearerError, wwwAuthenticate } from '../src/index.ts'
-import { setup } from './issuer.ts'
+import { setup } from './support/issuer.ts'
 
 test('a resource server on node:http lets good tokens in and challenges the rest', async (t) => {
   const { bearer, token } = await setup()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setup } from './setup.ts'
+import { setup } from './support/setup.ts'
 
 test('every answer carries the X-RateLimit trio, the rejected one Retry-After and problem details', async () => {
   const { http, clock, bearer } = await setup({ tiers: { free: { rpm: 2, daily: 1000 } } })

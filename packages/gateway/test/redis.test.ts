@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort, startRedis, testWith } from '@gatehouse/testing'
-import { redisClient, redisLimiter } from './redis-gateway.ts'
-import { setup } from './setup.ts'
+import { redisClient, redisLimiter } from './support/redis-limiter.ts'
+import { setup } from './support/setup.ts'
 
 async function startGatewayProcess(redisUrl: string) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'gateway-process.ts'), redisUrl], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'support/gateway-process.ts'), redisUrl], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = await once(child.stdout, 'data')

@@ -1,0 +1,44 @@
+import { isJsonObject } from '../core/strict-json.ts'
+import { type Exchange, endpointUrl, fetchJson, type JsonAnswer } from '../http/fetch-json.ts'
+
+/**
+ * Finds the address of an issuer's keys in its metadata (RFC 8414 §3, else OpenID Connect Discovery §4). The metadata
+ * must name the very issuer that was asked (RFC 8414 §3.3), or keys of one issuer would vouch for another. Found once;
+ * asked again only as long as there was no answer.
+ *
+ * @throws TypeError when the issuer is no address to ask
+ */
+export function discoveredJwksUri(issuer: string, allowInsecureHttp: boolean, exchange: Exchange): () => Promise<URL> {
+  const url = endpointUrl('issuer', issuer, allowInsecureHttp)
+  const path = url.pathname.replace(/\/$/, '')
+  const addresses = [
+    new URL(`/.well-known/oauth-authorization-server${path}`, url),
+    new URL(`${path}/.well-known/openid-configuration`, url),
+  ]
+  let found: URL | undefined
+  return async () => {
+    found ??= jwksUriOf(issuer, await firstAnswer(addresses, exchange), allowInsecureHttp)
+    return found
+  }
+}
+
+async function firstAnswer(addresses: readonly URL[], exchange: Exchange): Promise<JsonAnswer> {
+  let status = 0
+  for (const address of addresses) {
+    const answer = await fetchJson(address, { headers: { accept: 'application/json' } }, exchange)
+    if (answer.status === 200) return answer
+    status = answer.status
+  }
+  throw new Error(`the issuer's metadata answered ${status}, 200 was expected`)
+}
+
+function jwksUriOf(issuer: string, { body }: JsonAnswer, allowInsecureHttp: boolean): URL {
+  if (!isJsonObject(body) || body.issuer !== issuer)
+    throw new TypeError(`metadata of the issuer ${issuer} was expected`)
+  if (typeof body.jwks_uri !== 'string') throw new TypeError("jwks_uri is missing in the issuer's metadata")
+  const url = endpointUrl('jwks_uri', body.jwks_uri, allowInsecureHttp)
+  // An issuer elsewhere has no keys on this machine: what answers here is somebody else.
+  if (url.protocol === 'http:' && issuer.startsWith('https:') && !allowInsecureHttp)
+    throw new TypeError('jwks_uri must be https, as its issuer is')
+  return url
+}

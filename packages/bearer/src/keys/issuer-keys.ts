@@ -1,0 +1,180 @@
+import { BearerError, invalidToken } from '../core/bearer-error.ts'
+import type { Clock } from '../core/clock.ts'
+import type { BearerObserver } from '../core/observer.ts'
+import { RecentCache, type Weighed } from '../core/recent-cache.ts'
+import type { TokenHeader } from '../token/token-header.ts'
+import type { AlgorithmName } from './algorithms.ts'
+import { importKeySet, type KeySet, type VerificationKey } from './key-set.ts'
+import type { KeySource } from './key-source.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+export interface IssuerKeysOptions {
+  readonly source: KeySource
+  readonly algorithms: readonly AlgorithmName[]
+  readonly clock: Clock
+  readonly observer: BearerObserver
+  /** How long keys stay in use while the issuer cannot be reached. */
+  readonly staleForMs: number
+}
+
+interface UnknownKid extends Weighed {
+  readonly until: number
+}
+
+/** Keys are asked for again, in the background, at this part of their age. */
+const refreshPart = 0.75
+const firstBackoffMs = 1_000
+const longestBackoffMs = 60_000
+const unknownKids = 256
+/** For this long after a key was revoked, tokens of the one in its place are expected, and it is looked for so often. */
+const renewalMs = 60_000
+const renewalIntervalMs = 1_000
+
+/**
+ * The issuer's keys, kept fresh. Read before they grow old, in the background; kept while the issuer is down; one
+ * reading at a time, and attempts rather than successes are what is spaced out, so that no flood of tokens becomes a
+ * flood of readings. A set is only ever replaced by one that holds a usable key.
+ */
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions
+  readonly #bucket: TokenBucket
+  readonly #renewalBucket = new TokenBucket(1, renewalIntervalMs)
+  readonly #unknown = new RecentCache<UnknownKid>({ entries: unknownKids, weight: unknownKids })
+  #set: KeySet | undefined
+  #generation = 0
+  #loadedAt = 0
+  #refreshAt = 0
+  #expiresAt = 0
+  #failures = 0
+  #nextAttemptAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | undefined
+  #revokedKeys = 0
+  #renewalUntil = Number.NEGATIVE_INFINITY
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options
+    this.#bucket = new TokenBucket(1, options.source.unknownKidIntervalMs)
+  }
+
+  /** Grows by one whenever the keys change; what was verified under another generation must be verified again. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /**
+   * The keys to use now: at once as long as there are any that may be used, as a promise when they must be read first.
+   *
+   * @throws BearerError `unavailable`, at once or as a rejection
+   */
+  current(now: number): KeySet | Promise<KeySet> {
+    if (this.#set !== undefined && now < this.#refreshAt) return this.#set
+    return this.#due(now)
+  }
+
+  /**
+   * The key for a token's header. An unknown `kid` may be a rotation, so the keys are read again, within bounds.
+   *
+   * @throws BearerError `invalid_token`, at once or as a rejection
+   */
+  find(set: KeySet, header: TokenHeader, now: number): VerificationKey | Promise<VerificationKey> {
+    const { kid, alg } = header
+    const key = set.find(kid, alg)
+    if (key !== undefined) return key
+    const allowed: readonly string[] = this.#options.algorithms
+    if (!allowed.includes(alg)) throw invalidToken('algorithm')
+    if (kid === undefined) throw invalidToken('unknown_key')
+    if (set.has(kid)) throw invalidToken('algorithm')
+    return this.#findAfterReading(kid, alg, now)
+  }
+
+  /**
+   * Told how many keys the issuer has revoked. When there is one more, the key in its place signs already: what was
+   * unknown a moment ago is looked for again, though never more than once a second.
+   */
+  noteRevokedKeys(count: number, now: number): void {
+    if (count === this.#revokedKeys) return
+    this.#revokedKeys = count
+    this.#renewalUntil = now + renewalMs
+    this.#unknown.clear()
+  }
+
+  /** Reads the keys now, whatever their age: at boot, or when the issuer says that they changed. Never rejects. */
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read(this.#options.clock.now()).finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  #due(now: number): KeySet | Promise<KeySet> {
+    const usable = this.#usable(now)
+    const mayRead = this.#reading !== undefined || now >= this.#nextAttemptAt
+    if (usable === undefined) {
+      if (!mayRead) throw this.#unavailable(now)
+      return this.refresh().then(() => this.#usableOrThrow())
+    }
+    if (!mayRead) return usable
+    const reading = this.refresh()
+    // Grown old while nobody came: worth waiting once, since a key may have been withdrawn; not while the issuer is down.
+    return now >= this.#expiresAt && this.#failures === 0 ? reading.then(() => this.#usableOrThrow()) : usable
+  }
+
+  #findAfterReading(kid: string, alg: string, now: number): Promise<VerificationKey> {
+    const unknown = this.#unknown.get(kid)
+    if (unknown !== undefined && now < unknown.until) throw invalidToken('unknown_key')
+    const backingOff = this.#failures > 0 && now < this.#nextAttemptAt
+    const renewing = now < this.#renewalUntil
+    const bucket = renewing ? this.#renewalBucket : this.#bucket
+    if (this.#reading === undefined && (backingOff || !bucket.take(now))) throw invalidToken('unknown_key')
+    const unknownMs = renewing ? renewalIntervalMs : this.#options.source.unknownKidMs
+    return this.refresh().then(() => {
+      const key = this.#set?.find(kid, alg)
+      if (key !== undefined) return key
+      if (this.#set?.has(kid)) throw invalidToken('algorithm')
+      if (this.#failures === 0) this.#unknown.set(kid, { until: now + unknownMs, weight: 1 })
+      throw invalidToken('unknown_key')
+    })
+  }
+
+  async #read(now: number): Promise<void> {
+    const { source, observer } = this.#options
+    this.#nextAttemptAt = now + Math.min(firstBackoffMs * 2 ** this.#failures, longestBackoffMs)
+    try {
+      const { keys, maxAgeMs } = await source.read()
+      const changed = keys === undefined ? false : this.#replace(keys)
+      if (this.#set === undefined) throw new TypeError('the issuer says that nothing changed, but nothing was read yet')
+      this.#failures = 0
+      this.#loadedAt = now
+      this.#refreshAt = now + maxAgeMs * refreshPart
+      this.#expiresAt = now + maxAgeMs
+      observer.keysLoaded?.({ changed })
+    } catch (cause) {
+      this.#failures += 1
+      observer.keysFailed?.({ cause, staleMs: this.#set === undefined ? undefined : now - this.#loadedAt })
+    }
+  }
+
+  #replace(keys: readonly unknown[]): boolean {
+    const set = importKeySet(keys, this.#options.algorithms)
+    if (set.fingerprint === this.#set?.fingerprint) return false
+    this.#set = set
+    this.#generation += 1
+    return true
+  }
+
+  #usable(now: number): KeySet | undefined {
+    return now < this.#loadedAt + this.#options.staleForMs ? this.#set : undefined
+  }
+
+  #usableOrThrow(): KeySet {
+    const now = this.#options.clock.now()
+    const set = this.#usable(now)
+    if (set === undefined) throw this.#unavailable(now)
+    return set
+  }
+
+  #unavailable(now: number): BearerError {
+    const retryAfterSeconds = Math.max(1, Math.ceil((this.#nextAttemptAt - now) / 1000))
+    return new BearerError('unavailable', 'keys', { retryAfterSeconds })
+  }
+}

@@ -1,0 +1,86 @@
+import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
+import { isJsonObject, type JsonObject } from '../core/strict-json.ts'
+import { type AlgorithmName, algorithmsOf, signatureCheck } from './algorithms.ts'
+
+/** A public key as RFC 7517 writes it. Members that are not read here may be there too. */
+export interface Jwk {
+  readonly kty?: string
+  readonly kid?: string
+  readonly alg?: string
+  readonly use?: string
+  readonly n?: string
+  readonly e?: string
+  readonly crv?: string
+  readonly x?: string
+  readonly y?: string
+}
+
+/** One imported key with one algorithm. */
+export interface VerificationKey {
+  readonly kid: string | undefined
+  readonly alg: AlgorithmName
+  verify(data: Buffer, signature: Buffer): boolean
+}
+
+/** The keys of one issuer at one time. Immutable: a rotation makes another set. */
+export interface KeySet {
+  /** Tells sets apart by content: the same keys have the same fingerprint. */
+  readonly fingerprint: string
+  /** The key for a token's header; a token without `kid` is served only where there is no choice. */
+  find(kid: string | undefined, alg: string): VerificationKey | undefined
+  /** True when the set holds this key id, with whatever algorithm. */
+  has(kid: string): boolean
+}
+
+const mostKeys = 64
+const smallestModulusBits = 2048
+const largestModulusBits = 8192
+
+/**
+ * Imports a JWK Set. Keys that cannot or must not verify (symmetric, private, for encryption, weak, of another
+ * algorithm, of an unknown kind) are left out, as RFC 7517 §5 asks.
+ *
+ * @throws TypeError when it is no JWK Set, has more than 64 keys, or no key is left
+ */
+export function importKeySet(jwks: readonly unknown[], allowed: readonly AlgorithmName[]): KeySet {
+  if (jwks.length > mostKeys) throw new TypeError(`a JWK Set of at most ${mostKeys} keys was expected`)
+  const keys = jwks.filter(isJsonObject).flatMap((jwk) => importKey(jwk, allowed))
+  if (keys.length === 0) throw new TypeError(`no key in the JWK Set can verify ${allowed.join(', ')}`)
+  const kids = new Set(keys.map((key) => key.kid))
+  return {
+    fingerprint: JSON.stringify(jwks),
+    has: (kid) => kids.has(kid),
+    find(kid, alg) {
+      const fitting = keys.filter((key) => key.alg === alg && (kid === undefined || key.kid === kid))
+      return fitting.length === 1 ? fitting[0] : undefined
+    },
+  }
+}
+
+function importKey(jwk: JsonObject, allowed: readonly AlgorithmName[]): VerificationKey[] {
+  const { kty, crv, alg, use, kid, key_ops: operations } = jwk
+  if ('d' in jwk || 'k' in jwk) return []
+  if (use !== undefined && use !== 'sig') return []
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return []
+  if (kid !== undefined && typeof kid !== 'string') return []
+  const names = algorithmsOf(kty, crv, alg).filter((name) => allowed.includes(name))
+  const key = names.length > 0 ? publicKey(jwk) : undefined
+  if (key === undefined) return []
+  return names.map((name) => ({ kid, alg: name, verify: signatureCheck(name, key) }))
+}
+
+function publicKey(jwk: JsonObject): KeyObject | undefined {
+  try {
+    const key = createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: 'jwk' })
+    return isSound(key) ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Of RSA keys: neither so small that it can be factored, nor so large that it stalls us, and with a real exponent. */
+function isSound(key: KeyObject): boolean {
+  const { modulusLength: bits, publicExponent: exponent } = key.asymmetricKeyDetails ?? {}
+  if (bits === undefined || exponent === undefined) return key.asymmetricKeyType !== 'rsa'
+  return bits >= smallestModulusBits && bits <= largestModulusBits && exponent >= 3n && exponent % 2n === 1n
+}

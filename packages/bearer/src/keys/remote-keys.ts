@@ -1,0 +1,38 @@
+import { isJsonObject } from '../core/strict-json.ts'
+import { type Exchange, fetchJson } from '../http/fetch-json.ts'
+import type { JwksReading, KeySource } from './key-source.ts'
+
+const defaultMaxAgeSeconds = 600
+const shortestMaxAgeSeconds = 60
+const longestMaxAgeSeconds = 86_400
+/** What strangers can cause: one fetch in this time, whatever they send. */
+const unknownKidIntervalMs = 30_000
+const unknownKidMs = 30_000
+
+/**
+ * A JWK Set document at an address (RFC 7517 §5). The address comes from the configuration or from the issuer's own
+ * metadata, never from a token.
+ *
+ * @param address where the document is; asked for once and again only while it could not be told
+ */
+export function remoteKeys(address: () => Promise<URL>, exchange: Exchange): KeySource {
+  let etag: string | null = null
+  async function read(): Promise<JwksReading> {
+    const headers = new Headers({ accept: 'application/jwk-set+json, application/json' })
+    if (etag !== null) headers.set('if-none-match', etag)
+    const answer = await fetchJson(await address(), { headers }, exchange)
+    const maxAgeMs = maxAgeSeconds(answer.headers.get('cache-control')) * 1000
+    if (answer.status === 304) return { keys: undefined, maxAgeMs }
+    if (answer.status !== 200) throw new Error(`the JWK Set answered ${answer.status}, 200 was expected`)
+    if (!isJsonObject(answer.body) || !Array.isArray(answer.body.keys)) throw new TypeError('no JWK Set in the answer')
+    etag = answer.headers.get('etag')
+    return { keys: answer.body.keys, maxAgeMs }
+  }
+  return { read, unknownKidIntervalMs, unknownKidMs }
+}
+
+function maxAgeSeconds(cacheControl: string | null): number {
+  const told = /(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])/i.exec(cacheControl ?? '')?.[1]
+  const seconds = told === undefined ? defaultMaxAgeSeconds : Number(told)
+  return Math.min(longestMaxAgeSeconds, Math.max(shortestMaxAgeSeconds, seconds))
+}

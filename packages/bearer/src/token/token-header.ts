@@ -1,0 +1,68 @@
+import { invalidToken } from '../core/bearer-error.ts'
+import { RecentCache, type Weighed } from '../core/recent-cache.ts'
+import { decodePart, parseJson } from './token-part.ts'
+
+/** The types (`typ`) that a token can be accepted with: that of RFC 9068 §2.1, and that of any JWT (RFC 7519 §5.1). */
+export type TokenType = 'at+jwt' | 'JWT'
+
+export const tokenTypes: readonly TokenType[] = ['at+jwt', 'JWT']
+
+export function isTokenType(type: unknown): type is TokenType {
+  return tokenTypes.includes(type as TokenType)
+}
+
+/** What of a token's header is needed to choose a key, and to know what the token is. */
+export interface TokenHeader {
+  readonly type: TokenType
+  readonly alg: string
+  readonly kid: string | undefined
+}
+
+/**
+ * Key material or extensions chosen by the sender. A verifier that follows them verifies whatever the sender likes
+ * (RFC 8725 §3.10); `crit` names extensions that must be understood, and none is (RFC 7515 §4.1.11, RFC 7797).
+ */
+const refusedMembers = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c']
+const longestKid = 256
+const remembered = 64
+
+/** Reads headers. All tokens of one key have the same header to the letter, so the last ones read are remembered. */
+export class TokenHeaders {
+  readonly #known = new RecentCache<TokenHeader & Weighed>({ entries: remembered, weight: remembered })
+  readonly #types: readonly TokenType[]
+
+  /** @param types those that are accepted */
+  constructor(types: readonly TokenType[]) {
+    this.#types = types
+  }
+
+  /**
+   * @param part the header as it stands in the token, encoded
+   * @throws BearerError `invalid_token`
+   */
+  read(part: string): TokenHeader {
+    const known = this.#known.get(part)
+    if (known !== undefined) return known
+    const header = { ...parseHeader(part, this.#types), weight: 1 }
+    this.#known.set(part, header)
+    return header
+  }
+}
+
+/** The type is normally that of an access token (RFC 9068 §2.1) alone, which also keeps ID tokens out. */
+function parseHeader(part: string, types: readonly TokenType[]): TokenHeader {
+  const header = parseJson(decodePart(part), 'malformed')
+  for (const member of refusedMembers) if (Object.hasOwn(header, member)) throw invalidToken('header')
+  const { alg, kid, typ } = header
+  if (typeof alg !== 'string') throw invalidToken('malformed')
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > longestKid)) throw invalidToken('malformed')
+  const type = typeof typ === 'string' ? tokenTypeOf(typ) : undefined
+  if (type === undefined || !types.includes(type)) throw invalidToken('type')
+  return { type, alg, kid }
+}
+
+/** Media types are compared without regard to case, and may leave `application/` out (RFC 7515 §4.1.9). */
+function tokenTypeOf(typ: string): TokenType | undefined {
+  const type = typ.toLowerCase().replace(/^application\//, '')
+  return tokenTypes.find((known) => known.toLowerCase() === type)
+}

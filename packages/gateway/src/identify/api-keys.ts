@@ -1,0 +1,67 @@
+import { type Clock, Problem, tokenHash } from '@gatehouse/kit'
+import type { Caller } from '../model/caller.ts'
+
+/** What is known of an API key. */
+export interface ApiKey {
+  readonly id: string
+  /** The subject it acts for. */
+  readonly owner: string
+  /** What the owner is: the key has that one's reach. */
+  readonly kind: Caller['kind']
+  readonly scopes: readonly string[]
+  readonly plan?: string | undefined
+}
+
+/** Looks an API key up: `undefined` when there is none such. */
+export type ResolveApiKey = (key: string) => Promise<ApiKey | undefined>
+
+/** How long a looked-up key is believed, in milliseconds: so long a revoked one still works. */
+const keyFreshMs = 5_000
+const mostKeys = 10_000
+const longestKey = 200
+
+export interface ApiKeys {
+  /**
+   * The caller a key stands for, and the hash it is counted under. `resolving` is called before an unknown key is looked
+   * up; what it throws refuses the key.
+   * @throws Problem 401 when the key is unknown, 503 when it can't be looked up.
+   */
+  callerOf(key: string, resolving?: () => void): Promise<{ readonly caller: Caller; readonly hash: string }>
+}
+
+/** API keys as callers, each looked up once in 5 s. */
+export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, realm: string): ApiKeys {
+  const known = new Map<string, { readonly caller: Caller; readonly until: number }>()
+  const unknown = () =>
+    new Problem(401, 'The API key is not known.', {
+      headers: {
+        'www-authenticate': `Bearer realm="${realm}", error="invalid_token", error_description="The API key is not known"`,
+      },
+    })
+  return {
+    async callerOf(key, resolving) {
+      if (resolve === undefined || key.length > longestKey) throw unknown()
+      const hash = tokenHash(key)
+      const now = clock.now()
+      const held = known.get(hash)
+      if (held && now < held.until) return { caller: held.caller, hash }
+      resolving?.()
+      const found = await resolve(key).catch((cause: unknown) => {
+        throw new Problem(503, 'API keys can not be looked up at the moment.', { cause })
+      })
+      known.delete(hash)
+      if (found === undefined) throw unknown()
+      if (known.size >= mostKeys) known.delete(known.keys().next().value ?? '')
+      const caller: Caller = Object.freeze({
+        subject: found.owner,
+        kind: found.kind,
+        keyId: found.id,
+        scopes: new Set(found.scopes),
+        roles: [],
+        ...(found.plan === undefined ? {} : { plan: found.plan }),
+      })
+      known.set(hash, { caller, until: now + keyFreshMs })
+      return { caller, hash }
+    },
+  }
+}

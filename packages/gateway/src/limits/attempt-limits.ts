@@ -1,0 +1,96 @@
+import { type Clock, tokenHash } from '@gatehouse/kit'
+import type { Identifier, Limiter } from '@gatehouse/limiter'
+import type { GatewayMetrics } from '../metrics/gateway-metrics.ts'
+import { countedAddress, parseAddress } from '../model/address.ts'
+import type { Policies } from './policies.ts'
+
+/** A guard's answer. */
+interface Guarded {
+  readonly allowed: boolean
+  /** Whole seconds to wait; 0 when allowed. */
+  readonly retryAfter: number
+}
+
+/**
+ * Counts one try against a policy, by all identifiers together: `{ account, address }`. An `address` is counted as
+ * requests from it are, IPv6 by its /64. Rejects with RangeError when there is no policy of that name.
+ */
+export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<Guarded>
+
+/** Takes back one try that was counted against a policy by these identifiers, since it was right. */
+export type Refund = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
+/** Whole seconds for which tries by these identifiers are known here to be rejected, without asking the store; 0 for none. */
+export type Blocked = (policy: string, identifiers: Readonly<Record<string, string>>) => number
+
+/** Forgets the tries counted against a policy by these identifiers, since one of them was right. */
+export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
+const longestId = 255
+const maxBlocks = 10_000
+
+/** What services are handed to count what a route's own limit can't see. */
+export interface AttemptLimits {
+  readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
+  readonly forgive: Forgive
+}
+
+interface AttemptLimitsOptions {
+  readonly limiter: Limiter
+  readonly policies: Policies
+  readonly metrics: GatewayMetrics
+  readonly clock: Clock
+}
+
+export function createAttemptLimits({ limiter, policies, metrics, clock }: AttemptLimitsOptions): AttemptLimits {
+  const blocks = new Map<string, number>()
+  const block = (key: string, seconds: number): void => {
+    blocks.delete(key)
+    if (seconds === 0) return
+    blocks.set(key, clock.now() + seconds * 1_000)
+    const [oldest] = blocks.keys()
+    if (blocks.size > maxBlocks && oldest !== undefined) blocks.delete(oldest)
+  }
+  const limit: Limit = async (name, identifiers) => {
+    const identifier = identifierOf(identifiers)
+    const decision = await limiter.check(policies.named(name), identifier, { route: name })
+    block(blockKey(name, identifier), decision.retryAfterSeconds)
+    metrics.decided(name, decision)
+    return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
+  }
+  return {
+    limit,
+    async refund(name, identifiers) {
+      const identifier = identifierOf(identifiers)
+      await limiter.grant(policies.named(name), identifier, 1)
+      blocks.delete(blockKey(name, identifier))
+    },
+    blocked(name, identifiers) {
+      const until = blocks.get(blockKey(name, identifierOf(identifiers))) ?? 0
+      return Math.max(0, Math.ceil((until - clock.now()) / 1_000))
+    },
+    async forgive(name, identifiers) {
+      const identifier = identifierOf(identifiers)
+      await limiter.reset(policies.named(name), identifier)
+      blocks.delete(blockKey(name, identifier))
+    },
+  }
+}
+
+const blockKey = (policy: string, { kind, id }: Identifier): string => `${policy} ${kind} ${id}`
+
+function identifierOf(identifiers: Readonly<Record<string, string>>): Identifier {
+  const entries = Object.entries(identifiers).sort(([a], [b]) => (a < b ? -1 : 1))
+  const id = entries.map(([name, value]) => encodeURIComponent(counted(name, value.toWellFormed()))).join('|')
+  return {
+    kind: entries.map(([name]) => name).join('-'),
+    id: id.length <= longestId ? id : `sha256:${tokenHash(id)}`,
+  }
+}
+
+function counted(name: string, value: string): string {
+  const address = name === 'address' ? parseAddress(value) : undefined
+  return address ? countedAddress(address) : value
+}

@@ -1,0 +1,96 @@
+import type { Clock } from '@gatehouse/kit'
+import { type PlanOf, unlimitedPlan } from '../model/plan.ts'
+
+/** How long a looked-up plan is fresh, in milliseconds; then it serves on while it is looked up anew. */
+export const planFreshMs = 60_000
+/** How long a request waits for a plan that was never looked up, in milliseconds; then it counts as the lowest tier. */
+const coldLookupMs = 250
+/** How many subjects' plans are kept. */
+const mostPlans = 100_000
+
+export interface TierOptions {
+  readonly planOf: PlanOf
+  /** The tiers of this moment, and the one for whoever has no plan, an unknown one, or one that can't be looked up. */
+  readonly limits: () => { readonly tiers: ReadonlyMap<string, unknown>; readonly lowest: string }
+  readonly clock: Clock
+  /** Told of each lookup that failed. */
+  readonly onFailure?: (error: unknown) => void
+}
+
+interface Plan {
+  readonly name: string | undefined
+  readonly staleAt: number
+}
+
+export interface Tiers {
+  /** The subject's tier: at once when it is known, else when it is looked up, 250 ms at most. */
+  tierOf(subject: string): string | Promise<string>
+  /** The tier of a plan's name. */
+  named(plan: string | undefined): string
+}
+
+/** Tiers by the subjects' plans, cached 60 s, stale while refreshed, looked up one at a time per subject. */
+export function createTiers(options: TierOptions): Tiers {
+  return new CachedPlans(options)
+}
+
+class CachedPlans implements Tiers {
+  readonly #options: TierOptions
+  readonly #plans = new Map<string, Plan>()
+  readonly #lookups = new Map<string, Promise<string>>()
+
+  constructor(options: TierOptions) {
+    this.#options = options
+  }
+
+  named(plan: string | undefined): string {
+    const { tiers, lowest } = this.#options.limits()
+    return plan !== undefined && (plan === unlimitedPlan || tiers.has(plan)) ? plan : lowest
+  }
+
+  tierOf(subject: string): string | Promise<string> {
+    const plan = this.#plans.get(subject)
+    if (plan === undefined) return atMost(coldLookupMs, this.#lookUp(subject), this.named(undefined))
+    if (this.#options.clock.now() >= plan.staleAt) this.#lookUp(subject)
+    return this.named(plan.name)
+  }
+
+  /** One lookup at a time per subject. Never rejects: what was known stays, and is tried again a second later. */
+  #lookUp(subject: string): Promise<string> {
+    const underWay = this.#lookups.get(subject)
+    if (underWay) return underWay
+    const lookup = this.#ask(subject).finally(() => this.#lookups.delete(subject))
+    this.#lookups.set(subject, lookup)
+    return lookup
+  }
+
+  async #ask(subject: string): Promise<string> {
+    const { planOf, clock, onFailure } = this.#options
+    try {
+      const found = await planOf(subject)
+      return this.#keep(subject, found?.plan, clock.now() + planFreshMs)
+    } catch (error) {
+      onFailure?.(error)
+      return this.#keep(subject, this.#plans.get(subject)?.name, clock.now() + retryMs)
+    }
+  }
+
+  #keep(subject: string, name: string | undefined, staleAt: number): string {
+    if (this.#plans.size >= mostPlans) this.#plans.delete(this.#plans.keys().next().value ?? '')
+    this.#plans.set(subject, { name, staleAt })
+    return this.named(name)
+  }
+}
+
+/** After a lookup that failed, the next is tried this much later, in milliseconds. */
+const retryMs = 1_000
+
+function atMost<T>(milliseconds: number, promise: Promise<T>, otherwise: T): Promise<T> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds, otherwise)
+    promise.then((value) => {
+      clearTimeout(timer)
+      resolve(value)
+    })
+  })
+}

@@ -1,4 +1,4 @@
-export { type Bearer, createBearer, type Demand } from './bearer.ts'
+export { type AuthenticateOptions, type Bearer, createBearer } from './bearer.ts'
 export { BearerError, type BearerErrorCode, type BearerErrorReason } from './core/bearer-error.ts'
 export { type Caller, hasScope } from './core/caller.ts'
 export type { Clock } from './core/clock.ts'
@@ -6,7 +6,11 @@ export type { BearerObserver } from './core/observer.ts'
 export { bearerToken, type Credentials } from './http/authorization.ts'
 export { type ChallengeOptions, wwwAuthenticate } from './http/challenge.ts'
 export type { ClientAuthentication } from './http/client-authentication.ts'
-export { type ServiceToken, type ServiceTokenOptions, serviceToken } from './http/service-token.ts'
+export {
+  createServiceToken,
+  type ServiceToken,
+  type ServiceTokenOptions,
+} from './http/service-token.ts'
 export {
   createIntrospection,
   type Introspection,
@@ -18,11 +22,14 @@ export type { Jwk } from './keys/key-set.ts'
 export type { BearerOptions, RevocationList } from './options.ts'
 export {
   createRevocations,
-  type Every,
   type ReadRevocations,
   type RevocationPage,
   type Revocations,
   type RevocationsOptions,
+  type StartInterval,
 } from './revocations/revocations.ts'
-export { type RevocationsOverHttpOptions, revocationsOverHttp } from './revocations/revocations-over-http.ts'
+export {
+  createRevocationsReader,
+  type RevocationsReaderOptions,
+} from './revocations/revocations-over-http.ts'
 export type { TokenType } from './token/token-header.ts'

@@ -1,15 +1,15 @@
 import type { Caller } from './core/caller.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { BearerObserver } from './core/observer.ts'
-import { defaultExchange, endpointUrl } from './http/fetch-json.ts'
+import { defaultFetchOptions, endpointUrl } from './http/fetch-json.ts'
 import type { Introspection } from './introspection/introspection.ts'
 import { type AlgorithmName, algorithmNames, defaultAlgorithms, isAlgorithmName } from './keys/algorithms.ts'
-import { discoveredJwksUri } from './keys/discovery.ts'
+import { createJwksUriDiscovery } from './keys/discovery.ts'
 import type { IssuerKeysOptions } from './keys/issuer-keys.ts'
 import type { Jwk } from './keys/key-set.ts'
 import { inProcessKeys, type KeySource } from './keys/key-source.ts'
 import { remoteKeys } from './keys/remote-keys.ts'
-import type { Expectation } from './token/claims.ts'
+import type { ExpectedClaims } from './token/claims.ts'
 import { isTokenType, type TokenType, tokenTypes } from './token/token-header.ts'
 
 /** Looked at on every use of a token. */
@@ -62,7 +62,7 @@ export interface BearerOptions {
 
 /** Options, checked and completed. */
 export interface Settings {
-  readonly expected: Expectation
+  readonly expected: ExpectedClaims
   readonly tokenTypes: readonly TokenType[]
   readonly keys: IssuerKeysOptions
   readonly cache: { readonly entries: number; readonly weight: number }
@@ -73,7 +73,7 @@ export interface Settings {
 }
 
 const defaultSkewSeconds = 30
-const longestSkewSeconds = 60
+const maxSkewSeconds = 60
 const defaultStaleSeconds = 86_400
 const defaultCacheEntries = 10_000
 /** Weight of a remembered token is its length in characters. */
@@ -83,8 +83,7 @@ const cacheWeight = 16 * 1024 * 1024
 export function settingsOf(options: BearerOptions): Settings {
   const clock = options.clock ?? systemClock
   const observer = options.observer ?? {}
-  const clockSkewMs =
-    seconds('clockSkewSeconds', options.clockSkewSeconds, defaultSkewSeconds, longestSkewSeconds) * 1000
+  const clockSkewMs = seconds('clockSkewSeconds', options.clockSkewSeconds, defaultSkewSeconds, maxSkewSeconds) * 1000
   const staleForMs =
     seconds('staleKeysForSeconds', options.staleKeysForSeconds, defaultStaleSeconds, 30 * 86_400) * 1000
   const entries = options.cacheEntries ?? defaultCacheEntries
@@ -106,8 +105,8 @@ function keySource(options: BearerOptions): KeySource {
   const { issuer, keys, jwksUri, allowInsecureHttp = false } = options
   if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys or jwksUri must be given, not both')
   if (keys !== undefined) return inProcessKeys(typeof keys === 'function' ? keys : () => keys)
-  const exchange = options.fetch === undefined ? defaultExchange : { ...defaultExchange, fetch: options.fetch }
-  if (jwksUri === undefined) return remoteKeys(discoveredJwksUri(issuer, allowInsecureHttp, exchange), exchange)
+  const exchange = options.fetch === undefined ? defaultFetchOptions : { ...defaultFetchOptions, fetch: options.fetch }
+  if (jwksUri === undefined) return remoteKeys(createJwksUriDiscovery(issuer, allowInsecureHttp, exchange), exchange)
   const url = endpointUrl('jwksUri', jwksUri, allowInsecureHttp)
   return remoteKeys(async () => url, exchange)
 }
@@ -137,8 +136,8 @@ function name(option: string, value: string): string {
   return value
 }
 
-function seconds(option: string, value: number | undefined, fallback: number, most: number): number {
-  const given = value ?? fallback
-  if (!(given >= 0 && given <= most)) throw new TypeError(`${option} must be a number of seconds from 0 to ${most}`)
-  return given
+function seconds(option: string, value: number | undefined, fallback: number, max: number): number {
+  const result = value ?? fallback
+  if (!(result >= 0 && result <= max)) throw new TypeError(`${option} must be a number of seconds from 0 to ${max}`)
+  return result
 }

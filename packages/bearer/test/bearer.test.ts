@@ -21,8 +21,8 @@ const unauthorized = (reason: BearerErrorReason) => refusal('invalid_token', 401
 test('tells who calls, from a valid access token', async () => {
   const { bearer, token, clock } = await setup()
   const caller = await bearer.authenticate(`Bearer ${await token({ roles: ['editor'], plan: 'pro' })}`)
-  const { claims, ...told } = caller
-  assert.deepEqual(told, {
+  const { claims, ...rest } = caller
+  assert.deepEqual(rest, {
     subject: 'alice',
     kind: 'user',
     clientId: 'shop',

@@ -14,9 +14,9 @@ import type { UpstreamDeclaration } from './config/declaration.ts'
 import { badCredentials, type LimitsDeclaration } from './config/limits.ts'
 import { createAddresses } from './identify/addresses.ts'
 import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
-import { createBrake } from './identify/bad-credential-limit.ts'
+import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
 import { createIdentify } from './identify/identify.ts'
-import { createAdmission } from './ingress.ts'
+import { createIngress } from './ingress.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits.ts'
 import { createPolicies } from './limits/policies.ts'
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
@@ -99,14 +99,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   const addresses = createAddresses(options.trustedProxies ?? [])
   const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
   const onFailure = (error: unknown) => {
-    metrics.planFailed()
+    metrics.recordPlanFailure()
     log.warn({ err: error }, 'plan lookup failed')
   }
   const policies = createPolicies(options, rules, { planOf: options.planOf, clock, onFailure })
-  const brake = createBrake(() => policies.named(badCredentials), clock)
-  const identify = createIdentify({ bearer, apiKeys, addresses, brake, realm })
+  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
+  const identify = createIdentify({ bearer, apiKeys, addresses, badCredentialLimit: badCredentialLimit, realm })
   const ietfFields = options.ietfFields ?? false
-  const admission = createAdmission({
+  const ingress = createIngress({
     limiter,
     identify,
     addresses,
@@ -119,17 +119,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
   const watch = createCredentialWatch(identify, clock, log)
   const openStreams = createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller)
-  const { visitOf } = admission
+  const { identityOf } = ingress
   const onBreaker = (upstream: string, state: BreakerState) => {
-    metrics.breakerChanged(upstream, state)
+    metrics.setBreaker(upstream, state)
     if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
   }
-  const served = rules.filter(({ upstream }) => upstream !== undefined)
-  const about = {
-    rules: served,
+  const upstreamRules = rules.filter(({ upstream }) => upstream !== undefined)
+  const upstreamOptions = {
+    rules: upstreamRules,
     upstreams,
     routing,
-    visitOf,
+    identityOf,
     identify,
     contextTokens,
     watch,
@@ -137,18 +137,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     onBreaker,
   }
-  const upstreamRoutes = createUpstreamRoutes(about)
+  const upstreamRoutes = createUpstreamRoutes(upstreamOptions)
   return {
-    authenticate: admission.authenticate,
+    authenticate: ingress.authenticate,
     watch: watch.watch,
     attempts: createAttemptLimits({ limiter, policies, metrics, clock }),
     reload: policies.reload,
     stop: upstreamRoutes.stop,
     plugin: atRoot(async (http) => {
       routing.plugin(http)
-      http.addHook('onRequest', admission.admit)
+      http.addHook('onRequest', ingress.admit)
       const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
-      const { authenticate } = admission
+      const { authenticate } = ingress
       const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits, rules }
       await http.register((own: Http) => routes(own, parts))
       await http.register(upstreamRoutes.plugin)

@@ -1,11 +1,11 @@
 import { type Http, Problem, type RecordChange } from '@gatehouse/kit'
 import type { Identifier, Limiter, Policy } from '@gatehouse/limiter'
 import { Type } from 'typebox'
-import { maskedExplanation } from './admin/limit-masking.ts'
-import { decisionTold, explanationTold, limitsTold } from './admin/limit-responses.ts'
+import { maskExplanation } from './admin/limit-masking.ts'
+import { formatDecision, formatExplanation, formatLimits } from './admin/limit-responses.ts'
 import { createOperators, limitScopes, type Operators } from './admin/operators.ts'
-import { decisionAnswer, explanationAnswer, limitsAnswer, whoseLimit } from './admin/schemas.ts'
-import { guardsSignIn, type Limits } from './config/limits.ts'
+import { decisionResponse, explanationResponse, limitParams, limitsResponse } from './admin/schemas.ts'
+import { isSignInPolicy, type Limits } from './config/limits.ts'
 import { type OperationId, operation } from './http/operations.ts'
 import { countedAddress, parseAddress } from './model/address.ts'
 import type { Authenticate } from './model/caller.ts'
@@ -15,7 +15,7 @@ import type { ContextTokens } from './proxy/context-tokens.ts'
 /** Where upstreams read the keys that context tokens are signed with. */
 const contextKeysPath = '/.well-known/gatehouse-context.json'
 
-export interface RouteParts {
+export interface RoutesOptions {
   readonly limiter: Limiter
   readonly contextTokens: ContextTokens
   readonly authenticate: Authenticate
@@ -29,7 +29,7 @@ export interface RouteParts {
 }
 
 /** Every endpoint of the gateway's own on one screen. */
-export async function routes(http: Http, parts: RouteParts): Promise<void> {
+export async function routes(http: Http, parts: RoutesOptions): Promise<void> {
   const contextKeys = {
     tags: ['gateway'],
     ...operation('contextKeys.get'),
@@ -51,7 +51,7 @@ export async function routes(http: Http, parts: RouteParts): Promise<void> {
 
 const onePath = '/admin/v1/limits/:policy/:kind/:id'
 
-function operatorRoutes(http: Http, parts: RouteParts): void {
+function operatorRoutes(http: Http, parts: RoutesOptions): void {
   const operators = createOperators(parts)
   readingRoutes(http, parts, operators)
   changingRoutes(http, parts, operators)
@@ -61,71 +61,73 @@ function about(scopes: readonly string[], id: OperationId) {
   return { tags: ['limits'], ...operation(id), security: scopes.map((scope) => ({ bearer: [scope] })) }
 }
 
-function readingRoutes(http: Http, { limiter, limits, rules }: RouteParts, operators: Operators): void {
-  const reads = { onRequest: operators.allow(limitScopes.read) }
-  const list = { ...about(limitScopes.read, 'limits.list'), response: { 200: limitsAnswer } }
-  http.get('/admin/v1/limits', { ...reads, schema: list }, async () => limitsTold(limits(), rules))
+function readingRoutes(http: Http, { limiter, limits, rules }: RoutesOptions, operators: Operators): void {
+  const reads = { onRequest: operators.requireScope(limitScopes.read) }
+  const list = { ...about(limitScopes.read, 'limits.list'), response: { 200: limitsResponse } }
+  http.get('/admin/v1/limits', { ...reads, schema: list }, async () => formatLimits(limits(), rules))
 
   const peek = {
     ...about(limitScopes.read, 'limits.get'),
-    params: whoseLimit,
-    response: { 200: decisionAnswer },
+    params: limitParams,
+    response: { 200: decisionResponse },
   }
   http.get(onePath, { ...reads, schema: peek }, async ({ params }) =>
-    decisionTold(await limiter.peek(policiesOf(limits(), params.policy), whose(params))),
+    formatDecision(await limiter.peek(findPolicies(limits(), params.policy), parseIdentifier(params))),
   )
 
   const explain = {
     ...about(limitScopes.read, 'limits.explain'),
-    params: whoseLimit,
-    response: { 200: explanationAnswer },
+    params: limitParams,
+    response: { 200: explanationResponse },
   }
   http.get(`${onePath}/explain`, { ...reads, schema: explain }, async (request) => {
     const { params } = request
-    const told = explanationTold(await limiter.explain(policiesOf(limits(), params.policy), whose(params)))
-    return operators.masks(request) ? maskedExplanation(told) : told
+    const response = formatExplanation(
+      await limiter.explain(findPolicies(limits(), params.policy), parseIdentifier(params)),
+    )
+    return operators.mustMask(request) ? maskExplanation(response) : response
   })
 }
 
-function changingRoutes(http: Http, { limiter, limits, maxGrant }: RouteParts, operators: Operators): void {
+function changingRoutes(http: Http, { limiter, limits, maxGrant }: RoutesOptions, operators: Operators): void {
   const reset = {
     ...about(limitScopes.manage, 'limits.reset'),
-    params: whoseLimit,
+    params: limitParams,
     response: { 204: Type.Null() },
   }
-  const resets = { onRequest: operators.allow(limitScopes.manage), schema: reset }
+  const resets = { onRequest: operators.requireScope(limitScopes.manage), schema: reset }
   http.delete(onePath, resets, async (request, reply) => {
-    const policy = policyOf(limits(), request.params.policy)
-    const identifier = whose(request.params)
+    const policy = findPolicy(limits(), request.params.policy)
+    const identifier = parseIdentifier(request.params)
     await operators.record(request, { action: 'limits.reset', policy, identifier })
-    await atStore(limiter.reset(policy, identifier))
+    await requireStore(limiter.reset(policy, identifier))
     return reply.code(204).send(null)
   })
 
   const grant = {
     ...about(limitScopes.grant, 'limits.grant'),
-    params: whoseLimit,
+    params: limitParams,
     body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
-    response: { 200: decisionAnswer },
+    response: { 200: decisionResponse },
   }
-  const grants = { onRequest: operators.allow(limitScopes.grant), schema: grant }
+  const grants = { onRequest: operators.requireScope(limitScopes.grant), schema: grant }
   http.post(`${onePath}/grant`, grants, async (request) => {
     const { amount } = request.body
-    const policy = policyOf(limits(), request.params.policy)
-    const identifier = whose(request.params)
-    if (guardsSignIn(policy) && !operators.holds(request, limitScopes.manage))
+    const policy = findPolicy(limits(), request.params.policy)
+    const identifier = parseIdentifier(request.params)
+    if (isSignInPolicy(policy) && !operators.hasScope(request, limitScopes.manage))
       throw new Problem(
         403,
         `Tries counted by ${policy.name} are given back with ${limitScopes.manage[0]} alone: it stops guesses.`,
       )
-    if (amount > maxGrant && !operators.holds(request, limitScopes.manage))
+    if (amount > maxGrant && !operators.hasScope(request, limitScopes.manage))
       throw new Problem(403, `At most ${maxGrant} may be given back in one call without ${limitScopes.manage[0]}.`)
     await operators.record(request, { action: 'limits.grant', policy, identifier, after: { amount } })
-    return decisionTold(await atStore(limiter.grant(policy, identifier, amount)))
+    return formatDecision(await requireStore(limiter.grant(policy, identifier, amount)))
   })
 }
 
-function policyOf({ tiers, policies }: Limits, name: string): Policy {
+function findPolicy({ tiers, policies }: Limits, name: string): Policy {
   const policy = tiers.get(name) ?? policies.get(name)
   if (policy) return policy
   throw new Problem(
@@ -135,19 +137,19 @@ function policyOf({ tiers, policies }: Limits, name: string): Policy {
 }
 
 /** A request is counted by a tier, a route's policy and the global one. */
-const mostTogether = 3
+const maxCombinedPolicies = 3
 
 /** One policy, or several that count together: `free+search`. Combinations are remembered, so their number is bounded. */
-function policiesOf(limits: Limits, text: string): readonly Policy[] {
-  if (limits.tiers.has(text) || limits.policies.has(text)) return [policyOf(limits, text)]
+function findPolicies(limits: Limits, text: string): readonly Policy[] {
+  if (limits.tiers.has(text) || limits.policies.has(text)) return [findPolicy(limits, text)]
   const names = text.split('+')
-  if (names.length > mostTogether)
-    throw new Problem(400, `At most ${mostTogether} limits are read together, not ${names.length}.`)
-  return names.map((name) => policyOf(limits, name))
+  if (names.length > maxCombinedPolicies)
+    throw new Problem(400, `At most ${maxCombinedPolicies} limits are read together, not ${names.length}.`)
+  return names.map((name) => findPolicy(limits, name))
 }
 
 /** What an operator asked for was not done when the store is away, and they must know. */
-async function atStore<T>(done: Promise<T>): Promise<T> {
+async function requireStore<T>(done: Promise<T>): Promise<T> {
   try {
     return await done
   } catch (cause) {
@@ -156,7 +158,7 @@ async function atStore<T>(done: Promise<T>): Promise<T> {
 }
 
 /** An address is counted as requests from it are. */
-function whose({ kind, id }: { readonly kind: string; readonly id: string }): Identifier {
+function parseIdentifier({ kind, id }: { readonly kind: string; readonly id: string }): Identifier {
   const address = kind === 'ip' ? parseAddress(id) : undefined
   return { kind, id: address ? countedAddress(address) : id }
 }

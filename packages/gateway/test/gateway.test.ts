@@ -120,13 +120,13 @@ test('decisions are counted by route template and tier', async () => {
 
 test('a shadow rule counts and reports but never rejects', async () => {
   const { http, metrics } = await setup({
-    routes: [{ path: '/open', public: true, policy: 'trial' }],
-    policies: { trial: { shadow: { rpm: 1 } } },
+    routes: [{ path: '/open', public: true, policy: 'shadow' }],
+    policies: { shadow: { shadow: { rpm: 1 } } },
   })
   for (let i = 0; i < 3; i++) assert.equal((await http.inject('/open')).statusCode, 200)
   const text = await metrics.metrics()
-  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="trial",rule="trial-shadow-rpm"\} 2/)
-  assert.match(text, /rate_limit_allowed_total\{route="\/open",tier="trial"\} 3/)
+  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="shadow",rule="shadow-shadow-rpm"\} 2/)
+  assert.match(text, /rate_limit_allowed_total\{route="\/open",tier="shadow"\} 3/)
 })
 
 test('a tier may have further rules beside its windows, all or nothing, and limits on trial', async () => {

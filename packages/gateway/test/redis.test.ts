@@ -74,7 +74,7 @@ type Ask = Awaited<ReturnType<typeof beforeRedis>>['ask']
 
 /** Asks until the answer is the wanted one; a breaker opens and closes after some answers and some time. */
 async function until(wanted: (status: number) => boolean, ask: () => ReturnType<Ask>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let attempts = 0; attempts < 400; attempts++) {
     if (wanted((await ask()).statusCode)) return
     await pause(25)
   }

@@ -6,8 +6,8 @@ export interface BearerObserver {
   keysFailed?(failed: { readonly cause: unknown; readonly staleMs: number | undefined }): void
   /** The revocation feed was read to its end. */
   revocationsRead?(read: { readonly count: number }): void
-  /** Alarm: the revocation feed cannot be read; requests go on. `silentMs` since it last could, or since the start. */
-  revocationsFailed?(failed: { readonly cause: unknown; readonly silentMs: number }): void
+  /** Alarm: the revocation feed cannot be read; requests go on. `staleMs` since it last could, or since the start. */
+  revocationsFailed?(failed: { readonly cause: unknown; readonly staleMs: number }): void
   /** The token was remembered, or had to be verified. */
-  tokenSeen?(seen: { readonly known: boolean }): void
+  tokenChecked?(seen: { readonly cached: boolean }): void
 }

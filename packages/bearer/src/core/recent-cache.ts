@@ -1,5 +1,5 @@
 /** Something remembered, and how much of the memory it takes. */
-export interface Weighed {
+export interface Weighted {
   readonly weight: number
 }
 
@@ -8,7 +8,7 @@ export interface Weighed {
  * to the young one, and when the young one is full it becomes the old one and the rest is forgotten. Nothing is written
  * on a hit in the young generation.
  */
-export class RecentCache<Value extends Weighed> {
+export class RecentCache<Value extends Weighted> {
   readonly #entriesEach: number
   readonly #weightEach: number
   #young = new Map<string, Value>()

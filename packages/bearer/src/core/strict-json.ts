@@ -28,7 +28,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** The same object, frozen through and through. */
-export function frozen(value: JsonObject): JsonObject {
+export function freezeJson(value: JsonObject): JsonObject {
   freezeAndCount(value)
   return value
 }

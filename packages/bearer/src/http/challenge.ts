@@ -13,16 +13,16 @@ export interface ChallengeOptions {
  */
 export function wwwAuthenticate(error: BearerError, options: ChallengeOptions): string | undefined {
   if (error.code === 'unavailable') return undefined
-  const attributes = [`realm=${quoted(options.realm)}`]
+  const attributes = [`realm=${quote(options.realm)}`]
   if (error.code !== 'missing_token') {
-    attributes.push(`error=${quoted(error.code)}`, `error_description=${quoted(error.message.replaceAll('"', "'"))}`)
+    attributes.push(`error=${quote(error.code)}`, `error_description=${quote(error.message.replaceAll('"', "'"))}`)
   }
-  if (error.requiredScope) attributes.push(`scope=${quoted(error.requiredScope)}`)
-  if (options.resourceMetadata) attributes.push(`resource_metadata=${quoted(options.resourceMetadata)}`)
+  if (error.requiredScope) attributes.push(`scope=${quote(error.requiredScope)}`)
+  if (options.resourceMetadata) attributes.push(`resource_metadata=${quote(options.resourceMetadata)}`)
   return `Bearer ${attributes.join(', ')}`
 }
 
 /** RFC 9110 §5.6.4. What cannot stand in a header at all is dropped. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return `"${text.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"`
 }

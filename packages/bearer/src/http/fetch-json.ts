@@ -1,17 +1,17 @@
 /** How an address is asked; all of it is bounded. */
-export interface Exchange {
+export interface FetchOptions {
   readonly fetch: typeof globalThis.fetch
   readonly timeoutMs: number
   readonly maxBytes: number
 }
 
-export const defaultExchange: Exchange = {
+export const defaultFetchOptions: FetchOptions = {
   fetch: (...args) => globalThis.fetch(...args),
   timeoutMs: 5_000,
   maxBytes: 262_144,
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number
   readonly headers: Headers
   /** Undefined for an empty body. */
@@ -43,15 +43,15 @@ export function endpointUrl(name: string, address: string, allowInsecureHttp = f
  *
  * @throws Error when there is no answer in time, it is too long, redirects elsewhere, or is no JSON
  */
-export async function fetchJson(url: URL, request: RequestInit, exchange: Exchange): Promise<JsonAnswer> {
+export async function fetchJson(url: URL, request: RequestInit, exchange: FetchOptions): Promise<JsonResponse> {
   const signal = AbortSignal.timeout(exchange.timeoutMs)
   const response = await exchange.fetch(url, { ...request, redirect: 'error', signal })
-  const text = await boundedText(response, exchange.maxBytes)
+  const text = await readText(response, exchange.maxBytes)
   const body: unknown = text === '' ? undefined : JSON.parse(text)
   return { status: response.status, headers: response.headers, body }
 }
 
-async function boundedText(response: Response, maxBytes: number): Promise<string> {
+async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { isJsonObject } from '../core/strict-json.ts'
 import { authenticatedForm, type ClientAuthentication } from './client-authentication.ts'
-import { defaultExchange, type Exchange, endpointUrl, fetchJson } from './fetch-json.ts'
+import { defaultFetchOptions, endpointUrl, type FetchOptions, fetchJson } from './fetch-json.ts'
 
 /** The token of a service that calls another in its own name. */
 export interface ServiceToken {
@@ -23,7 +23,7 @@ export interface ServiceTokenOptions extends ClientAuthentication {
   readonly fetch?: typeof globalThis.fetch
 }
 
-interface Held {
+interface IssuedToken {
   readonly token: string
   /** Another one is asked for from here on. */
   readonly renewAt: number
@@ -31,9 +31,9 @@ interface Held {
 }
 
 /** A token is replaced when a fifth of its life is left, but no earlier than a minute before its end. */
-const renewPart = 0.2
-const longestRenewMs = 60_000
-const presumedLifeSeconds = 300
+const renewFraction = 0.2
+const maxRenewMs = 60_000
+const defaultLifetimeSeconds = 300
 const backoffMs = 1_000
 
 /**
@@ -42,62 +42,62 @@ const backoffMs = 1_000
  *
  * @throws TypeError when the token endpoint is not fit for a secret
  */
-export function serviceToken(options: ServiceTokenOptions): ServiceToken {
+export function createServiceToken(options: ServiceTokenOptions): ServiceToken {
   return new ClientCredentials(options)
 }
 
 class ClientCredentials implements ServiceToken {
   readonly #options: ServiceTokenOptions
   readonly #endpoint: URL
-  readonly #exchange: Exchange
+  readonly #exchange: FetchOptions
   readonly #clock: Clock
-  #held: Held | undefined
-  #asking: Promise<Held> | undefined
+  #issued: IssuedToken | undefined
+  #pending: Promise<IssuedToken> | undefined
   #failed: { readonly until: number; readonly cause: unknown } | undefined
 
   constructor(options: ServiceTokenOptions) {
     this.#options = options
     this.#endpoint = endpointUrl('tokenEndpoint', options.tokenEndpoint, options.allowInsecureHttp)
-    this.#exchange = { ...defaultExchange, fetch: options.fetch ?? defaultExchange.fetch }
+    this.#exchange = { ...defaultFetchOptions, fetch: options.fetch ?? defaultFetchOptions.fetch }
     this.#clock = options.clock ?? systemClock
   }
 
   async current(): Promise<string> {
     const now = this.#clock.now()
-    const held = this.#held
-    if (held !== undefined && now < held.renewAt) return held.token
+    const issued = this.#issued
+    if (issued !== undefined && now < issued.renewAt) return issued.token
     try {
-      return (await this.#ask(now)).token
+      return (await this.#requestOnce(now)).token
     } catch (cause) {
-      if (held !== undefined && held === this.#held && now < held.expiresAt) return held.token
+      if (issued !== undefined && issued === this.#issued && now < issued.expiresAt) return issued.token
       throw cause
     }
   }
 
   discard(token: string): void {
-    if (this.#held?.token === token) this.#held = undefined
+    if (this.#issued?.token === token) this.#issued = undefined
   }
 
-  #ask(now: number): Promise<Held> {
-    if (this.#asking !== undefined) return this.#asking
+  #requestOnce(now: number): Promise<IssuedToken> {
+    if (this.#pending !== undefined) return this.#pending
     if (this.#failed !== undefined && now < this.#failed.until) return Promise.reject(this.#failed.cause)
-    this.#asking = this.#request(now)
-      .then((held) => {
-        this.#held = held
+    this.#pending = this.#request(now)
+      .then((issued) => {
+        this.#issued = issued
         this.#failed = undefined
-        return held
+        return issued
       })
       .catch((cause: unknown) => {
         this.#failed = { until: now + backoffMs, cause }
         throw cause
       })
       .finally(() => {
-        this.#asking = undefined
+        this.#pending = undefined
       })
-    return this.#asking
+    return this.#pending
   }
 
-  async #request(now: number): Promise<Held> {
+  async #request(now: number): Promise<IssuedToken> {
     const { scope, resource } = this.#options
     const fields = {
       grant_type: 'client_credentials',
@@ -112,8 +112,8 @@ class ClientCredentials implements ServiceToken {
     if (typeof token !== 'string' || typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
       throw new TypeError('the token endpoint must answer an access_token of token_type Bearer')
     }
-    const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : presumedLifeSeconds) * 1000
-    return { token, renewAt: now + lifeMs - Math.min(lifeMs * renewPart, longestRenewMs), expiresAt: now + lifeMs }
+    const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : defaultLifetimeSeconds) * 1000
+    return { token, renewAt: now + lifeMs - Math.min(lifeMs * renewFraction, maxRenewMs), expiresAt: now + lifeMs }
   }
 }
 

@@ -6,7 +6,7 @@ interface Algorithm {
   readonly kty: 'RSA' | 'EC' | 'OKP'
   readonly crv?: string
   /** True: a key that does not name its algorithm is taken for this one. */
-  readonly presumed: boolean
+  readonly isDefault: boolean
   /** Length of every signature in bytes, where the algorithm fixes it. */
   readonly signatureBytes?: number
   check(key: KeyObject): (data: Buffer, signature: Buffer) => boolean
@@ -14,13 +14,13 @@ interface Algorithm {
 
 const rs256: Algorithm = {
   kty: 'RSA',
-  presumed: true,
+  isDefault: true,
   check: rs256Check,
 }
 
 const ps256: Algorithm = {
   kty: 'RSA',
-  presumed: false,
+  isDefault: false,
   check(key) {
     const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
     return (data, signature) => verify('sha256', data, options, signature)
@@ -31,7 +31,7 @@ function ecdsa(crv: string, hash: string, signatureBytes: number): Algorithm {
   return {
     kty: 'EC',
     crv,
-    presumed: true,
+    isDefault: true,
     signatureBytes,
     check(key) {
       const options = { key, dsaEncoding: 'ieee-p1363' as const }
@@ -43,7 +43,7 @@ function ecdsa(crv: string, hash: string, signatureBytes: number): Algorithm {
 const ed25519: Algorithm = {
   kty: 'OKP',
   crv: 'Ed25519',
-  presumed: true,
+  isDefault: true,
   signatureBytes: 64,
   check: (key) => (data, signature) => verify(null, data, key, signature),
 }
@@ -74,7 +74,7 @@ export function algorithmsOf(kty: unknown, crv: unknown, alg: unknown): Algorith
   return algorithmNames.filter((name) => {
     const algorithm: Algorithm = algorithms[name]
     if (algorithm.kty !== kty || (algorithm.crv !== undefined && algorithm.crv !== crv)) return false
-    return alg === undefined ? algorithm.presumed : alg === name || (isEd25519(alg) && isEd25519(name))
+    return alg === undefined ? algorithm.isDefault : alg === name || (isEd25519(alg) && isEd25519(name))
   })
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../core/strict-json.ts'
-import { type Exchange, endpointUrl, fetchJson, type JsonAnswer } from '../http/fetch-json.ts'
+import { endpointUrl, type FetchOptions, fetchJson, type JsonResponse } from '../http/fetch-json.ts'
 
 /**
  * Finds the address of an issuer's keys in its metadata (RFC 8414 §3, else OpenID Connect Discovery §4). The metadata
@@ -8,7 +8,11 @@ import { type Exchange, endpointUrl, fetchJson, type JsonAnswer } from '../http/
  *
  * @throws TypeError when the issuer is no address to ask
  */
-export function discoveredJwksUri(issuer: string, allowInsecureHttp: boolean, exchange: Exchange): () => Promise<URL> {
+export function createJwksUriDiscovery(
+  issuer: string,
+  allowInsecureHttp: boolean,
+  exchange: FetchOptions,
+): () => Promise<URL> {
   const url = endpointUrl('issuer', issuer, allowInsecureHttp)
   const path = url.pathname.replace(/\/$/, '')
   const addresses = [
@@ -17,12 +21,12 @@ export function discoveredJwksUri(issuer: string, allowInsecureHttp: boolean, ex
   ]
   let found: URL | undefined
   return async () => {
-    found ??= jwksUriOf(issuer, await firstAnswer(addresses, exchange), allowInsecureHttp)
+    found ??= jwksUriOf(issuer, await fetchMetadata(addresses, exchange), allowInsecureHttp)
     return found
   }
 }
 
-async function firstAnswer(addresses: readonly URL[], exchange: Exchange): Promise<JsonAnswer> {
+async function fetchMetadata(addresses: readonly URL[], exchange: FetchOptions): Promise<JsonResponse> {
   let status = 0
   for (const address of addresses) {
     const answer = await fetchJson(address, { headers: { accept: 'application/json' } }, exchange)
@@ -32,7 +36,7 @@ async function firstAnswer(addresses: readonly URL[], exchange: Exchange): Promi
   throw new Error(`the issuer's metadata answered ${status}, 200 was expected`)
 }
 
-function jwksUriOf(issuer: string, { body }: JsonAnswer, allowInsecureHttp: boolean): URL {
+function jwksUriOf(issuer: string, { body }: JsonResponse, allowInsecureHttp: boolean): URL {
   if (!isJsonObject(body) || body.issuer !== issuer)
     throw new TypeError(`metadata of the issuer ${issuer} was expected`)
   if (typeof body.jwks_uri !== 'string') throw new TypeError("jwks_uri is missing in the issuer's metadata")

@@ -1,7 +1,7 @@
 import { BearerError, invalidToken } from '../core/bearer-error.ts'
 import type { Clock } from '../core/clock.ts'
 import type { BearerObserver } from '../core/observer.ts'
-import { RecentCache, type Weighed } from '../core/recent-cache.ts'
+import { RecentCache, type Weighted } from '../core/recent-cache.ts'
 import type { TokenHeader } from '../token/token-header.ts'
 import type { AlgorithmName } from './algorithms.ts'
 import { importKeySet, type KeySet, type VerificationKey } from './key-set.ts'
@@ -17,15 +17,15 @@ export interface IssuerKeysOptions {
   readonly staleForMs: number
 }
 
-interface UnknownKid extends Weighed {
+interface UnknownKid extends Weighted {
   readonly until: number
 }
 
 /** Keys are asked for again, in the background, at this part of their age. */
-const refreshPart = 0.75
+const refreshFraction = 0.75
 const firstBackoffMs = 1_000
-const longestBackoffMs = 60_000
-const unknownKids = 256
+const maxBackoffMs = 60_000
+const maxUnknownKids = 256
 /** For this long after a key was revoked, tokens of the one in its place are expected, and it is looked for so often. */
 const renewalMs = 60_000
 const renewalIntervalMs = 1_000
@@ -39,7 +39,7 @@ export class IssuerKeys {
   readonly #options: IssuerKeysOptions
   readonly #bucket: TokenBucket
   readonly #renewalBucket = new TokenBucket(1, renewalIntervalMs)
-  readonly #unknown = new RecentCache<UnknownKid>({ entries: unknownKids, weight: unknownKids })
+  readonly #unknown = new RecentCache<UnknownKid>({ entries: maxUnknownKids, weight: maxUnknownKids })
   #set: KeySet | undefined
   #generation = 0
   #loadedAt = 0
@@ -68,7 +68,7 @@ export class IssuerKeys {
    */
   current(now: number): KeySet | Promise<KeySet> {
     if (this.#set !== undefined && now < this.#refreshAt) return this.#set
-    return this.#due(now)
+    return this.#currentOrRefresh(now)
   }
 
   /**
@@ -91,7 +91,7 @@ export class IssuerKeys {
    * Told how many keys the issuer has revoked. When there is one more, the key in its place signs already: what was
    * unknown a moment ago is looked for again, though never more than once a second.
    */
-  noteRevokedKeys(count: number, now: number): void {
+  setRevokedKeys(count: number, now: number): void {
     if (count === this.#revokedKeys) return
     this.#revokedKeys = count
     this.#renewalUntil = now + renewalMs
@@ -106,7 +106,7 @@ export class IssuerKeys {
     return this.#reading
   }
 
-  #due(now: number): KeySet | Promise<KeySet> {
+  #currentOrRefresh(now: number): KeySet | Promise<KeySet> {
     const usable = this.#usable(now)
     const mayRead = this.#reading !== undefined || now >= this.#nextAttemptAt
     if (usable === undefined) {
@@ -125,7 +125,7 @@ export class IssuerKeys {
     const backingOff = this.#failures > 0 && now < this.#nextAttemptAt
     const renewing = now < this.#renewalUntil
     const bucket = renewing ? this.#renewalBucket : this.#bucket
-    if (this.#reading === undefined && (backingOff || !bucket.take(now))) throw invalidToken('unknown_key')
+    if (this.#reading === undefined && (backingOff || !bucket.tryConsume(now))) throw invalidToken('unknown_key')
     const unknownMs = renewing ? renewalIntervalMs : this.#options.source.unknownKidMs
     return this.refresh().then(() => {
       const key = this.#set?.find(kid, alg)
@@ -138,14 +138,14 @@ export class IssuerKeys {
 
   async #read(now: number): Promise<void> {
     const { source, observer } = this.#options
-    this.#nextAttemptAt = now + Math.min(firstBackoffMs * 2 ** this.#failures, longestBackoffMs)
+    this.#nextAttemptAt = now + Math.min(firstBackoffMs * 2 ** this.#failures, maxBackoffMs)
     try {
       const { keys, maxAgeMs } = await source.read()
       const changed = keys === undefined ? false : this.#replace(keys)
       if (this.#set === undefined) throw new TypeError('the issuer says that nothing changed, but nothing was read yet')
       this.#failures = 0
       this.#loadedAt = now
-      this.#refreshAt = now + maxAgeMs * refreshPart
+      this.#refreshAt = now + maxAgeMs * refreshFraction
       this.#expiresAt = now + maxAgeMs
       observer.keysLoaded?.({ changed })
     } catch (cause) {

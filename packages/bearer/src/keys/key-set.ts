@@ -32,9 +32,9 @@ export interface KeySet {
   has(kid: string): boolean
 }
 
-const mostKeys = 64
-const smallestModulusBits = 2048
-const largestModulusBits = 8192
+const maxKeys = 64
+const minModulusBits = 2048
+const maxModulusBits = 8192
 
 /**
  * Imports a JWK Set. Keys that cannot or must not verify (symmetric, private, for encryption, weak, of another
@@ -43,7 +43,7 @@ const largestModulusBits = 8192
  * @throws TypeError when it is no JWK Set, has more than 64 keys, or no key is left
  */
 export function importKeySet(jwks: readonly unknown[], allowed: readonly AlgorithmName[]): KeySet {
-  if (jwks.length > mostKeys) throw new TypeError(`a JWK Set of at most ${mostKeys} keys was expected`)
+  if (jwks.length > maxKeys) throw new TypeError(`a JWK Set of at most ${maxKeys} keys was expected`)
   const keys = jwks.filter(isJsonObject).flatMap((jwk) => importKey(jwk, allowed))
   if (keys.length === 0) throw new TypeError(`no key in the JWK Set can verify ${allowed.join(', ')}`)
   const kids = new Set(keys.map((key) => key.kid))
@@ -51,8 +51,8 @@ export function importKeySet(jwks: readonly unknown[], allowed: readonly Algorit
     fingerprint: JSON.stringify(jwks),
     has: (kid) => kids.has(kid),
     find(kid, alg) {
-      const fitting = keys.filter((key) => key.alg === alg && (kid === undefined || key.kid === kid))
-      return fitting.length === 1 ? fitting[0] : undefined
+      const matching = keys.filter((key) => key.alg === alg && (kid === undefined || key.kid === kid))
+      return matching.length === 1 ? matching[0] : undefined
     },
   }
 }
@@ -72,15 +72,15 @@ function importKey(jwk: JsonObject, allowed: readonly AlgorithmName[]): Verifica
 function publicKey(jwk: JsonObject): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: 'jwk' })
-    return isSound(key) ? key : undefined
+    return isStrong(key) ? key : undefined
   } catch {
     return undefined
   }
 }
 
 /** Of RSA keys: neither so small that it can be factored, nor so large that it stalls us, and with a real exponent. */
-function isSound(key: KeyObject): boolean {
+function isStrong(key: KeyObject): boolean {
   const { modulusLength: bits, publicExponent: exponent } = key.asymmetricKeyDetails ?? {}
   if (bits === undefined || exponent === undefined) return key.asymmetricKeyType !== 'rsa'
-  return bits >= smallestModulusBits && bits <= largestModulusBits && exponent >= 3n && exponent % 2n === 1n
+  return bits >= minModulusBits && bits <= maxModulusBits && exponent >= 3n && exponent % 2n === 1n
 }

@@ -1,7 +1,7 @@
 import type { Jwk } from './key-set.ts'
 
 /** The issuer's keys as read at one time. */
-export interface JwksReading {
+export interface KeyReading {
   /** Undefined: nothing changed since the last reading. */
   readonly keys: readonly unknown[] | undefined
   /** How long they may be used without asking again. */
@@ -10,7 +10,7 @@ export interface JwksReading {
 
 /** Where keys are read from. Rejects when they cannot be; never keeps anybody waiting forever. */
 export interface KeySource {
-  read(): Promise<JwksReading>
+  read(): Promise<KeyReading>
   /** Shortest time between two readings that unknown key ids may cause. */
   readonly unknownKidIntervalMs: number
   /** How long an unknown key id is not looked for again. */

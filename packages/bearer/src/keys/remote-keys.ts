@@ -1,10 +1,10 @@
 import { isJsonObject } from '../core/strict-json.ts'
-import { type Exchange, fetchJson } from '../http/fetch-json.ts'
-import type { JwksReading, KeySource } from './key-source.ts'
+import { type FetchOptions, fetchJson } from '../http/fetch-json.ts'
+import type { KeyReading, KeySource } from './key-source.ts'
 
 const defaultMaxAgeSeconds = 600
-const shortestMaxAgeSeconds = 60
-const longestMaxAgeSeconds = 86_400
+const minMaxAgeSeconds = 60
+const maxMaxAgeSeconds = 86_400
 /** What strangers can cause: one fetch in this time, whatever they send. */
 const unknownKidIntervalMs = 30_000
 const unknownKidMs = 30_000
@@ -15,9 +15,9 @@ const unknownKidMs = 30_000
  *
  * @param address where the document is; asked for once and again only while it could not be told
  */
-export function remoteKeys(address: () => Promise<URL>, exchange: Exchange): KeySource {
+export function remoteKeys(address: () => Promise<URL>, exchange: FetchOptions): KeySource {
   let etag: string | null = null
-  async function read(): Promise<JwksReading> {
+  async function read(): Promise<KeyReading> {
     const headers = new Headers({ accept: 'application/jwk-set+json, application/json' })
     if (etag !== null) headers.set('if-none-match', etag)
     const answer = await fetchJson(await address(), { headers }, exchange)
@@ -32,7 +32,7 @@ export function remoteKeys(address: () => Promise<URL>, exchange: Exchange): Key
 }
 
 function maxAgeSeconds(cacheControl: string | null): number {
-  const told = /(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])/i.exec(cacheControl ?? '')?.[1]
-  const seconds = told === undefined ? defaultMaxAgeSeconds : Number(told)
-  return Math.min(longestMaxAgeSeconds, Math.max(shortestMaxAgeSeconds, seconds))
+  const declared = /(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])/i.exec(cacheControl ?? '')?.[1]
+  const seconds = declared === undefined ? defaultMaxAgeSeconds : Number(declared)
+  return Math.min(maxMaxAgeSeconds, Math.max(minMaxAgeSeconds, seconds))
 }

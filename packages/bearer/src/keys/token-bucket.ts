@@ -12,7 +12,7 @@ export class TokenBucket {
   }
 
   /** True when one more may pass at this time (Unix milliseconds). */
-  take(now: number): boolean {
+  tryConsume(now: number): boolean {
     const elapsed = Math.max(0, now - this.#filledAt)
     this.#tokens = Math.min(this.#burst, this.#tokens + elapsed / this.#intervalMs)
     this.#filledAt = now

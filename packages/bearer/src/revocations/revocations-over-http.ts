@@ -1,9 +1,9 @@
 import { isJsonObject } from '../core/strict-json.ts'
-import { defaultExchange, endpointUrl, fetchJson } from '../http/fetch-json.ts'
+import { defaultFetchOptions, endpointUrl, fetchJson } from '../http/fetch-json.ts'
 import type { ServiceToken } from '../http/service-token.ts'
 import type { ReadRevocations, RevocationPage } from './revocations.ts'
 
-export interface RevocationsOverHttpOptions {
+export interface RevocationsReaderOptions {
   /** Address of the feed; https, or http on loopback. */
   readonly url: string
   readonly token: ServiceToken
@@ -18,9 +18,9 @@ const largestPage = 4 * 1024 * 1024
  *
  * @throws TypeError when the address is not fit; the returned function rejects when the feed does not answer as it should
  */
-export function revocationsOverHttp(options: RevocationsOverHttpOptions): ReadRevocations {
+export function createRevocationsReader(options: RevocationsReaderOptions): ReadRevocations {
   const feed = endpointUrl('url', options.url, options.allowInsecureHttp)
-  const exchange = { ...defaultExchange, fetch: options.fetch ?? defaultExchange.fetch, maxBytes: largestPage }
+  const exchange = { ...defaultFetchOptions, fetch: options.fetch ?? defaultFetchOptions.fetch, maxBytes: largestPage }
   return async (after) => {
     const url = new URL(feed)
     if (after !== undefined) url.searchParams.set('after', after)

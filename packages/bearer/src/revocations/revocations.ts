@@ -17,12 +17,12 @@ export interface RevocationPage {
 
 /**
  * Reads the page after a cursor, or the oldest page there is. Undefined: the cursor is not known any more.
- * In one process this is a function of the issuer's; else see `revocationsOverHttp`.
+ * In one process this is a function of the issuer's; else see `createRevocationsReader`.
  */
 export type ReadRevocations = (after: string | undefined) => Promise<RevocationPage | undefined>
 
 /** Calls `tick` again and again, `periodMs` apart, until the returned function is called. */
-export type Every = (periodMs: number, tick: () => void) => () => void
+export type StartInterval = (periodMs: number, tick: () => void) => () => void
 
 export interface RevocationsOptions {
   readonly read: ReadRevocations
@@ -37,15 +37,15 @@ export interface Revocations extends RevocationList {
   /** Reads the feed to its end. Never rejects: a feed that cannot be read is an alarm, and requests go on. */
   poll(): Promise<void>
   /** Polls every second, from now on. Returns what stops it. */
-  start(every?: Every): () => void
+  start(every?: StartInterval): () => void
 }
 
 /** What is revoked bites within two seconds: a period, and the time that a reading takes. */
 const periodMs = 1_000
 const defaultKeepForSeconds = 3_660
-const mostPagesAPoll = 1_000
+const maxPagesPerPoll = 1_000
 
-const timer: Every = (ms, tick) => {
+const timer: StartInterval = (ms, tick) => {
   const interval = setInterval(tick, ms)
   interval.unref()
   return () => clearInterval(interval)
@@ -88,7 +88,7 @@ class RevocationFeed implements Revocations {
     return this.#polling
   }
 
-  start(every: Every = timer): () => void {
+  start(every: StartInterval = timer): () => void {
     void this.poll()
     return every(periodMs, () => void this.poll())
   }
@@ -99,14 +99,14 @@ class RevocationFeed implements Revocations {
       this.#readAt = this.#clock.now()
       this.#observer.revocationsRead?.({ count })
     } catch (cause) {
-      this.#observer.revocationsFailed?.({ cause, silentMs: this.#clock.now() - this.#readAt })
+      this.#observer.revocationsFailed?.({ cause, staleMs: this.#clock.now() - this.#readAt })
     }
   }
 
   async #readToTheEnd(): Promise<number> {
     let count = 0
     let unknown = 0
-    for (let pages = 0; pages < mostPagesAPoll; pages++) {
+    for (let pages = 0; pages < maxPagesPerPoll; pages++) {
       const before = this.#after
       const page = await this.#read(before)
       if (page === undefined) {

@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts'
 
-interface Since {
+interface RevokedBefore {
   readonly before: number
   readonly forgetAt: number
 }
@@ -12,9 +12,9 @@ interface Since {
  */
 export class RevokedTokens {
   readonly #keepMs: number
-  readonly #grants = new Map<string, Since>()
-  readonly #subjects = new Map<string, Since>()
-  readonly #clients = new Map<string, Since>()
+  readonly #grants = new Map<string, RevokedBefore>()
+  readonly #subjects = new Map<string, RevokedBefore>()
+  readonly #clients = new Map<string, RevokedBefore>()
   readonly #keys = new Set<string>()
 
   constructor(keepMs: number) {
@@ -59,19 +59,19 @@ export class RevokedTokens {
 }
 
 /** A token that does not say when it was issued may be older than anything. */
-function wasIssuedBefore(caller: Caller, since: Since | undefined): boolean {
+function wasIssuedBefore(caller: Caller, since: RevokedBefore | undefined): boolean {
   if (since === undefined) return false
   return caller.issuedAt === undefined || caller.issuedAt < since.before * 1000
 }
 
 /** The latest `before` counts. Set anew, so that a map's order is the order of forgetting. */
-function remember(revoked: Map<string, Since>, id: string, before: number, forgetAt: number): void {
+function remember(revoked: Map<string, RevokedBefore>, id: string, before: number, forgetAt: number): void {
   const known = revoked.get(id)
   revoked.delete(id)
   revoked.set(id, { before: Math.max(before, known?.before ?? before), forgetAt })
 }
 
-function forgetOld(revoked: Map<string, Since>, now: number): void {
+function forgetOld(revoked: Map<string, RevokedBefore>, now: number): void {
   for (const [id, { forgetAt }] of revoked) {
     if (forgetAt > now) return
     revoked.delete(id)

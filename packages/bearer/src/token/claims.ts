@@ -2,7 +2,7 @@ import { invalidToken } from '../core/bearer-error.ts'
 import type { JsonObject } from '../core/strict-json.ts'
 
 /** What a token must say to be accepted here. */
-export interface Expectation {
+export interface ExpectedClaims {
   readonly issuer: string
   /** The token's `aud` must name at least one of these. */
   readonly audiences: readonly string[]
@@ -22,9 +22,9 @@ export interface Validity {
  *
  * @throws BearerError `invalid_token`
  */
-export function checkClaims(claims: JsonObject, expected: Expectation): Validity & { readonly expiresAt: number } {
+export function checkClaims(claims: JsonObject, expected: ExpectedClaims): Validity & { readonly expiresAt: number } {
   if (claims.iss !== expected.issuer) throw invalidToken('issuer')
-  if (!namesUs(claims.aud, expected.audiences)) throw invalidToken('audience')
+  if (!namesAudience(claims.aud, expected.audiences)) throw invalidToken('audience')
   // Proof of possession cannot be shown in a bearer header (RFC 8705 §3, RFC 9449 §7.1).
   if (claims.cnf !== undefined) throw invalidToken('sender_constrained')
   const expiresAt = milliseconds(claims.exp)
@@ -38,7 +38,7 @@ export function checkTimes(validity: Validity, now: number): void {
   if (now < validity.validFrom) throw invalidToken('not_yet_valid')
 }
 
-function namesUs(aud: unknown, audiences: readonly string[]): boolean {
+function namesAudience(aud: unknown, audiences: readonly string[]): boolean {
   if (typeof aud === 'string') return audiences.includes(aud)
   return Array.isArray(aud) && aud.some((one) => audiences.includes(one))
 }

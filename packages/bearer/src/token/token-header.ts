@@ -1,6 +1,6 @@
 import { invalidToken } from '../core/bearer-error.ts'
-import { RecentCache, type Weighed } from '../core/recent-cache.ts'
-import { decodePart, parseJson } from './token-part.ts'
+import { RecentCache, type Weighted } from '../core/recent-cache.ts'
+import { decodePart, parseJsonPart } from './token-part.ts'
 
 /** The types (`typ`) that a token can be accepted with: that of RFC 9068 §2.1, and that of any JWT (RFC 7519 §5.1). */
 export type TokenType = 'at+jwt' | 'JWT'
@@ -22,13 +22,13 @@ export interface TokenHeader {
  * Key material or extensions chosen by the sender. A verifier that follows them verifies whatever the sender likes
  * (RFC 8725 §3.10); `crit` names extensions that must be understood, and none is (RFC 7515 §4.1.11, RFC 7797).
  */
-const refusedMembers = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c']
-const longestKid = 256
-const remembered = 64
+const forbiddenMembers = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c']
+const maxKidLength = 256
+const maxHeaders = 64
 
 /** Reads headers. All tokens of one key have the same header to the letter, so the last ones read are remembered. */
 export class TokenHeaders {
-  readonly #known = new RecentCache<TokenHeader & Weighed>({ entries: remembered, weight: remembered })
+  readonly #known = new RecentCache<TokenHeader & Weighted>({ entries: maxHeaders, weight: maxHeaders })
   readonly #types: readonly TokenType[]
 
   /** @param types those that are accepted */
@@ -51,11 +51,11 @@ export class TokenHeaders {
 
 /** The type is normally that of an access token (RFC 9068 §2.1) alone, which also keeps ID tokens out. */
 function parseHeader(part: string, types: readonly TokenType[]): TokenHeader {
-  const header = parseJson(decodePart(part), 'malformed')
-  for (const member of refusedMembers) if (Object.hasOwn(header, member)) throw invalidToken('header')
+  const header = parseJsonPart(decodePart(part), 'malformed')
+  for (const member of forbiddenMembers) if (Object.hasOwn(header, member)) throw invalidToken('header')
   const { alg, kid, typ } = header
   if (typeof alg !== 'string') throw invalidToken('malformed')
-  if (kid !== undefined && (typeof kid !== 'string' || kid.length > longestKid)) throw invalidToken('malformed')
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > maxKidLength)) throw invalidToken('malformed')
   const type = typeof typ === 'string' ? tokenTypeOf(typ) : undefined
   if (type === undefined || !types.includes(type)) throw invalidToken('type')
   return { type, alg, kid }

@@ -13,7 +13,7 @@ export function decodePart(part: string): Buffer {
 }
 
 /** @throws BearerError `invalid_token` with the given reason when the bytes are not one clean JSON object */
-export function parseJson(bytes: Buffer, reason: BearerErrorReason): JsonObject {
+export function parseJsonPart(bytes: Buffer, reason: BearerErrorReason): JsonObject {
   try {
     return parseStrictJson(bytes)
   } catch {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type ServiceTokenOptions, serviceToken } from '../../src/index.ts'
-import { type Answer, manualClock, startServer } from '../support/issuer.ts'
+import { createServiceToken, type ServiceTokenOptions } from '../../src/index.ts'
+import { type FakeResponse, manualClock, startServer } from '../support/issuer.ts'
 
 async function setup(t: TestContext, options: Partial<ServiceTokenOptions> = {}) {
-  const state: { answer: Answer | undefined } = { answer: undefined }
+  const state: { answer: FakeResponse | undefined } = { answer: undefined }
   let issued = 0
   const server = await startServer(() => {
     issued += 1
@@ -12,7 +12,7 @@ async function setup(t: TestContext, options: Partial<ServiceTokenOptions> = {})
   })
   t.after(server.close)
   const clock = manualClock()
-  const token = serviceToken({
+  const token = createServiceToken({
     tokenEndpoint: `${server.origin}/token`,
     clientId: 'gateway',
     clientSecret: 'se:cr et',
@@ -77,7 +77,7 @@ test('a discarded token is replaced', async (t) => {
   assert.equal(await token.current(), 'token-2')
 })
 
-const refused: [what: string, answer: Answer, message: RegExp][] = [
+const refused: [what: string, answer: FakeResponse, message: RegExp][] = [
   ['an OAuth error', { status: 401, body: { error: 'invalid_client' } }, /answered 401 invalid_client, 200/],
   ['a redirect', { status: 307, headers: { location: 'https://evil.example/' } }, /fetch failed/],
   ['another token type', { body: { access_token: 'a', token_type: 'DPoP' } }, /token_type Bearer/],
@@ -98,6 +98,6 @@ for (const [what, answer, message] of refused) {
 
 test('CVE-2026-104850: credentials go to the configured token endpoint alone, and never in the clear', () => {
   const options = { clientId: 'a', clientSecret: 'b' }
-  assert.throws(() => serviceToken({ ...options, tokenEndpoint: 'http://auth.example/token' }), /must be https/)
-  assert.throws(() => serviceToken({ ...options, tokenEndpoint: 'ftp://auth.example/token' }), /must be https/)
+  assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'http://auth.example/token' }), /must be https/)
+  assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'ftp://auth.example/token' }), /must be https/)
 })

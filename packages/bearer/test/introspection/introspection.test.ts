@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createIntrospection, createRevocations, type IntrospectionOptions } from '../../src/index.ts'
-import { type Answer, goodClaims, manualClock, setup as setupIssuer, startServer } from '../support/issuer.ts'
+import { type FakeResponse, goodClaims, manualClock, setup as setupIssuer, startServer } from '../support/issuer.ts'
 
 async function setup(t: TestContext, options: Partial<IntrospectionOptions> = {}) {
   const clock = manualClock()
   const active: Record<string, unknown> = { active: true, token_type: 'Bearer', ...goodClaims(clock.now()) }
-  const state: { answer: Answer } = { answer: { body: active } }
+  const state: { answer: FakeResponse } = { answer: { body: active } }
   const server = await startServer(() => state.answer)
   t.after(server.close)
   const introspection = createIntrospection({
@@ -44,25 +44,25 @@ test('an opaque token is asked about, as this client, once for all who bring it 
 
 test('an issuer in the same process is asked without HTTP, and remembered alike', async () => {
   const clock = manualClock()
-  const asked: string[] = []
+  const tokens: string[] = []
   const ask = async (token: string) => {
-    asked.push(token)
+    tokens.push(token)
     return token === 'good' ? { active: true, token_type: 'Bearer', ...goodClaims(clock.now()) } : { active: false }
   }
-  const { bearer } = await setupIssuer({ clock, introspection: createIntrospection({ ask, clock }) })
+  const { bearer } = await setupIssuer({ clock, introspection: createIntrospection({ introspect: ask, clock }) })
   for (let turn = 0; turn < 3; turn++) assert.equal((await bearer.authenticate('Bearer good')).subject, 'alice')
   await assert.rejects(async () => bearer.authenticate('Bearer bad'), { code: 'invalid_token', reason: 'inactive' })
-  assert.deepEqual(asked, ['good', 'bad'])
+  assert.deepEqual(tokens, ['good', 'bad'])
 })
 
 test('a brake is asked before the issuer is, for tokens that are not remembered alone', async (t) => {
   const { server, bearer } = await setup(t)
   await bearer.authenticate('Bearer known')
-  const verifying = () => {
+  const beforeVerify = () => {
     throw new RangeError('too many')
   }
-  assert.equal((await bearer.authenticate('Bearer known', { verifying })).subject, 'alice')
-  await assert.rejects(async () => bearer.authenticate('Bearer guess', { verifying }), RangeError)
+  assert.equal((await bearer.authenticate('Bearer known', { beforeVerify })).subject, 'alice')
+  await assert.rejects(async () => bearer.authenticate('Bearer guess', { beforeVerify }), RangeError)
   assert.equal(server.requests.length, 1)
 })
 
@@ -121,5 +121,5 @@ test('without introspection an opaque token is refused', async () => {
 test('refuses to be made with an address unfit for a secret, or answers believed too long', () => {
   const options = { endpoint: 'https://auth.example/introspect', clientId: 'a', clientSecret: 'b' }
   assert.throws(() => createIntrospection({ ...options, endpoint: 'http://auth.example/' }), /endpoint must be https/)
-  assert.throws(() => createIntrospection({ ...options, rememberForSeconds: 61 }), /rememberForSeconds/)
+  assert.throws(() => createIntrospection({ ...options, cacheForSeconds: 61 }), /cacheForSeconds/)
 })

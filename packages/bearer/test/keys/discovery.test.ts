@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createBearer } from '../../src/index.ts'
-import { type Answer, audience, goodClaims, manualClock, sign, signingKey, startServer } from '../support/issuer.ts'
+import {
+  audience,
+  type FakeResponse,
+  goodClaims,
+  manualClock,
+  sign,
+  signingKey,
+  startServer,
+} from '../support/issuer.ts'
 
 /** An issuer at `<origin>/tenant` that tells where its keys are. */
 async function setup(t: TestContext, metadata: (origin: string) => Record<string, unknown>) {
   const key = await signingKey()
   const wellKnown = { path: '/.well-known/oauth-authorization-server/tenant' }
-  const server = await startServer(({ path }): Answer => {
+  const server = await startServer(({ path }): FakeResponse => {
     if (path === wellKnown.path) return { body: metadata(server.origin) }
     return path === '/keys' ? { body: { keys: [key.jwk] } } : { status: 404 }
   })
@@ -63,9 +71,9 @@ for (const [what, metadata, cause] of refused) {
 
 test('an issuer over https is not believed that its keys are on this machine in the clear', async () => {
   const issuer = 'https://issuer.example/tenant'
-  const asked: string[] = []
+  const addresses: string[] = []
   const fetch: typeof globalThis.fetch = async (address) => {
-    asked.push(String(address))
+    addresses.push(String(address))
     return Response.json({ issuer, jwks_uri: 'http://127.0.0.1:1/keys' })
   }
   const causes: string[] = []
@@ -73,5 +81,5 @@ test('an issuer over https is not believed that its keys are on this machine in 
   const bearer = createBearer({ issuer, audience, fetch, observer })
   assert.equal(await bearer.prefetch(), false)
   assert.match(causes[0] ?? '', /jwks_uri must be https, as its issuer is/)
-  assert.equal(asked.length, 1, 'nothing on this machine is asked')
+  assert.equal(addresses.length, 1, 'nothing on this machine is asked')
 })

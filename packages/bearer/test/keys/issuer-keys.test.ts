@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type BearerOptions, createBearer } from '../../src/index.ts'
 import {
-  type Answer,
   audience,
+  type FakeResponse,
   goodClaims,
   issuer,
   manualClock,
@@ -15,7 +15,7 @@ import {
 /** An issuer whose keys are fetched from a real HTTP server, which can be told to answer anything. */
 async function setup(t: TestContext, options: Partial<BearerOptions> = {}) {
   const key = await signingKey()
-  const state: { answer: Answer } = { answer: { body: { keys: [key.jwk] } } }
+  const state: { answer: FakeResponse } = { answer: { body: { keys: [key.jwk] } } }
   const server = await startServer(() => state.answer)
   t.after(server.close)
   const clock = manualClock()
@@ -154,13 +154,13 @@ test('a new key is found within thirty seconds of a flood of unknown key ids', a
 })
 
 test('an issuer whose keys never come is asked by one request at a time', async (t) => {
-  const held = Promise.withResolvers<Answer>()
-  const server = await startServer(() => held.promise)
+  const pending = Promise.withResolvers<FakeResponse>()
+  const server = await startServer(() => pending.promise)
   t.after(server.close)
   const { bearer, header } = await setup(t, { jwksUri: `${server.origin}/jwks` })
   const waiting = await Promise.all(Array.from({ length: 50 }, () => header()))
   const refused = waiting.map((one) => assert.rejects(async () => bearer.authenticate(one), unavailable))
-  held.resolve({ status: 503 })
+  pending.resolve({ status: 503 })
   await Promise.all(refused)
   assert.equal(server.requests.length, 1)
 })
@@ -188,7 +188,7 @@ test('an unknown key id is remembered for a while and asked for no more', async 
   assert.equal(server.requests.length, 2)
 })
 
-const useless: [what: string, answer: Answer][] = [
+const useless: [what: string, answer: FakeResponse][] = [
   ['an empty set', { body: { keys: [] } }],
   ['a set without a usable key', { body: { keys: [{ kty: 'oct', k: 'c2VjcmV0' }, null, 7] } }],
   ['no set at all', { body: { jwks: [] } }],
@@ -249,7 +249,7 @@ test('a token whose verification the caller refuses costs neither a signature ch
     throw refusal
   }
   const stranger = await header(await signingKey('ES256', 'stranger'))
-  assert.throws(() => bearer.authenticate(stranger, { verifying: refuse }), refusal)
+  assert.throws(() => bearer.authenticate(stranger, { beforeVerify: refuse }), refusal)
   assert.equal(server.requests.length, 1)
-  assert.equal((await bearer.authenticate(known, { verifying: refuse })).subject, 'alice')
+  assert.equal((await bearer.authenticate(known, { beforeVerify: refuse })).subject, 'alice')
 })

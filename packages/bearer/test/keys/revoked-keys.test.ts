@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createBearer, createRevocations } from '../../src/index.ts'
 import {
-  type Answer,
   audience,
+  type FakeResponse,
   goodClaims,
   issuer,
   manualClock,
@@ -20,7 +20,7 @@ async function setup(t: TestContext) {
   const clock = manualClock()
   const stolen = await signingKey('ES256', 'stolen')
   const next = await signingKey('ES256', 'next')
-  const state: { answer: Answer } = { answer: { body: { keys: [stolen.jwk] } } }
+  const state: { answer: FakeResponse } = { answer: { body: { keys: [stolen.jwk] } } }
   const server = await startServer(() => state.answer)
   t.after(server.close)
   const feed: object[] = []

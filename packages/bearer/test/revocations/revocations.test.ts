@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   createRevocations,
+  createRevocationsReader,
   type RevocationPage,
   type RevocationsOptions,
-  revocationsOverHttp,
 } from '../../src/index.ts'
-import { type Asked, manualClock, setup, startServer } from '../support/issuer.ts'
+import { manualClock, type ReceivedRequest, setup, startServer } from '../support/issuer.ts'
 
 /** A feed that is a list, two revocations a page, and a bearer check that follows it. */
 async function setupFeed(options: Partial<RevocationsOptions> = {}) {
@@ -18,7 +18,7 @@ async function setupFeed(options: Partial<RevocationsOptions> = {}) {
     const revocations = feed.slice(from, from + 2)
     return { revocations, next: `${from + revocations.length}` }
   }
-  const observer = { revocationsFailed: (failed: { silentMs: number }) => alarms.push(failed.silentMs) }
+  const observer = { revocationsFailed: (failed: { staleMs: number }) => alarms.push(failed.staleMs) }
   const revocations = createRevocations({ read, clock, observer, ...options })
   const issuer = await setup({ revocations, clock })
   await issuer.bearer.prefetch()
@@ -140,12 +140,12 @@ test('polls at the start and every second, one at a time, until stopped', async 
   assert.ok(stopped)
 })
 
-async function setupHttp(t: TestContext, answer: (asked: Asked) => { status?: number; body?: unknown }) {
+async function setupHttp(t: TestContext, answer: (request: ReceivedRequest) => { status?: number; body?: unknown }) {
   const server = await startServer(answer)
   t.after(server.close)
   const discarded: string[] = []
   const token = { current: async () => 'service', discard: (refused: string) => discarded.push(refused) }
-  const read = revocationsOverHttp({ url: `${server.origin}/revocations`, token })
+  const read = createRevocationsReader({ url: `${server.origin}/revocations`, token })
   return { server, discarded, read }
 }
 

@@ -64,28 +64,28 @@ export async function setup(options: Partial<BearerOptions> = {}, alg = 'ES256')
   return { clock, key, published, bearer, token }
 }
 
-export interface Answer {
+export interface FakeResponse {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: unknown
 }
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: Record<string, string | string[] | undefined>
   readonly body: string
 }
 
 /** A real HTTP server that answers as told and remembers what it was asked. */
-export async function startServer(answer: (asked: Asked) => Answer | Promise<Answer>) {
-  const requests: Asked[] = []
+export async function startServer(respond: (received: ReceivedRequest) => FakeResponse | Promise<FakeResponse>) {
+  const requests: ReceivedRequest[] = []
   const server = createServer(async (request, response) => {
     const body = (await request.toArray()).join('')
-    const asked = { path: request.url ?? '', headers: request.headers, body }
-    requests.push(asked)
-    const { status = 200, headers = {}, body: told } = await answer(asked)
+    const received = { path: request.url ?? '', headers: request.headers, body }
+    requests.push(received)
+    const { status = 200, headers = {}, body: content } = await respond(received)
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers })
-    response.end(typeof told === 'string' || told === undefined ? told : JSON.stringify(told))
+    response.end(typeof content === 'string' || content === undefined ? content : JSON.stringify(content))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

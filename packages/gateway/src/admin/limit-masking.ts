@@ -1,29 +1,29 @@
 import { maskEmail, maskIpAddress, maskPhoneNumber } from '@gatehouse/kit'
-import type { explanationTold } from './limit-responses.ts'
+import type { formatExplanation } from './limit-responses.ts'
 
-type Explanation = ReturnType<typeof explanationTold>
+type Explanation = ReturnType<typeof formatExplanation>
 
-interface Named {
+interface KindAndId {
   readonly kind: string
   readonly id: string
 }
 
 /** An identifier without personal data: addresses as their network, accounts that are called by a mail address or a telephone number masked. */
-export function maskedIdentifier<Identifier extends Named>(identifier: Identifier): Identifier {
+export function maskIdentifier<Identifier extends KindAndId>(identifier: Identifier): Identifier {
   const { kind, id } = identifier
   const names = kind.split('-')
   const parts = id.split('|')
-  if (names.length !== parts.length) return { ...identifier, id: maskedPart(kind, id) }
-  return { ...identifier, id: parts.map((part, index) => maskedPart(names[index] ?? '', decoded(part))).join('|') }
+  if (names.length !== parts.length) return { ...identifier, id: maskPart(kind, id) }
+  return { ...identifier, id: parts.map((part, index) => maskPart(names[index] ?? '', decodePart(part))).join('|') }
 }
 
-function maskedPart(kind: string, value: string): string {
+function maskPart(kind: string, value: string): string {
   if (kind === 'ip' || kind === 'address') return maskIpAddress(value.replace(/\/\d+$/, ''))
   if (/^\+\d{8,15}$/.test(value)) return maskPhoneNumber(value)
   return value.includes('@') ? maskEmail(value) : value
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -32,9 +32,9 @@ function decoded(part: string): string {
 }
 
 /** Where a limit is counted; the keys are left out where they are made of personal data. */
-export function maskedExplanation(explanation: Explanation): Explanation {
+export function maskExplanation(explanation: Explanation): Explanation {
   const { identifier, rules } = explanation
-  const masked = maskedIdentifier(identifier)
+  const masked = maskIdentifier(identifier)
   if (masked.id === identifier.id) return explanation
   const without = (text: string) => text.replaceAll(identifier.id, masked.id)
   return {

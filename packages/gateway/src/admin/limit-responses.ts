@@ -3,12 +3,12 @@ import type { Limits } from '../config/limits.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
 
 /** Every tier and policy, as operators read them. */
-export function limitsTold({ tiers, policies, lowest, global }: Limits, rules: readonly RouteRule[]) {
+export function formatLimits({ tiers, policies, lowest, global }: Limits, rules: readonly RouteRule[]) {
   return {
     lowest,
     ...(global === undefined ? {} : { global: global.name }),
-    tiers: [...tiers.values()].map(policyTold),
-    policies: [...policies.values()].map(policyTold),
+    tiers: [...tiers.values()].map(formatPolicy),
+    policies: [...policies.values()].map(formatPolicy),
     routes: rules.flatMap(({ path, methods, policy, producers, public: isPublic, tier }) =>
       policy === undefined && producers === undefined
         ? []
@@ -25,7 +25,7 @@ export function limitsTold({ tiers, policies, lowest, global }: Limits, rules: r
   }
 }
 
-function policyTold({ name, failureMode, advisory, quota, shared, rules }: Policy) {
+function formatPolicy({ name, failureMode, advisory, quota, shared, rules }: Policy) {
   return {
     name,
     failure_mode: failureMode,
@@ -43,31 +43,31 @@ function policyTold({ name, failureMode, advisory, quota, shared, rules }: Polic
 }
 
 /** How a limit stands, in the words of the response headers. */
-export function decisionTold(decision: Decision) {
+export function formatDecision(decision: Decision) {
   return {
     allowed: decision.allowed,
-    ...standingTold(decision),
+    ...formatStatus(decision),
     source: decision.source,
     rules: decision.rules.map((rule) => ({
       name: rule.name,
       policy: rule.policy,
       allowed: rule.allowed,
       shadow: rule.shadow,
-      ...standingTold(rule),
+      ...formatStatus(rule),
     })),
   }
 }
 
-type Standing = Pick<Decision, 'limit' | 'remaining' | 'resetAt' | 'retryAfterSeconds'>
+type LimitStatus = Pick<Decision, 'limit' | 'remaining' | 'resetAt' | 'retryAfterSeconds'>
 
-function standingTold({ limit, remaining, resetAt, retryAfterSeconds }: Standing) {
+function formatStatus({ limit, remaining, resetAt, retryAfterSeconds }: LimitStatus) {
   return { limit, remaining, reset: Math.ceil(resetAt / 1000), retry_after: retryAfterSeconds }
 }
 
 type Explanation = Awaited<ReturnType<Limiter['explain']>>
 
 /** Where a limit is counted and what its counts mean. */
-export function explanationTold({ identifier, failureMode, rules, ...rest }: Explanation) {
+export function formatExplanation({ identifier, failureMode, rules, ...rest }: Explanation) {
   return {
     ...rest,
     identifier: { kind: identifier.kind, id: identifier.id },

@@ -2,7 +2,7 @@ import { Problem, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { Identifier, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticate, Caller } from '../model/caller.ts'
-import { maskedIdentifier } from './limit-masking.ts'
+import { maskIdentifier } from './limit-masking.ts'
 
 /** Who may do what to limits: one of these scopes is enough, the first is named to whoever has none. */
 export const limitScopes = {
@@ -27,15 +27,15 @@ interface LimitChange {
 /** The checks of the endpoints for operators, and what is kept of their changes. */
 export interface Operators {
   /** The hook of a route that one of these scopes allows. @throws Problem 401 or 403 */
-  allow(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
-  holds(request: FastifyRequest, scopes: readonly string[]): boolean
+  requireScope(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
+  hasScope(request: FastifyRequest, scopes: readonly string[]): boolean
   /** Whether identifiers that are personal data are masked for the caller. */
-  masks(request: FastifyRequest): boolean
+  mustMask(request: FastifyRequest): boolean
   /** Records a change before it is made. @throws Problem 503 when that can't be done: then nothing may be changed */
   record(request: FastifyRequest, change: LimitChange): Promise<void>
 }
 
-export function createOperators(given: {
+export function createOperators(options: {
   readonly authenticate: Authenticate
   readonly recordChange: RecordChange
 }): Operators {
@@ -45,19 +45,19 @@ export function createOperators(given: {
     if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a check`)
     return caller
   }
-  const holds: Operators['holds'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
+  const holds: Operators['hasScope'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
   return {
-    holds,
-    allow: (scopes) => async (request) => {
-      callers.set(request, await given.authenticate(request))
-      if (!holds(request, scopes)) throw insufficient(scopes)
+    hasScope: holds,
+    requireScope: (scopes) => async (request) => {
+      callers.set(request, await options.authenticate(request))
+      if (!holds(request, scopes)) throw insufficientScope(scopes)
     },
-    masks: (request) => !holds(request, personalDataScopes),
+    mustMask: (request) => !holds(request, personalDataScopes),
     async record(request, { action, policy, identifier, after }) {
       const { subject, clientId, roles } = callerOf(request)
       const role = roles.find((each) => each.startsWith(reservedRole))
-      const { kind, id } = maskedIdentifier(identifier)
-      await recordChange(given.recordChange, {
+      const { kind, id } = maskIdentifier(identifier)
+      await recordChange(options.recordChange, {
         service: 'gateway',
         action,
         actor: { subject, role, clientId, address: request.ip, requestId: request.id },
@@ -69,7 +69,7 @@ export function createOperators(given: {
 }
 
 /** 403 that names what would be enough (RFC 6750 §3.1). */
-function insufficient(scopes: readonly string[]): Problem {
+function insufficientScope(scopes: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${scopes[0]}"`
   const detail = `This needs ${scopes.length > 1 ? 'one of the scopes' : 'the scope'} ${scopes.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })

@@ -5,7 +5,7 @@ const flag = Type.Boolean()
 const count = Type.Integer()
 
 /** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
-export const whoseLimit = Type.Object({
+export const limitParams = Type.Object({
   policy: Type.String({
     description: 'A tier or policy by name; to read, up to three joined by +, which count together: free+search.',
   }),
@@ -13,7 +13,7 @@ export const whoseLimit = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),
 })
 
-const standing = {
+const limitStatus = {
   allowed: flag,
   limit: count,
   remaining: count,
@@ -22,16 +22,16 @@ const standing = {
 }
 
 /** How a limit stands, as X-RateLimit-* would tell it, and each of its rules. */
-export const decisionAnswer = Type.Object(
+export const decisionResponse = Type.Object(
   {
-    ...standing,
+    ...limitStatus,
     source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
     rules: Type.Array(
       Type.Object({
         name: text,
         policy: Type.String({ description: 'The tier or policy that the rule belongs to.' }),
         shadow: flag,
-        ...standing,
+        ...limitStatus,
       }),
     ),
   },
@@ -39,7 +39,7 @@ export const decisionAnswer = Type.Object(
 )
 
 /** Where a limit is counted and what its counts mean, for an operator who is asked why. */
-export const explanationAnswer = Type.Object(
+export const explanationResponse = Type.Object(
   {
     identifier: Type.Object({ kind: text, id: text }),
     policy: text,
@@ -67,7 +67,7 @@ const declared = Type.Array(
 )
 
 /** Every limit of the gateway. */
-export const limitsAnswer = Type.Object(
+export const limitsResponse = Type.Object(
   {
     lowest: Type.String({ description: 'The tier of whoever has none.' }),
     global: Type.Optional(Type.String({ description: 'The policy by which every request is counted too.' })),

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 
-const whole = (description: string, example: number) =>
+const positiveInteger = (description: string, example: number) =>
   Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description, examples: [example] })
 
 const windowAlgorithm = Type.Union([Type.Literal('sliding-window'), Type.Literal('fixed-window')])
 
-const manner = {
+const policyMembers = {
   failure_mode: Type.Optional(
     Type.Union([Type.Literal('open'), Type.Literal('closed'), Type.Literal('local')], {
       description:
@@ -36,16 +36,16 @@ const algorithm = Type.Optional({
   default: 'sliding-window',
 })
 
-const perSecond = Type.Optional(whole('Requests per second.', 5))
-const perMinute = Type.Optional(whole('Requests per minute.', 10))
-const perDay = Type.Optional(whole('Requests per day.', 1_000))
+const perSecond = Type.Optional(positiveInteger('Requests per second.', 5))
+const perMinute = Type.Optional(positiveInteger('Requests per minute.', 10))
+const perDay = Type.Optional(positiveInteger('Requests per day.', 1_000))
 
 const furtherRules = {
   rps: perSecond,
   burst: Type.Optional(
     Type.Object(
       {
-        capacity: whole('Requests at once.', 20),
+        capacity: positiveInteger('Requests at once.', 20),
         refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens that come back each second.' }),
       },
       { additionalProperties: false, description: 'A token bucket.' },
@@ -74,7 +74,7 @@ export const TierDeclaration = Type.Object(
       ...windowAlgorithm,
       description: 'fixed-window counts by the UTC day. Default: as `algorithm`.',
     }),
-    ...manner,
+    ...policyMembers,
   },
   {
     additionalProperties: false,
@@ -97,7 +97,7 @@ export const PolicyDeclaration = Type.Object(
         default: false,
       }),
     ),
-    ...manner,
+    ...policyMembers,
   },
   { additionalProperties: false, minProperties: 1, description: 'A limit that routes name in `policy`.' },
 )

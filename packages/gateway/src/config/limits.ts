@@ -43,19 +43,19 @@ export const producerPolicy = 'producer'
 const securityCritical = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
 
 /** Whether a policy stands between somebody who guesses and an account. */
-export function guardsSignIn({ name }: Policy): boolean {
+export function isSignInPolicy({ name }: Policy): boolean {
   return securityCritical.test(name)
 }
 
-/** A guard as a service asks for it: so many tries in so many seconds. */
-export interface GuardDeclaration {
+/** A limit on attempts that a service declares: how many attempts in how many seconds. */
+export interface AttemptLimitDeclaration {
   readonly limit: number
   readonly windowSeconds: number
 }
 
 export interface LimitsDeclaration {
-  /** What the services guard by themselves; a declared policy of the same name goes before. */
-  readonly guards?: Readonly<Record<string, GuardDeclaration>>
+  /** Attempt limits of the services, by policy name. A declared policy of the same name overrides its members. */
+  readonly attemptLimits?: Readonly<Record<string, AttemptLimitDeclaration>>
   readonly tiers?: Readonly<Record<string, TierDeclaration>>
   readonly policies?: Readonly<Record<string, PolicyDeclaration>>
   /** The policy by which every request is counted too, but those of routes with the policy `none`. */
@@ -66,24 +66,26 @@ export interface LimitsDeclaration {
  * Reads declared tiers and policies; the default policies stay unless one of their name is declared.
  * @throws RangeError naming the tier or policy and what was expected.
  */
-export function limitsFrom(declared: LimitsDeclaration): Limits {
+export function defineLimits(declared: LimitsDeclaration): Limits {
   const tiers = new Map(
-    Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, tierFrom(name, tier)]),
+    Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, defineTier(name, tier)]),
   )
-  const { guards = {} } = declared
-  const named = Object.entries({ ...defaultPolicies, ...declared.policies })
+  const { attemptLimits = {} } = declared
+  const declaredPolicies = Object.entries({ ...defaultPolicies, ...declared.policies })
   const policies = new Map([
-    ...Object.entries(guards).map(([name, guard]) => [name, guardFrom(name, guard)] as const),
-    ...named.map(([name, policy]) => [name, policyFrom(name, policy, guards[name])] as const),
+    ...Object.entries(attemptLimits).map(
+      ([name, attemptLimit]) => [name, defineAttemptLimit(name, attemptLimit)] as const,
+    ),
+    ...declaredPolicies.map(([name, policy]) => [name, defineRoutePolicy(name, policy, attemptLimits[name])] as const),
   ])
-  const [lowest] = [...tiers.values()].sort((a, b) => perMinute(a) - perMinute(b))
+  const [lowest] = [...tiers.values()].sort((a, b) => requestsPerMinute(a) - requestsPerMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
-  refuseMixed(tiers)
+  refuseMixedTiers(tiers)
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
-  return { tiers, policies, lowest: lowest.name, global: globalFrom(declared.globalPolicy, policies) }
+  return { tiers, policies, lowest: lowest.name, global: findGlobalPolicy(declared.globalPolicy, policies) }
 }
 
-function globalFrom(name: string | undefined, policies: ReadonlyMap<string, Policy>): Policy | undefined {
+function findGlobalPolicy(name: string | undefined, policies: ReadonlyMap<string, Policy>): Policy | undefined {
   if (name === undefined) return undefined
   const policy = policies.get(name)
   if (policy) return policy
@@ -91,7 +93,7 @@ function globalFrom(name: string | undefined, policies: ReadonlyMap<string, Poli
 }
 
 /** Tiers share their counters, so that a change of tier resets nothing: all have to be counted in the same places. */
-function refuseMixed(tiers: ReadonlyMap<string, Policy>): void {
+function refuseMixedTiers(tiers: ReadonlyMap<string, Policy>): void {
   const [first, ...others] = tiers.values()
   for (const member of ['shards', 'quota'] as const) {
     const other = others.find((tier) => tier[member] !== first?.[member])
@@ -103,10 +105,10 @@ function refuseMixed(tiers: ReadonlyMap<string, Policy>): void {
 }
 
 /** The windows named by the specification have keys of their own; further rules are counted beside them. */
-function tierFrom(name: string, tier: TierDeclaration): Policy {
+function defineTier(name: string, tier: TierDeclaration): Policy {
   const { rpm, daily, algorithm, daily_algorithm: dailyAlgorithm, rps, burst, shadow } = tier
-  const options = manner(tier)
-  const further = rulesOf('', { rps, burst, shadow, algorithm })
+  const options = policyOptions(tier)
+  const further = defineRules('', { rps, burst, shadow, algorithm })
   if (rpm === undefined && daily === undefined) return definePolicy(name, further, options)
   const windows = tierPolicy(
     name,
@@ -123,25 +125,29 @@ function tierFrom(name: string, tier: TierDeclaration): Policy {
 }
 
 /** Members that are not declared stay those of the built-in policy of the name. */
-function policyFrom(name: string, declared: PolicyDeclaration, guard: GuardDeclaration | undefined): Policy {
+function defineRoutePolicy(
+  name: string,
+  declared: PolicyDeclaration,
+  attemptLimit: AttemptLimitDeclaration | undefined,
+): Policy {
   const builtIn = securityCritical.test(name) ? { failure_mode: 'closed' as const } : {}
-  const policy = { ...builtIn, ...(limits(declared) ? {} : defaultPolicies[name]), ...declared }
+  const policy = { ...builtIn, ...(hasLimit(declared) ? {} : defaultPolicies[name]), ...declared }
   if (securityCritical.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
-    throw new RangeError(`policy "${name}": what guards sign-in is exact and its failure_mode is closed`)
-  const kept = guard && !limits(declared) ? guardRules(name, guard) : []
-  return definePolicy(name, [...kept, ...rulesOf(name, policy)], manner(policy))
+    throw new RangeError(`policy "${name}": a policy that limits sign-in must be exact and have failure_mode closed`)
+  const attemptLimitRules = attemptLimit && !hasLimit(declared) ? attemptRules(name, attemptLimit) : []
+  return definePolicy(name, [...attemptLimitRules, ...defineRules(name, policy)], policyOptions(policy))
 }
 
 /** Whether a declaration says how much; one that does replaces how much the built-in policy allows. */
-const limits = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
+const hasLimit = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
   [rps, rpm, daily, burst].some((limit) => limit !== undefined)
 
-function guardFrom(name: string, guard: GuardDeclaration): Policy {
+function defineAttemptLimit(name: string, attemptLimit: AttemptLimitDeclaration): Policy {
   const failureMode = securityCritical.test(name) ? 'closed' : 'local'
-  return definePolicy(name, guardRules(name, guard), { failureMode })
+  return definePolicy(name, attemptRules(name, attemptLimit), { failureMode })
 }
 
-function guardRules(name: string, { limit, windowSeconds }: GuardDeclaration): Rule[] {
+function attemptRules(name: string, { limit, windowSeconds }: AttemptLimitDeclaration): Rule[] {
   return [{ name, limit, windowMs: windowSeconds * 1_000 }]
 }
 
@@ -161,18 +167,21 @@ interface RulesDeclaration {
 }
 
 /** Rules are named `search-rpm`, those on trial `search-shadow-rpm`: so they stand in keys and in violated-policies. */
-function rulesOf(policy: string, { burst, shadow, algorithm = 'sliding-window', ...limits }: RulesDeclaration): Rule[] {
-  const named = (rule: string) => (policy === '' ? rule : `${policy}-${rule}`)
-  const windowRules = (given: RulesDeclaration, trial: boolean): Rule[] =>
+function defineRules(
+  policy: string,
+  { burst, shadow, algorithm = 'sliding-window', ...limits }: RulesDeclaration,
+): Rule[] {
+  const ruleName = (rule: string) => (policy === '' ? rule : `${policy}-${rule}`)
+  const windowRules = (declared: RulesDeclaration, shadow: boolean): Rule[] =>
     windows.flatMap(([member, windowMs]) => {
-      const limit = given[member]
+      const limit = declared[member]
       if (limit === undefined) return []
-      return [{ name: named(trial ? `shadow-${member}` : member), algorithm, limit, windowMs, shadow: trial }]
+      return [{ name: ruleName(shadow ? `shadow-${member}` : member), algorithm, limit, windowMs, shadow: shadow }]
     })
   const bucket: Rule[] = burst
     ? [
         {
-          name: named('burst'),
+          name: ruleName('burst'),
           algorithm: 'token-bucket',
           limit: burst.capacity,
           refillPerSecond: burst.refill_per_second,
@@ -182,7 +191,7 @@ function rulesOf(policy: string, { burst, shadow, algorithm = 'sliding-window', 
   return [...windowRules(limits, false), ...bucket, ...windowRules(shadow ?? {}, true)]
 }
 
-interface Manner {
+interface PolicyOptionsDeclaration {
   readonly failure_mode?: FailureMode
   readonly mode?: 'exact' | 'hybrid'
   readonly quota?: 'regional' | 'global'
@@ -190,7 +199,7 @@ interface Manner {
   readonly shared?: boolean
 }
 
-function manner({ failure_mode: failureMode, mode, quota, shards, shared }: Manner) {
+function policyOptions({ failure_mode: failureMode, mode, quota, shards, shared }: PolicyOptionsDeclaration) {
   return {
     ...(shared === undefined ? {} : { shared }),
     ...(failureMode === undefined ? {} : { failureMode }),
@@ -200,6 +209,6 @@ function manner({ failure_mode: failureMode, mode, quota, shards, shared }: Mann
   }
 }
 
-function perMinute({ rules }: Policy): number {
+function requestsPerMinute({ rules }: Policy): number {
   return Math.min(...rules.filter(({ shadow }) => !shadow).map(({ limit, windowMs }) => (limit * 60_000) / windowMs))
 }

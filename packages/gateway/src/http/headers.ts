@@ -23,7 +23,7 @@ const hopByHop = new Set([
 const forwarding = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-url)$/
 
 /** Headers that identify or frame a request: two of them are two different requests to two readers. */
-const single = new Set(['authorization', 'x-api-key', 'content-length', 'host'])
+const singleHeaders = new Set(['authorization', 'x-api-key', 'content-length', 'host'])
 
 /**
  * Cookies of our own services, whichever of them sets one: no upstream reads them or sets them. Browsers leave the space
@@ -32,26 +32,26 @@ const single = new Set(['authorization', 'x-api-key', 'content-length', 'host'])
 const ownCookie = /^[\s=]*(?:__(?:host|secure)-)?gatehouse[_-]/i
 
 /** How servers behind CGI-like gateways see a name: `X_Gatehouse.User` becomes the same variable as `X-Gatehouse-User`. */
-const folded = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')
+const foldName = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')
 
 /**
  * Removes every inbound header with the reserved prefix, however it is cased or punctuated, from the request itself, so
  * that neither a local service nor an upstream ever sees one. Runs on every request, authenticated or not.
  * @throws Problem 400 when a header that must stand alone comes twice.
  */
-export function cleanInbound(raw: IncomingMessage): void {
+export function removeReservedHeaders(raw: IncomingMessage): void {
   const { rawHeaders } = raw
   let seen = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
     const first = name.charCodeAt(0) | 0x20
-    if (first === 0x78 && folded(name).startsWith(reservedPrefix)) {
+    if (first === 0x78 && foldName(name).startsWith(reservedPrefix)) {
       delete raw.headers[name.toLowerCase()]
       rawHeaders.splice(i, 2)
       i -= 2
     } else if (
       (first === 0x61 || first === 0x78 || first === 0x63 || first === 0x68) &&
-      single.has(name.toLowerCase())
+      singleHeaders.has(name.toLowerCase())
     ) {
       const bit = bitOf(name)
       if (seen & bit) throw new Problem(400, `The header ${name} is there more than once.`)
@@ -60,7 +60,7 @@ export function cleanInbound(raw: IncomingMessage): void {
   }
 }
 
-const bits = new Map([...single].map((name, i) => [name, 1 << i]))
+const bits = new Map([...singleHeaders].map((name, i) => [name, 1 << i]))
 const bitOf = (name: string) => bits.get(name.toLowerCase()) ?? 0
 
 export interface Forwarded {
@@ -71,7 +71,7 @@ export interface Forwarded {
   readonly host: string
 }
 
-export interface UpstreamHeaders {
+export interface UpstreamHeadersOptions {
   readonly forwarded: Forwarded
   /** Keep the Authorization and X-API-Key headers; otherwise a credential checked here stays here. */
   readonly keepCredentials: boolean
@@ -88,9 +88,9 @@ export interface UpstreamHeaders {
  */
 export function upstreamHeaders(
   raw: IncomingMessage,
-  { forwarded, keepCredentials, keepCookies, added }: UpstreamHeaders,
+  { forwarded, keepCredentials, keepCookies, added }: UpstreamHeadersOptions,
 ): string[] {
-  const nominated = nominatedBy(raw.headers.connection)
+  const nominated = nominatedHeaders(raw.headers.connection)
   const bearer = /^bearer(?: |$)/i.test(raw.headers.authorization ?? '')
   const list: string[] = []
   for (let i = 0; i < raw.rawHeaders.length; i += 2) {
@@ -99,12 +99,12 @@ export function upstreamHeaders(
     if (hopByHop.has(lower) || lower === 'host' || nominated?.has(lower)) continue
     if (!keepCredentials && ((lower === 'authorization' && bearer) || lower === 'x-api-key')) continue
     const first = lower.charCodeAt(0)
-    if ((first === 0x78 || first === 0x66) && isOurs(folded(lower), added)) continue
+    if ((first === 0x78 || first === 0x66) && isReserved(foldName(lower), added)) continue
     const value = raw.rawHeaders[i + 1] ?? ''
-    const passed = lower === 'cookie' && !keepCookies ? foreignCookies(value) : value
+    const passed = lower === 'cookie' && !keepCookies ? removeOwnCookies(value) : value
     if (passed !== undefined) list.push(name, passed)
   }
-  if (takesTrailers(raw)) list.push('te', 'trailers')
+  if (acceptsTrailers(raw)) list.push('te', 'trailers')
   const { chain, peer, proto, host } = forwarded
   list.push('x-forwarded-for', chain === undefined ? peer : `${chain}, ${peer}`)
   list.push('x-forwarded-proto', proto, 'x-forwarded-host', host)
@@ -113,13 +113,13 @@ export function upstreamHeaders(
 }
 
 /** A Cookie header without our own; undefined when nothing is left. Quotes enclose nothing here, as in browsers. */
-function foreignCookies(value: string): string | undefined {
+function removeOwnCookies(value: string): string | undefined {
   if (!/gatehouse/i.test(value)) return value
   const foreign = value.split(';').filter((pair) => !ownCookie.test(pair))
   return foreign.length === 0 ? undefined : foreign.join(';').trim()
 }
 
-function isOurs(name: string, added: Readonly<Record<string, string>>): boolean {
+function isReserved(name: string, added: Readonly<Record<string, string>>): boolean {
   return name.startsWith(reservedPrefix) || forwarding.test(name) || Object.hasOwn(added, name)
 }
 
@@ -127,11 +127,11 @@ function isOurs(name: string, added: Readonly<Record<string, string>>): boolean 
  * What of an upstream's answer is passed on: all but the hop-by-hop headers, those its Connection header nominates,
  * those under the reserved prefix and, unless `keepCookies`, cookies with the names of ours.
  */
-export function answerHeaders(
+export function responseHeaders(
   upstream: IncomingHttpHeaders,
   { keepCookies = false }: { readonly keepCookies?: boolean } = {},
 ): Record<string, string | string[]> {
-  const nominated = nominatedBy(upstream.connection)
+  const nominated = nominatedHeaders(upstream.connection)
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(upstream)) {
     if (value === undefined || hopByHop.has(name) || nominated?.has(name) || name.startsWith(reservedPrefix)) continue
@@ -142,24 +142,24 @@ export function answerHeaders(
 }
 
 /** Fields that would change how a message is framed, routed, kept or believed, were they read after its body. */
-const notInTrailers =
+const forbiddenTrailers =
   /^(?:content-.*|cache-control|age|expires|date|location|retry-after|vary|www-authenticate|authorization|set-cookie|host|ratelimit.*|x-ratelimit-.*)$/
 
 /** Whether the caller reads fields behind a body (RFC 9110 §10.1.4). */
-export function takesTrailers({ headers }: IncomingMessage): boolean {
+export function acceptsTrailers({ headers }: IncomingMessage): boolean {
   return /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(String(headers.te ?? ''))
 }
 
 /** What of the fields behind an upstream's body is passed on (RFC 9110 §6.5.1). */
-export function answerTrailers(upstream: IncomingHttpHeaders): Record<string, string> {
+export function responseTrailers(upstream: IncomingHttpHeaders): Record<string, string> {
   const trailers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(answerHeaders(upstream)))
-    if (!notInTrailers.test(name)) trailers[name] = String(value)
+  for (const [name, value] of Object.entries(responseHeaders(upstream)))
+    if (!forbiddenTrailers.test(name)) trailers[name] = String(value)
   return trailers
 }
 
 /** The names a Connection header nominates; undefined when there are none beyond the usual. */
-function nominatedBy(connection: string | string[] | undefined): ReadonlySet<string> | undefined {
+function nominatedHeaders(connection: string | string[] | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
   return new Set(
     String(connection)

@@ -16,7 +16,7 @@ export interface Addresses {
   /** Whether what the peer forwards may be believed. */
   trusts(raw: IncomingMessage): boolean
   /** Makes `request.ip` the client's address, for the services behind. */
-  correct(request: FastifyRequest): void
+  setClientAddress(request: FastifyRequest): void
 }
 
 /** Sockets that tell no address (Unix sockets) count together. */
@@ -39,9 +39,9 @@ export function createAddresses(trustedProxies: readonly string[]): Addresses {
   const addresses: Addresses = {
     peerOf: (raw) => peer(raw).address,
     trusts: (raw) => peer(raw).trusted,
-    chainOf: (raw) => (peer(raw).trusted ? forwardedBy(raw) : undefined),
+    chainOf: (raw) => (peer(raw).trusted ? xForwardedFor(raw) : undefined),
     clientOf: (raw) => forwardedFor.clientOf(peer(raw).address, addresses.chainOf(raw)),
-    correct(request) {
+    setClientAddress(request) {
       if (addresses.chainOf(request.raw) === undefined) return
       Object.defineProperty(request, 'ip', { value: addressText(addresses.clientOf(request.raw)) })
     },
@@ -50,7 +50,7 @@ export function createAddresses(trustedProxies: readonly string[]): Addresses {
 }
 
 /** Node joins repeated X-Forwarded-For headers in their order. */
-function forwardedBy({ headers }: IncomingMessage): string | undefined {
+function xForwardedFor({ headers }: IncomingMessage): string | undefined {
   const value = headers['x-forwarded-for']
   return Array.isArray(value) ? value.join(', ') : value
 }
@@ -67,7 +67,7 @@ export interface ClientAddressOptions {
  * Whom a request comes from, for logs and `request.ip`: whom our own gateway asks for, else the rules of forwarded-for.
  * @throws RangeError on a range that can't be read
  */
-export function clientAddress({
+export function createClientAddressLookup({
   trustedProxies,
   claims,
   onFalseClaim,

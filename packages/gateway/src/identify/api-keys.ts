@@ -17,8 +17,8 @@ export type ResolveApiKey = (key: string) => Promise<ApiKey | undefined>
 
 /** How long a looked-up key is believed, in milliseconds: so long a revoked one still works. */
 const keyFreshMs = 5_000
-const mostKeys = 10_000
-const longestKey = 200
+const maxKeys = 10_000
+const maxKeyLength = 200
 
 export interface ApiKeys {
   /**
@@ -26,7 +26,7 @@ export interface ApiKeys {
    * up; what it throws refuses the key.
    * @throws Problem 401 when the key is unknown, 503 when it can't be looked up.
    */
-  callerOf(key: string, resolving?: () => void): Promise<{ readonly caller: Caller; readonly hash: string }>
+  callerOf(key: string, beforeLookup?: () => void): Promise<{ readonly caller: Caller; readonly hash: string }>
 }
 
 /** API keys as callers, each looked up once in 5 s. */
@@ -39,19 +39,19 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       },
     })
   return {
-    async callerOf(key, resolving) {
-      if (resolve === undefined || key.length > longestKey) throw unknown()
+    async callerOf(key, beforeLookup) {
+      if (resolve === undefined || key.length > maxKeyLength) throw unknown()
       const hash = tokenHash(key)
       const now = clock.now()
-      const held = known.get(hash)
-      if (held && now < held.until) return { caller: held.caller, hash }
-      resolving?.()
+      const cached = known.get(hash)
+      if (cached && now < cached.until) return { caller: cached.caller, hash }
+      beforeLookup?.()
       const found = await resolve(key).catch((cause: unknown) => {
         throw new Problem(503, 'API keys can not be looked up at the moment.', { cause })
       })
       known.delete(hash)
       if (found === undefined) throw unknown()
-      if (known.size >= mostKeys) known.delete(known.keys().next().value ?? '')
+      if (known.size >= maxKeys) known.delete(known.keys().next().value ?? '')
       const caller: Caller = Object.freeze({
         subject: found.owner,
         kind: found.kind,

@@ -7,15 +7,15 @@ import type { ApiKeys } from './api-keys.ts'
  * The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here, and API keys
  * (X-API-Key) where there are any. With both, the token counts.
  */
-export function authenticateWith(bearer: Bearer, realm: string, apiKeys?: ApiKeys): Authenticate {
+export function createAuthenticate(bearer: Bearer, realm: string, apiKeys?: ApiKeys): Authenticate {
   return async ({ raw }, scope) => {
     const { authorization, 'x-api-key': key } = raw.headers
     try {
       if (apiKeys && authorization === undefined && typeof key === 'string')
-        return withScope((await apiKeys.callerOf(key)).caller, scope, realm)
-      return withScope(callerFrom(await bearer.authenticate(authorizationsIn(raw.rawHeaders))), scope, realm)
+        return requireScope((await apiKeys.callerOf(key)).caller, scope, realm)
+      return requireScope(toCaller(await bearer.authenticate(authorizationsIn(raw.rawHeaders))), scope, realm)
     } catch (error) {
-      throw asProblem(error, realm)
+      throw toProblem(error, realm)
     }
   }
 }
@@ -29,13 +29,13 @@ function authorizationsIn(rawHeaders: readonly string[]): string[] {
  * The caller itself, when it holds the scope.
  * @throws BearerError `insufficient_scope`.
  */
-export function withScope(caller: Caller, scope: string | undefined, realm: string): Caller {
+export function requireScope(caller: Caller, scope: string | undefined, realm: string): Caller {
   if (scope === undefined || holdsScope(caller, scope)) return caller
-  throw asProblem(new BearerError('insufficient_scope', 'scope', { requiredScope: scope }), realm)
+  throw toProblem(new BearerError('insufficient_scope', 'scope', { requiredScope: scope }), realm)
 }
 
 /** The answer to a refused credential; anything else is handed back as it came. */
-export function asProblem(error: unknown, realm: string): unknown {
+export function toProblem(error: unknown, realm: string): unknown {
   if (!(error instanceof BearerError)) return error
   const challenge = wwwAuthenticate(error, { realm })
   return new Problem(error.status, `${error.message}.`, {
@@ -49,12 +49,12 @@ export function asProblem(error: unknown, realm: string): unknown {
 
 /** No credential at all: 401 without an `error` (RFC 6750 §3.1). */
 export const missingCredential = (realm: string): unknown =>
-  asProblem(new BearerError('missing_token', 'missing'), realm)
+  toProblem(new BearerError('missing_token', 'missing'), realm)
 
 const callers = new WeakMap<TokenCaller, Caller>()
 
 /** The caller of a verified token; made once for a token that is remembered. */
-export function callerFrom(token: TokenCaller): Caller {
+export function toCaller(token: TokenCaller): Caller {
   const known = callers.get(token)
   if (known) return known
   const { subject, kind, clientId, scopes, roles, grantId, plan, expiresAt } = token

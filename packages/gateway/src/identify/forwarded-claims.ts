@@ -6,7 +6,7 @@ import { type Clock, constantTimeEqual, type Secret } from '@gatehouse/kit'
 const claimHeader = 'x-gatehouse-forwarded'
 /** How far two clocks may be apart, and how long a claim may be under way. */
 const maxAgeMs = 60_000
-const longestClaim = 200
+const maxClaimLength = 200
 
 /** Says, and believes, for whom a request is made: what the service client's secret has signed, wherever it comes from. */
 export interface ForwardedClaims {
@@ -31,7 +31,7 @@ export function createForwardedClaims(secret: Secret, clock: Clock): ForwardedCl
     read({ headers, method = '', url = '' }) {
       const claim = headers[claimHeader]
       if (claim === undefined) return undefined
-      if (typeof claim !== 'string' || claim.length > longestClaim) return null
+      if (typeof claim !== 'string' || claim.length > maxClaimLength) return null
       const [at = '', address = '', mac = ''] = claim.split(' ')
       const fresh = Math.abs(clock.now() - Number(at)) <= maxAgeMs
       return fresh && constantTimeEqual(mac, macOf([at, address, method, url])) ? address : null

@@ -2,7 +2,7 @@ import { Problem } from '@gatehouse/kit'
 import { type Address, inRange, parseAddress, parseRange } from '../model/address.ts'
 
 /** The most entries of X-Forwarded-For that are read; a request with more is refused with 400. */
-export const mostForwardedEntries = 32
+export const maxForwardedEntries = 32
 
 export interface ForwardedFor {
   /** Whether the socket's other end is a proxy of ours, so that what it forwards may be believed. */
@@ -11,7 +11,7 @@ export interface ForwardedFor {
    * Who made the request: the peer, unless it is trusted; then X-Forwarded-For is walked from the right, past every
    * trusted entry, to the first that is not. A malformed entry ends the walk. The header `Forwarded` is never read:
    * two sources of one truth are a way around it.
-   * @throws Problem 400 when there are more than {@link mostForwardedEntries} entries.
+   * @throws Problem 400 when there are more than {@link maxForwardedEntries} entries.
    */
   clientOf(peer: Address, forwardedFor: string | undefined): Address
 }
@@ -28,8 +28,8 @@ export function createForwardedFor(trustedProxies: readonly string[]): Forwarded
     clientOf(peer, forwardedFor) {
       if (forwardedFor === undefined || !trusts(peer)) return peer
       const entries = forwardedFor.split(',')
-      if (entries.length > mostForwardedEntries)
-        throw new Problem(400, `X-Forwarded-For names more than ${mostForwardedEntries} addresses.`)
+      if (entries.length > maxForwardedEntries)
+        throw new Problem(400, `X-Forwarded-For names more than ${maxForwardedEntries} addresses.`)
       let client = peer
       for (const entry of entries.reverse()) {
         const address = parseEntry(entry.trim())

@@ -5,7 +5,7 @@ import { countedAddress, parseAddress } from '../model/address.ts'
 import type { Policies } from './policies.ts'
 
 /** A guard's answer. */
-interface Guarded {
+interface AttemptDecision {
   readonly allowed: boolean
   /** Whole seconds to wait; 0 when allowed. */
   readonly retryAfter: number
@@ -15,7 +15,7 @@ interface Guarded {
  * Counts one try against a policy, by all identifiers together: `{ account, address }`. An `address` is counted as
  * requests from it are, IPv6 by its /64. Rejects with RangeError when there is no policy of that name.
  */
-export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<Guarded>
+export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<AttemptDecision>
 
 /** Takes back one try that was counted against a policy by these identifiers, since it was right. */
 export type Refund = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
@@ -26,7 +26,7 @@ export type Blocked = (policy: string, identifiers: Readonly<Record<string, stri
 /** Forgets the tries counted against a policy by these identifiers, since one of them was right. */
 export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-const longestId = 255
+const maxIdLength = 255
 const maxBlocks = 10_000
 
 /** What services are handed to count what a route's own limit can't see. */
@@ -46,7 +46,7 @@ interface AttemptLimitsOptions {
 
 export function createAttemptLimits({ limiter, policies, metrics, clock }: AttemptLimitsOptions): AttemptLimits {
   const blocks = new Map<string, number>()
-  const block = (key: string, seconds: number): void => {
+  const setBlock = (key: string, seconds: number): void => {
     blocks.delete(key)
     if (seconds === 0) return
     blocks.set(key, clock.now() + seconds * 1_000)
@@ -55,16 +55,16 @@ export function createAttemptLimits({ limiter, policies, metrics, clock }: Attem
   }
   const limit: Limit = async (name, identifiers) => {
     const identifier = identifierOf(identifiers)
-    const decision = await limiter.check(policies.named(name), identifier, { route: name })
-    block(blockKey(name, identifier), decision.retryAfterSeconds)
-    metrics.decided(name, decision)
+    const decision = await limiter.check(policies.get(name), identifier, { route: name })
+    setBlock(blockKey(name, identifier), decision.retryAfterSeconds)
+    metrics.recordDecision(name, decision)
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
   return {
     limit,
     async refund(name, identifiers) {
       const identifier = identifierOf(identifiers)
-      await limiter.grant(policies.named(name), identifier, 1)
+      await limiter.grant(policies.get(name), identifier, 1)
       blocks.delete(blockKey(name, identifier))
     },
     blocked(name, identifiers) {
@@ -73,7 +73,7 @@ export function createAttemptLimits({ limiter, policies, metrics, clock }: Attem
     },
     async forgive(name, identifiers) {
       const identifier = identifierOf(identifiers)
-      await limiter.reset(policies.named(name), identifier)
+      await limiter.reset(policies.get(name), identifier)
       blocks.delete(blockKey(name, identifier))
     },
   }
@@ -83,14 +83,14 @@ const blockKey = (policy: string, { kind, id }: Identifier): string => `${policy
 
 function identifierOf(identifiers: Readonly<Record<string, string>>): Identifier {
   const entries = Object.entries(identifiers).sort(([a], [b]) => (a < b ? -1 : 1))
-  const id = entries.map(([name, value]) => encodeURIComponent(counted(name, value.toWellFormed()))).join('|')
+  const id = entries.map(([name, value]) => encodeURIComponent(normalizeValue(name, value.toWellFormed()))).join('|')
   return {
     kind: entries.map(([name]) => name).join('-'),
-    id: id.length <= longestId ? id : `sha256:${tokenHash(id)}`,
+    id: id.length <= maxIdLength ? id : `sha256:${tokenHash(id)}`,
   }
 }
 
-function counted(name: string, value: string): string {
+function normalizeValue(name: string, value: string): string {
   const address = name === 'address' ? parseAddress(value) : undefined
   return address ? countedAddress(address) : value
 }

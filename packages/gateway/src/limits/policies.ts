@@ -1,8 +1,8 @@
 import { combinePolicies, type Policy } from '@gatehouse/limiter'
-import { type Limits, type LimitsDeclaration, limitsFrom } from '../config/limits.ts'
+import { defineLimits, type Limits, type LimitsDeclaration } from '../config/limits.ts'
 import { type Caller, holdsScope } from '../model/caller.ts'
 import { unlimitedPlan } from '../model/plan.ts'
-import type { Visit } from '../model/request-identity.ts'
+import type { RequestIdentity } from '../model/request-identity.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
 import { createTiers, type TierOptions } from './tiers.ts'
 
@@ -13,12 +13,12 @@ export interface Policies {
   /** The limits of this moment. */
   limits(): Limits
   /** @throws RangeError when there is no policy or tier of that name. */
-  named(name: string): Policy
+  get(name: string): Policy
   /**
    * What a request is counted by, all or nothing: the caller's tier, the route's policy and the global one, as far as there
    * are; undefined when it isn't limited.
    */
-  of(visit: Visit, rule: RouteRule | undefined): Policy | undefined | Promise<Policy | undefined>
+  policyFor(identity: RequestIdentity, rule: RouteRule | undefined): Policy | undefined | Promise<Policy | undefined>
   /** Takes new tiers and policies. @throws RangeError when they are not valid, and keeps the old ones. */
   reload(declared: LimitsDeclaration): void
 }
@@ -32,49 +32,51 @@ export function createPolicies(
   rules: readonly RouteRule[],
   lookup: Omit<TierOptions, 'limits'>,
 ): Policies {
-  let limits = checked(declared, rules)
+  let limits = validateLimits(declared, rules)
   const tiers = createTiers({ ...lookup, limits: () => limits })
-  const whole = (tier: Policy | undefined, route: Policy | undefined, global = limits.global) => {
+  const combine = (tier: Policy | undefined, route: Policy | undefined, global = limits.global) => {
     const policies = [tier, route, global].filter((policy) => policy !== undefined)
     return policies.length === 0 ? undefined : combinePolicies(policies)
   }
   /** The platform's own services are counted by a route's policy alone. */
-  const ofPlan = (plan: string, rule: RouteRule | undefined, caller: Caller, route: Policy | undefined) => {
+  const policyForPlan = (plan: string, rule: RouteRule | undefined, caller: Caller, route: Policy | undefined) => {
     if (plan === unlimitedPlan) return route
     const producers = rule?.producers !== undefined && holdsScope(caller, producerScope) ? rule.producers : undefined
-    const tier =
-      producers === undefined ? policyNamed(limits, plan, 'tier') : policyNamed(limits, producers, 'producers')
-    return whole(tier, route)
+    const tier = producers === undefined ? findPolicy(limits, plan, 'tier') : findPolicy(limits, producers, 'producers')
+    return combine(tier, route)
   }
   return {
     limits: () => limits,
-    named: (name) => policyNamed(limits, name, 'limit'),
-    of({ caller }, rule) {
+    get: (name) => findPolicy(limits, name, 'limit'),
+    policyFor({ caller }, rule) {
       if (rule?.policy === unlimited) return undefined
-      const route = rule?.policy === undefined ? undefined : policyNamed(limits, rule.policy, rule.path)
-      if (route !== undefined && !(rule?.tier ?? !rule?.public)) return whole(undefined, route)
-      if (caller === undefined) return whole(policyNamed(limits, 'anonymous', 'anonymous'), route)
-      if (caller.plan !== undefined) return ofPlan(tiers.named(caller.plan), rule, caller, route)
+      const route = rule?.policy === undefined ? undefined : findPolicy(limits, rule.policy, rule.path)
+      if (route !== undefined && !(rule?.tier ?? !rule?.public)) return combine(undefined, route)
+      if (caller === undefined) return combine(findPolicy(limits, 'anonymous', 'anonymous'), route)
+      if (caller.plan !== undefined) return policyForPlan(tiers.tierOfPlan(caller.plan), rule, caller, route)
       const plan = tiers.tierOf(caller.subject)
       return plan instanceof Promise
-        ? plan.then((name) => ofPlan(name, rule, caller, route))
-        : ofPlan(plan, rule, caller, route)
+        ? plan.then((name) => policyForPlan(name, rule, caller, route))
+        : policyForPlan(plan, rule, caller, route)
     },
     reload(next) {
-      limits = checked({ ...(declared.guards ? { guards: declared.guards } : {}), ...next }, rules)
+      limits = validateLimits(
+        { ...(declared.attemptLimits ? { attemptLimits: declared.attemptLimits } : {}), ...next },
+        rules,
+      )
     },
   }
 }
 
-function checked(declared: LimitsDeclaration, rules: readonly RouteRule[]): Limits {
-  const limits = limitsFrom(declared)
+function validateLimits(declared: LimitsDeclaration, rules: readonly RouteRule[]): Limits {
+  const limits = defineLimits(declared)
   for (const { path, policy, producers } of rules)
     for (const name of [policy, producers])
-      if (name !== undefined && name !== unlimited) policyNamed(limits, name, `route ${path}`)
+      if (name !== undefined && name !== unlimited) findPolicy(limits, name, `route ${path}`)
   return limits
 }
 
-function policyNamed({ tiers, policies }: Limits, name: string, where: string): Policy {
+function findPolicy({ tiers, policies }: Limits, name: string, where: string): Policy {
   const policy = where === 'tier' ? tiers.get(name) : (policies.get(name) ?? tiers.get(name))
   if (policy) return policy
   throw new RangeError(

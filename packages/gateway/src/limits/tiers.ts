@@ -6,7 +6,7 @@ export const planFreshMs = 60_000
 /** How long a request waits for a plan that was never looked up, in milliseconds; then it counts as the lowest tier. */
 const coldLookupMs = 250
 /** How many subjects' plans are kept. */
-const mostPlans = 100_000
+const maxPlans = 100_000
 
 export interface TierOptions {
   readonly planOf: PlanOf
@@ -26,7 +26,7 @@ export interface Tiers {
   /** The subject's tier: at once when it is known, else when it is looked up, 250 ms at most. */
   tierOf(subject: string): string | Promise<string>
   /** The tier of a plan's name. */
-  named(plan: string | undefined): string
+  tierOfPlan(plan: string | undefined): string
 }
 
 /** Tiers by the subjects' plans, cached 60 s, stale while refreshed, looked up one at a time per subject. */
@@ -43,49 +43,49 @@ class CachedPlans implements Tiers {
     this.#options = options
   }
 
-  named(plan: string | undefined): string {
+  tierOfPlan(plan: string | undefined): string {
     const { tiers, lowest } = this.#options.limits()
     return plan !== undefined && (plan === unlimitedPlan || tiers.has(plan)) ? plan : lowest
   }
 
   tierOf(subject: string): string | Promise<string> {
     const plan = this.#plans.get(subject)
-    if (plan === undefined) return atMost(coldLookupMs, this.#lookUp(subject), this.named(undefined))
+    if (plan === undefined) return withTimeout(coldLookupMs, this.#lookUp(subject), this.tierOfPlan(undefined))
     if (this.#options.clock.now() >= plan.staleAt) this.#lookUp(subject)
-    return this.named(plan.name)
+    return this.tierOfPlan(plan.name)
   }
 
   /** One lookup at a time per subject. Never rejects: what was known stays, and is tried again a second later. */
   #lookUp(subject: string): Promise<string> {
-    const underWay = this.#lookups.get(subject)
-    if (underWay) return underWay
-    const lookup = this.#ask(subject).finally(() => this.#lookups.delete(subject))
+    const pending = this.#lookups.get(subject)
+    if (pending) return pending
+    const lookup = this.#fetchPlan(subject).finally(() => this.#lookups.delete(subject))
     this.#lookups.set(subject, lookup)
     return lookup
   }
 
-  async #ask(subject: string): Promise<string> {
+  async #fetchPlan(subject: string): Promise<string> {
     const { planOf, clock, onFailure } = this.#options
     try {
       const found = await planOf(subject)
-      return this.#keep(subject, found?.plan, clock.now() + planFreshMs)
+      return this.#storePlan(subject, found?.plan, clock.now() + planFreshMs)
     } catch (error) {
       onFailure?.(error)
-      return this.#keep(subject, this.#plans.get(subject)?.name, clock.now() + retryMs)
+      return this.#storePlan(subject, this.#plans.get(subject)?.name, clock.now() + retryMs)
     }
   }
 
-  #keep(subject: string, name: string | undefined, staleAt: number): string {
-    if (this.#plans.size >= mostPlans) this.#plans.delete(this.#plans.keys().next().value ?? '')
+  #storePlan(subject: string, name: string | undefined, staleAt: number): string {
+    if (this.#plans.size >= maxPlans) this.#plans.delete(this.#plans.keys().next().value ?? '')
     this.#plans.set(subject, { name, staleAt })
-    return this.named(name)
+    return this.tierOfPlan(name)
   }
 }
 
 /** After a lookup that failed, the next is tried this much later, in milliseconds. */
 const retryMs = 1_000
 
-function atMost<T>(milliseconds: number, promise: Promise<T>, otherwise: T): Promise<T> {
+function withTimeout<T>(milliseconds: number, promise: Promise<T>, otherwise: T): Promise<T> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds, otherwise)
     promise.then((value) => {

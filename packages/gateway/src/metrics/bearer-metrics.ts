@@ -27,7 +27,7 @@ export function observeBearer(registry: Registry, log: Log): BearerObserver {
     registers,
   })
   return {
-    tokenSeen: (seen) => (seen.known ? known : fresh).inc(),
+    tokenChecked: (seen) => (seen.cached ? known : fresh).inc(),
     keysLoaded() {
       stale.set(0)
     },
@@ -39,9 +39,9 @@ export function observeBearer(registry: Registry, log: Log): BearerObserver {
     revocationsRead() {
       silent.set(0)
     },
-    revocationsFailed({ cause, silentMs }) {
-      silent.set(silentMs / 1000)
-      log.error({ err: cause, silent_ms: silentMs }, 'the revocation feed cannot be read')
+    revocationsFailed({ cause, staleMs }) {
+      silent.set(staleMs / 1000)
+      log.error({ err: cause, stale_ms: staleMs }, 'the revocation feed cannot be read')
     },
   }
 }

@@ -4,11 +4,11 @@ import type { BreakerState, Decision } from '@gatehouse/limiter'
 /** What the gateway counts. */
 export interface GatewayMetrics {
   /** One decision, by route template and tier. */
-  decided(route: string, decision: Decision): void
+  recordDecision(route: string, decision: Decision): void
   /** A plan could not be looked up. */
-  planFailed(): void
+  recordPlanFailure(): void
   /** An upstream's breaker changed its state. */
-  breakerChanged(upstream: string, state: BreakerState): void
+  setBreaker(upstream: string, state: BreakerState): void
 }
 
 /** A breaker's state as a gauge shows it. */
@@ -50,13 +50,13 @@ export function createGatewayMetrics(registry: Registry, upstreams: Iterable<str
   })
   for (const upstream of upstreams) breakers.set({ upstream }, breakerValue.closed)
   return {
-    breakerChanged: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
-    decided(route, decision) {
+    setBreaker: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
+    recordDecision(route, decision) {
       const tier = decision.policy.tier
       ;(decision.allowed ? allowed : rejected).inc({ route, tier })
       if (!decision.policy.rules.some((rule) => rule.shadow)) return
       for (const rule of decision.rules) if (rule.shadow && !rule.allowed) shadow.inc({ route, tier, rule: rule.name })
     },
-    planFailed: () => plans.inc(),
+    recordPlanFailure: () => plans.inc(),
   }
 }

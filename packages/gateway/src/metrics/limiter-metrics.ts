@@ -38,7 +38,7 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
 }
 
 /** Counts how often the counter store's clock was found to have moved: for the store's `onClockMoved`. */
-export function countClockMoves(registry: Registry): () => void {
+export function countClockJumps(registry: Registry): () => void {
   const moves = new Counter({
     name: 'rate_limit_store_clock_moves_total',
     help: "How often the counter store's clock was not where it had been",
@@ -48,7 +48,7 @@ export function countClockMoves(registry: Registry): () => void {
 }
 
 /** Shows whether the counter store may evict counters, once that is known. */
-export function showEviction(registry: Registry): (mayEvict: boolean) => void {
+export function reportEviction(registry: Registry): (mayEvict: boolean) => void {
   const evicting = new Gauge({
     name: 'rate_limit_store_may_evict',
     help: '1 when the counter store evicts keys at the end of its memory: limits that fail closed need one that does not',
@@ -58,7 +58,7 @@ export function showEviction(registry: Registry): (mayEvict: boolean) => void {
 }
 
 /** Shows how many gateways share the counters at this moment. */
-export function showGateways(registry: Registry, living: () => number): void {
+export function reportGateways(registry: Registry, living: () => number): void {
   new Gauge({
     name: 'rate_limit_gateways',
     help: 'Gateways that share the counters; each spends its share of what is counted locally',
@@ -70,7 +70,7 @@ export function showGateways(registry: Registry, living: () => number): void {
 }
 
 /** Shows how many identifiers are asked for so often that they are counted in portions. */
-export function showHotKeys(registry: Registry, hotKeys: () => number): void {
+export function reportHotKeys(registry: Registry, hotKeys: () => number): void {
   new Gauge({
     name: 'rate_limit_hot_keys',
     help: 'Identifiers that this process counts in portions, because they are asked for so often',

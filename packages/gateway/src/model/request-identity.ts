@@ -2,7 +2,7 @@ import type { Identifier } from '@gatehouse/limiter'
 import type { Caller } from './caller.ts'
 
 /** What the gateway found out about a request before anything is decided. */
-export interface Visit {
+export interface RequestIdentity {
   /** Who is counted: the user, else the client, else the API key, else the IP address. */
   readonly identifier: Identifier
   readonly caller?: Caller

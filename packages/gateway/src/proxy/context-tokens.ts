@@ -6,7 +6,7 @@ import type { Caller } from '../model/caller.ts'
 const contextLifetimeSeconds = 60
 /** A token younger than this is used again for the same caller and request, in seconds. */
 const reuseSeconds = 20
-const mostPerCaller = 64
+const maxTokensPerCaller = 64
 
 /** The request that a context token is bound to, as the upstream sees it. */
 interface BoundRequest {
@@ -34,21 +34,21 @@ export function createContextTokens(issuer: string, clock: Clock, secret?: Secre
   const keys = secret === undefined ? [generateKeyPairSync('ed25519').privateKey] : keysFrom(KeyRing.of(secret))
   const jwks = keys.map(publicJwk)
   const [key, kid] = [keys[0] as KeyObject, jwks[0]?.kid]
-  const header = part({ alg: 'EdDSA', typ: 'gatehouse-context+jwt', kid })
+  const header = encodePart({ alg: 'EdDSA', typ: 'gatehouse-context+jwt', kid })
   const issued = new WeakMap<Caller, Map<string, { readonly token: string; readonly at: number }>>()
   return {
     keys: () => jwks,
     issue(caller, request) {
       const at = Math.floor(clock.now() / 1000)
-      const held = issued.get(caller) ?? new Map()
+      const tokens = issued.get(caller) ?? new Map()
       const name = `${request.upstream} ${request.method} ${request.target}`
-      const known = held.get(name)
+      const known = tokens.get(name)
       if (known && at - known.at < reuseSeconds) return known.token
-      const signed = `${header}.${part(claimsOf(issuer, caller, request, at))}`
+      const signed = `${header}.${encodePart(claimsOf(issuer, caller, request, at))}`
       const token = `${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
-      if (held.size >= mostPerCaller) held.clear()
-      held.set(name, { token, at })
-      issued.set(caller, held)
+      if (tokens.size >= maxTokensPerCaller) tokens.clear()
+      tokens.set(name, { token, at })
+      issued.set(caller, tokens)
       return token
     },
   }
@@ -72,7 +72,7 @@ function claimsOf(iss: string, caller: Caller, { upstream, method, target }: Bou
   }
 }
 
-const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** An Ed25519 private key in PKCS #8 (RFC 8410 §7) is this and its 32 bytes. */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')

@@ -1,23 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
-import { answerHeaders, answerTrailers, takesTrailers } from '../http/headers.ts'
+import { acceptsTrailers, responseHeaders, responseTrailers } from '../http/headers.ts'
 import type { Upstream } from './upstream.ts'
 
 /** One request to pass on, with the headers the upstream gets and those every answer of ours carries. */
-export interface Passage {
+export interface ForwardRequest {
   readonly raw: IncomingMessage
   readonly response: ServerResponse
   /** The path to ask the upstream for. */
   readonly target: string
   readonly headers: string[]
-  readonly answered: Readonly<Record<string, string>>
+  readonly gatewayHeaders: Readonly<Record<string, string>>
   /** Told when the answer begins, and how to end it early. What it throws is answered instead. */
-  readonly onAnswer?: (answer: BegunAnswer) => void
+  readonly onResponse?: (answer: ResponseStart) => void
 }
 
 /** An answer whose headers are there and whose body is not. */
-export interface BegunAnswer {
+export interface ResponseStart {
   /** Whether its type says that it ends when somebody ends it. */
   readonly isStream: boolean
   /** Ends it: a stream of events in good order, any other broken off, lest half of it pass for the whole. */
@@ -37,23 +37,24 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
  * @throws Problem 502 when the upstream can't be reached or answers no HTTP, 503 while it is spared, 504 when it takes
  * too long.
  */
-export async function pass(upstream: Upstream, passage: Passage): Promise<void> {
-  const { raw, response } = passage
+export async function forwardRequest(upstream: Upstream, request: ForwardRequest): Promise<void> {
+  const { raw, response } = request
   upstream.admit()
   const repeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
   for (let left = repeatable ? upstream.retries : 0; ; left--) {
     try {
-      await passOnce(upstream, passage)
+      await forwardOnce(upstream, request)
       return
     } catch (error) {
-      if (error instanceof Unanswered && !response.destroyed) upstream.failed(error)
-      if (left <= 0 || response.destroyed || !(error instanceof Unanswered) || error.timeout) throw problemOf(error)
+      if (error instanceof NoResponseError && !response.destroyed) upstream.recordFailure(error)
+      if (left <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.timeout)
+        throw toProblem(error)
     }
   }
 }
 
 /** The upstream failed before it began to answer. */
-class Unanswered extends Error {
+class NoResponseError extends Error {
   readonly timeout: boolean
 
   constructor(cause: Error) {
@@ -65,8 +66,8 @@ class Unanswered extends Error {
   }
 }
 
-function problemOf(error: unknown): unknown {
-  if (!(error instanceof Unanswered)) return error
+function toProblem(error: unknown): unknown {
+  if (!(error instanceof NoResponseError)) return error
   return error.timeout
     ? new Problem(504, 'The service behind this address took too long to answer.', { cause: error.cause })
     : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
@@ -76,8 +77,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
-  const { raw, response, target, headers, answered } = passage
+function forwardOnce(upstream: Upstream, request: ForwardRequest): Promise<void> {
+  const { raw, response, target, headers, gatewayHeaders: answered } = request
   const body = hasBody(raw) ? raw : null
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let controller: Dispatcher.DispatchController | undefined
@@ -102,16 +103,16 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
       },
       onResponseStart(started, status, upstreamHeaders, statusMessage) {
         if (status < 200) return
-        upstream.answered()
+        upstream.recordSuccess()
         const type = String(upstreamHeaders['content-type'] ?? '').trim()
         try {
-          passage.onAnswer?.({ isStream: streamType.test(type), end: () => end(eventStream.test(type)) })
+          request.onResponse?.({ isStream: streamType.test(type), end: () => end(eventStream.test(type)) })
         } catch (refusal) {
           reject(refusal)
           return started.abort(new Error('the answer was refused here'))
         }
         response.writeHead(status, statusMessage ?? '', {
-          ...answerHeaders(upstreamHeaders, { keepCookies: upstream.ownCookies }),
+          ...responseHeaders(upstreamHeaders, { keepCookies: upstream.ownCookies }),
           ...answered,
         })
       },
@@ -121,12 +122,12 @@ function passOnce(upstream: Upstream, passage: Passage): Promise<void> {
         response.once('drain', () => pausable.resume())
       },
       onResponseEnd(_controller, trailers) {
-        if (takesTrailers(raw)) response.addTrailers(answerTrailers(trailers))
+        if (acceptsTrailers(raw)) response.addTrailers(responseTrailers(trailers))
         response.end()
         resolve()
       },
       onResponseError(_controller, error) {
-        if (!response.headersSent) return reject(new Unanswered(error))
+        if (!response.headersSent) return reject(new NoResponseError(error))
         if (!ended) response.destroy()
         resolve()
       },

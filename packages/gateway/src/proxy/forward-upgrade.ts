@@ -3,9 +3,9 @@ import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@gatehouse/kit'
-import { answerHeaders } from '../http/headers.ts'
+import { responseHeaders } from '../http/headers.ts'
 import type { Upstream } from './upstream.ts'
-import { WebSocketEnd } from './web-socket-close.ts'
+import { WebSocketCloser } from './web-socket-close.ts'
 
 /** A connection whose caller asked for WebSocket, with what it sent after its request. */
 export interface UpgradeRequest {
@@ -14,19 +14,19 @@ export interface UpgradeRequest {
 }
 
 /** One upgrade to pass on, with the headers the upstream gets and those every answer of ours carries. */
-export interface UpgradePassage extends UpgradeRequest {
+export interface ForwardUpgrade extends UpgradeRequest {
   /** The path to ask the upstream for. */
   readonly target: string
   readonly headers: readonly string[]
-  readonly answered: Readonly<Record<string, string>>
+  readonly gatewayHeaders: Readonly<Record<string, string>>
   /** Told how to end the joined connections with a reason; answers what to call when they have ended by themselves. */
-  readonly onJoined?: (end: (reason: string) => void) => () => void
+  readonly onUpgrade?: (end: (reason: string) => void) => () => void
   /** The same for an upstream that answered otherwise, for as long as its answer takes. */
-  readonly onAnswer?: (end: () => void) => () => void
+  readonly onResponse?: (end: () => void) => () => void
 }
 
 /** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
-export function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+export function isWebSocketUpgrade({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
@@ -35,55 +35,57 @@ export function asksForWebSocket({ method, headers }: IncomingMessage): boolean 
  * answer goes to the caller instead. Resolves once the caller is answered.
  * @throws Problem 502, 503 or 504 when the upstream can't be reached in time or is spared.
  */
-export function passUpgrade(upstream: Upstream, passage: UpgradePassage): Promise<void> {
-  const { socket, head, answered, onJoined, onAnswer } = passage
+export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Promise<void> {
+  const { socket, head, gatewayHeaders, onUpgrade, onResponse } = upgrade
   upstream.admit()
-  const out = askForUpgrade(upstream, passage)
+  const out = requestUpgrade(upstream, upgrade)
   socket.once('close', () => out.destroy())
   return new Promise((resolve, reject) => {
-    const patience = setTimeout(() => {
+    const timeout = setTimeout(() => {
       const late = new Problem(504, 'The service behind this address took too long to answer.')
-      upstream.failed(late)
+      upstream.recordFailure(late)
       reject(late)
       out.destroy()
     }, upgradeTimeoutMs)
-    out.once('close', () => clearTimeout(patience))
+    out.once('close', () => clearTimeout(timeout))
     out.on('error', (cause) => {
-      if (!socket.destroyed) upstream.failed(cause)
+      if (!socket.destroyed) upstream.recordFailure(cause)
       reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
     })
     out.once('response', (answer) => {
-      upstream.answered()
-      clearTimeout(patience)
-      socket.write(answerHead(answer, upstream, { ...answered, connection: 'close' }))
+      upstream.recordSuccess()
+      clearTimeout(timeout)
+      socket.write(formatResponseHead(answer, upstream, { ...gatewayHeaders, connection: 'close' }))
       answer.pipe(socket)
-      atClose(
+      runAtClose(
         socket,
-        onAnswer?.(() => socket.destroy()),
+        onResponse?.(() => socket.destroy()),
       )
       resolve()
     })
     out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
-      upstream.answered()
-      clearTimeout(patience)
-      socket.write(answerHead(answer, upstream, { ...answered, connection: 'Upgrade', upgrade: 'websocket' }))
+      upstream.recordSuccess()
+      clearTimeout(timeout)
+      socket.write(
+        formatResponseHead(answer, upstream, { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }),
+      )
       if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
       if (head.length > 0) upstreamSocket.write(head)
-      const end = join(socket, upstreamSocket)
-      atClose(socket, onJoined?.(end))
+      const end = joinSockets(socket, upstreamSocket)
+      runAtClose(socket, onUpgrade?.(end))
       resolve()
     })
   })
 }
 
-function atClose(socket: Duplex, ended: (() => void) | undefined): void {
+function runAtClose(socket: Duplex, ended: (() => void) | undefined): void {
   if (!ended) return
   if (socket.destroyed) ended()
   else socket.once('close', ended)
 }
 
 /** A connection of its own, for it is kept as long as the caller keeps theirs. */
-function askForUpgrade({ origin }: Upstream, { target, headers }: UpgradePassage): ClientRequest {
+function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrade): ClientRequest {
   const send = origin.protocol === 'https:' ? httpsRequest : httpRequest
   const request: ClientRequest = send({
     host: origin.hostname.replace(/^\[|\]$/g, ''),
@@ -108,8 +110,8 @@ function askForUpgrade({ origin }: Upstream, { target, headers }: UpgradePassage
 const upgradeTimeoutMs = 10_000
 
 /** Joins a caller's connection with an upstream's; answers how to end them, after the frame under way. */
-function join(caller: Duplex, upstream: Duplex): (reason: string) => void {
-  const frames = new WebSocketEnd()
+function joinSockets(caller: Duplex, upstream: Duplex): (reason: string) => void {
+  const frames = new WebSocketCloser()
   caller.pipe(upstream)
   upstream.pipe(frames).pipe(caller)
   for (const [here, there] of [
@@ -123,23 +125,23 @@ function join(caller: Duplex, upstream: Duplex): (reason: string) => void {
   return (reason) => {
     caller.unpipe(upstream)
     caller.resume()
-    frames.endWith(reason)
-    setTimeout(() => caller.destroy(), lastFrameMs).unref()
+    frames.closeWith(reason)
+    setTimeout(() => caller.destroy(), closeTimeoutMs).unref()
   }
 }
 
 /** How long the frame under way, and the caller's answer to the close, may take. */
-const lastFrameMs = 1_000
+const closeTimeoutMs = 1_000
 /** After so long a silence the other end is asked whether it still lives. */
 const keepAliveMs = 30_000
 
-function answerHead(
+function formatResponseHead(
   answer: IncomingMessage,
   { ownCookies: keepCookies }: Upstream,
   own: Readonly<Record<string, string>>,
 ): string {
   const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]
-  for (const [name, value] of Object.entries({ ...answerHeaders(answer.headers, { keepCookies }), ...own }))
+  for (const [name, value] of Object.entries({ ...responseHeaders(answer.headers, { keepCookies }), ...own }))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -5,7 +5,7 @@ import type { BreakerState } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Forwarded, upstreamHeaders } from '../http/headers.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Visit } from '../model/request-identity.ts'
+import type { RequestIdentity } from '../model/request-identity.ts'
 import { allMethods, type RouteRule } from '../model/route-rule.ts'
 import { refuseAmbiguousPath } from '../routing/path.ts'
 import { pathOf, type Routing } from '../routing/routing.ts'
@@ -13,8 +13,8 @@ import type { CredentialWatch } from '../streams/credential-watch.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-tokens.ts'
-import { type BegunAnswer, pass } from './forward-request.ts'
-import { asksForWebSocket, passUpgrade, type UpgradeRequest } from './forward-upgrade.ts'
+import { forwardRequest, type ResponseStart } from './forward-request.ts'
+import { forwardUpgrade, isWebSocketUpgrade, type UpgradeRequest } from './forward-upgrade.ts'
 import { openUpstream, type Sibling, type Upstream } from './upstream.ts'
 
 export interface UpstreamRoutesOptions {
@@ -22,10 +22,10 @@ export interface UpstreamRoutesOptions {
   readonly rules: readonly RouteRule[]
   readonly upstreams: Readonly<Record<string, Sibling>>
   readonly routing: Routing
-  visitOf(raw: IncomingMessage): Visit | undefined
+  identityOf(raw: IncomingMessage): RequestIdentity | undefined
   readonly identify: {
     /** For routes where credentials don't count. */
-    anonymous(raw: IncomingMessage): Visit
+    anonymous(raw: IncomingMessage): RequestIdentity
     /** What upstreams are told of the way a request came. */
     forwarded(raw: IncomingMessage): Forwarded
   }
@@ -58,7 +58,7 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
   const methods = new Set([...allMethods, ...options.rules.flatMap((rule) => rule.methods ?? [])])
   const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>()
   const streams = new Set<ServerResponse>()
-  const serve = createServe(options, upgrades, streams)
+  const serve = createForward(options, upgrades, streams)
   const { routing } = options
   return {
     async plugin(http) {
@@ -68,8 +68,8 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
         http.route({
           url: '/*',
           method: [...methods],
-          config: { catchAll: true, bodyTimeoutMs: (raw) => byRule(routing.found(raw))?.requestTimeoutMs },
-          schema: ofTheUpstream,
+          config: { catchAll: true, bodyTimeoutMs: (raw) => byRule(routing.knownRule(raw))?.requestTimeoutMs },
+          schema: hiddenSchema,
           async handler(request, reply) {
             refuseAmbiguousPath(request.raw.url ?? '')
             const upstream = byRule(routing.ruleOf(request))
@@ -78,7 +78,7 @@ export function createUpstreamRoutes(options: UpstreamRoutesOptions): UpstreamRo
             return reply.callNotFound()
           },
         })
-      takeUpgrades(http, upgrades)
+      handleUpgrades(http, upgrades)
       http.addHook('preClose', async () => {
         for (const response of streams) response.destroy()
       })
@@ -97,16 +97,16 @@ function upstreamOf({ path }: RouteRule, name: string, upstreams: ReadonlyMap<st
 }
 
 /** Passes an admitted request on, with what its upstream is told about the caller. */
-function createServe(
+function createForward(
   options: UpstreamRoutesOptions,
   upgrades: WeakMap<IncomingMessage, UpgradeRequest>,
   streams: Set<ServerResponse>,
 ) {
-  const { visitOf, identify, contextTokens, openStreams } = options
+  const { identityOf, identify, contextTokens, openStreams } = options
   return async (upstream: Upstream, { raw, id }: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const visit = visitOf(raw) ?? identify.anonymous(raw)
-    const { caller } = visit
-    const target = upstream.target(raw.url ?? '/')
+    const identity = identityOf(raw) ?? identify.anonymous(raw)
+    const { caller } = identity
+    const target = upstream.mapTarget(raw.url ?? '/')
     const bound = { upstream: upstream.name, method: raw.method ?? 'GET', target }
     const headers = upstreamHeaders(raw, {
       forwarded: identify.forwarded(raw),
@@ -114,29 +114,29 @@ function createServe(
       keepCookies: upstream.ownCookies,
       added: {
         'x-request-id': id,
-        ...upstream.toldOfRequest(raw, target),
+        ...upstream.requestHeaders(raw, target),
         ...(caller && { ...callerHeaders(caller), 'x-gatehouse-context': contextTokens.issue(caller, bound) }),
       },
     })
-    const answered = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
-    const passage = { target, headers, answered }
+    const gatewayHeaders = { ...reply.getHeaders(), 'x-request-id': id } as Record<string, string>
+    const forwarded = { target, headers, gatewayHeaders }
     const watched = watching(options, upstream, raw, caller)
-    const holder = caller ? { kind: caller.kind, id: caller.subject } : visit.identifier
+    const streamOwner = caller ? { kind: caller.kind, id: caller.subject } : identity.identifier
     const upgrade = upgrades.get(raw)
     if (upgrade) {
-      const release = openStreams.hold(holder)
+      const release = openStreams.acquire(streamOwner)
       upgrade.socket.once('close', release)
-      await passUpgrade(upstream, { ...passage, ...upgrade, ...watched }).catch((error: unknown) => {
+      await forwardUpgrade(upstream, { ...forwarded, ...upgrade, ...watched }).catch((error: unknown) => {
         release()
         throw error
       })
-    } else await pass(upstream, { ...passage, raw, response: reply.raw, onAnswer })
+    } else await forwardRequest(upstream, { ...forwarded, raw, response: reply.raw, onResponse })
     reply.hijack()
 
-    function onAnswer({ isStream, end }: BegunAnswer): void {
-      const release = isStream ? openStreams.hold(holder) : openStreams.holdLong(holder, end)
+    function onResponse({ isStream, end }: ResponseStart): void {
+      const release = isStream ? openStreams.acquire(streamOwner) : openStreams.acquireWhenLong(streamOwner, end)
       if (isStream) streams.add(reply.raw)
-      const ended = watched.onAnswer(end)
+      const ended = watched.onResponse(end)
       reply.raw.once('close', () => {
         streams.delete(reply.raw)
         release()
@@ -155,28 +155,28 @@ function watching(
 ) {
   const unwatched = () => {}
   return {
-    onJoined: (end: (reason: string) => void) =>
+    onUpgrade: (end: (reason: string) => void) =>
       caller && !keepsWebSockets
         ? watch.watch(raw, caller.expiresAt, () => end('The credential has ended'))
         : unwatched,
-    onAnswer: (end: () => void) => (caller && !keepsStreams ? watch.watch(raw, caller.expiresAt, end) : unwatched),
+    onResponse: (end: () => void) => (caller && !keepsStreams ? watch.watch(raw, caller.expiresAt, end) : unwatched),
   }
 }
 
 /** The upstream's routes are its own to document. */
-const ofTheUpstream: object = { hide: true }
+const hiddenSchema: object = { hide: true }
 
 /**
  * Lets WebSocket upgrades take the same way in as every other request; a route without an upstream answers them plainly.
  * A server knows nothing of its upgraded connections, so they are ended here when it closes.
  */
-function takeUpgrades(http: Http, upgrades: WeakMap<IncomingMessage, UpgradeRequest>): void {
+function handleUpgrades(http: Http, upgrades: WeakMap<IncomingMessage, UpgradeRequest>): void {
   const { server } = http
   const open = new Set<Duplex>()
   http.addHook('preClose', async () => {
     for (const socket of open) socket.destroy()
   })
-  Object.assign(server, { shouldUpgradeCallback: asksForWebSocket })
+  Object.assign(server, { shouldUpgradeCallback: isWebSocketUpgrade })
   server.on('upgrade', (raw, socket, head) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))

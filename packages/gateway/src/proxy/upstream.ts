@@ -25,7 +25,7 @@ export interface Sibling extends UpstreamDeclaration {
   /** It sets and reads our own cookies. */
   readonly ownCookies?: boolean
   /** Headers that tell it of a request what it believes of its gateway alone. */
-  toldOfRequest?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
+  requestHeaders?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
 }
 
 /** An upstream with its connections. */
@@ -37,7 +37,7 @@ export interface Upstream {
   readonly forwardToken: boolean
   /** Whether it sets and reads our own cookies. */
   readonly ownCookies: boolean
-  toldOfRequest(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
+  requestHeaders(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
   /** Whether WebSockets go on when the credential that opened them has ended. */
@@ -47,26 +47,26 @@ export interface Upstream {
   /** @throws Problem 503 with Retry-After while it is known not to answer; lets a probe through now and then. */
   admit(): void
   /** It answered, whatever it said. */
-  answered(): void
+  recordSuccess(): void
   /** It did not answer. */
-  failed(error: unknown): void
+  recordFailure(error: unknown): void
   /** The path to ask it for, given the request's own target. */
-  target(url: string): string
+  mapTarget(url: string): string
 }
 
-export interface UpstreamParts {
+export interface UpstreamOptions {
   readonly clock: Clock
   /** Told when an upstream's breaker opens, probes or closes. */
   readonly onChange?: (name: string, state: BreakerState) => void
 }
 
-const longestOpenMs = 30_000
+const maxOpenMs = 30_000
 
 /**
  * Opens an upstream; connections are made as they are needed.
  * @throws RangeError naming the upstream when its address isn't an http or https URL.
  */
-export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamParts): Upstream {
+export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamOptions): Upstream {
   const options = { ...upstreamDefaults, ...declared }
   const { url, strip_prefix: prefix, forward_token: forwardToken, retries } = options
   const address = URL.parse(url)
@@ -86,7 +86,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
   const breaker = new Breaker({
     failures: failures === 0 ? Number.POSITIVE_INFINITY : failures,
     openMs,
-    longestOpenMs: Math.max(openMs, longestOpenMs),
+    longestOpenMs: Math.max(openMs, maxOpenMs),
     onChange: (state) => onChange?.(name, state),
   })
   return {
@@ -96,17 +96,17 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     retries,
     forwardToken,
     ownCookies: declared.ownCookies ?? false,
-    toldOfRequest: (raw, target) => declared.toldOfRequest?.(raw, target) ?? {},
+    requestHeaders: (raw, target) => declared.requestHeaders?.(raw, target) ?? {},
     requestTimeoutMs: options.request_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
     keepsStreams: options.streams_at_expiry === 'keep',
-    target,
+    mapTarget: mapTarget,
     admit: () => admit(breaker, clock.now()),
-    answered: () => breaker.succeeded(),
-    failed: (error) => breaker.failed(clock.now(), error),
+    recordSuccess: () => breaker.succeeded(),
+    recordFailure: (error) => breaker.failed(clock.now(), error),
   }
 
-  function target(target: string): string {
+  function mapTarget(target: string): string {
     const rest = prefix !== '' && startsWithSegment(target, prefix) ? target.slice(prefix.length) : target
     return base + (rest.startsWith('/') ? rest : `/${rest}`)
   }

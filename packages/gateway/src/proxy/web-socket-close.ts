@@ -52,13 +52,13 @@ function payloadLength(head: Buffer): number {
 }
 
 /** Passes an upstream's frames on, until it is told to end: then the frame under way is the last, and a close follows. */
-export class WebSocketEnd extends Transform {
+export class WebSocketCloser extends Transform {
   readonly #cursor = new FrameCursor()
   #reason: string | undefined
   #ended = false
 
   /** Closes with 1008 after the frame under way. */
-  endWith(reason: string): void {
+  closeWith(reason: string): void {
     this.#reason ??= reason
     if (this.#cursor.isBetweenFrames) this.#close()
   }

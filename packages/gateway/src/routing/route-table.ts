@@ -39,23 +39,23 @@ export function createRouteTable(rules: readonly RouteRule[]): RouteTable {
   const byFirst = new Map(
     [...known].map((first) => [first, entries.filter((entry) => (firstOf(entry) ?? first) === first)]),
   )
-  const fitting = (path: readonly string[]) => byFirst.get(path[0] ?? '') ?? anyFirst
+  const candidates = (path: readonly string[]) => byFirst.get(path[0] ?? '') ?? anyFirst
 
-  function first(method: string, path: readonly string[]): RouteRule | undefined {
-    return fitting(path).find(({ methods, template }) => methods.has(method) && fitsPath(template, path))?.rule
+  function findFirst(method: string, path: readonly string[]): RouteRule | undefined {
+    return candidates(path).find(({ methods, template }) => methods.has(method) && fitsPath(template, path))?.rule
   }
 
   return {
     find(method, path) {
       const segments = segmentsOf(path)
-      const rule = first(method, segments)
-      if (segments.some((segment) => segment.includes(';')) && first(method, withoutParameters(segments)) !== rule)
+      const rule = findFirst(method, segments)
+      if (segments.some((segment) => segment.includes(';')) && findFirst(method, withoutParameters(segments)) !== rule)
         throw new Problem(400, 'The path holds a semicolon, with which it may be read in more than one way.')
       return rule
     },
     methodsAt(path) {
       const segments = segmentsOf(path)
-      const entries = fitting(segments).filter(({ template }) => fitsPath(template, segments))
+      const entries = candidates(segments).filter(({ template }) => fitsPath(template, segments))
       return [...new Set(entries.flatMap(({ methods }) => [...methods]))].sort()
     },
   }
@@ -101,9 +101,9 @@ export function shadowsOf(rule: RouteRule, earlier: readonly RouteRule[]): Route
   const deepest = Math.max(0, ...before.map((one) => one.template.segments.length)) + 1
   for (const path of witnesses(template, deepest)) {
     for (const method of methods) {
-      const taker = before.find((one) => one.methods.has(method) && fitsPath(one.template, path))
-      if (taker === undefined) return undefined
-      by.add(taker.rule)
+      const match = before.find((one) => one.methods.has(method) && fitsPath(one.template, path))
+      if (match === undefined) return undefined
+      by.add(match.rule)
     }
   }
   return [...by]

@@ -28,7 +28,7 @@ export interface Routing {
   /** Found once a request. @throws Problem 400 for a path that servers read differently */
   ruleOf(request: Pick<FastifyRequest, 'raw' | 'routeOptions' | 'server'>): RouteRule | undefined
   /** The rule that was found for a request. */
-  found(raw: IncomingMessage): RouteRule | undefined
+  knownRule(raw: IncomingMessage): RouteRule | undefined
   /** The template that a request is counted under in metrics; `unmatched` where nothing is. */
   labelOf(request: Pick<FastifyRequest, 'raw' | 'routeOptions'>): string
   /** @throws Problem 405 with the methods that upstreams take at the request's path, if there are any */
@@ -73,7 +73,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
     }
     if (isAmbiguousPath(path) || server.methodsAt(path).length > 0) return undefined
     const sibling = siblingRules.length > 0 ? siblings.find(method, path) : undefined
-    return sibling ? overlaid(sibling, local.find(method, path)) : all.find(method, path)
+    return sibling ? overlayRule(sibling, local.find(method, path)) : all.find(method, path)
   }
 
   return {
@@ -82,7 +82,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
       if (rule) rules.set(request.raw, rule)
       return rule
     },
-    found: (raw) => rules.get(raw),
+    knownRule: (raw) => rules.get(raw),
     labelOf({ raw, routeOptions: { config, url } }) {
       if (!config.catchAll) return url ?? 'unmatched'
       const rule = rules.get(raw)
@@ -98,7 +98,7 @@ export function createRouting({ declared, own }: RoutingOptions): Routing {
       const templates = new Set<string>()
       http.addHook('onRoute', (route) => {
         if (!route.config?.catchAll) templates.add(route.url)
-        giveRule(route, own, localRules)
+        setRouteRule(route, own, localRules)
       })
       http.addHook('onReady', async () => {
         const reserved = [...[...templates].map((path) => ({ path })), ...siblingRules]
@@ -114,7 +114,7 @@ export function pathOf({ url = '' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: readonly RouteRule[]): void {
+function setRouteRule(route: RouteOptions, own: readonly RouteRule[], localRules: readonly RouteRule[]): void {
   if (route.config?.gatewayRule || route.config?.catchAll) return
   const method = [route.method].flat()[0] ?? ''
   const ownRule = ruleFor(own, method, route.url)
@@ -122,20 +122,20 @@ function giveRule(route: RouteOptions, own: readonly RouteRule[], localRules: re
   route.config = { ...route.config, ...(gatewayRule ? { gatewayRule } : {}), ownRule, ruleByPath: true }
 }
 
-const merged = new WeakMap<RouteRule, Map<RouteRule, RouteRule>>()
+const mergedRules = new WeakMap<RouteRule, Map<RouteRule, RouteRule>>()
 
 /** A declared rule leaves the policy of producers as our own route has it. */
 function withProducers(declared: RouteRule | undefined, own: RouteRule | undefined): RouteRule | undefined {
   if (declared === undefined || own?.producers === undefined) return declared ?? own
-  const known = merged.get(declared) ?? new Map<RouteRule, RouteRule>()
-  merged.set(declared, known)
+  const known = mergedRules.get(declared) ?? new Map<RouteRule, RouteRule>()
+  mergedRules.set(declared, known)
   const rule = known.get(own) ?? { ...declared, producers: own.producers }
   known.set(own, rule)
   return rule
 }
 
 /** What the file says of a path that a sibling serves. It asks for credentials by itself, as it would in this process. */
-function overlaid(sibling: RouteRule, declared: RouteRule | undefined): RouteRule {
+function overlayRule(sibling: RouteRule, declared: RouteRule | undefined): RouteRule {
   if (declared === undefined) return sibling
   const { scope, roles } = declared
   const producers = sibling.producers === undefined ? {} : { producers: sibling.producers }

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, Problem } from '@gatehouse/kit'
 import type { Authenticate } from '../model/caller.ts'
-import type { Visit } from '../model/request-identity.ts'
+import type { RequestIdentity } from '../model/request-identity.ts'
 
 /** Looks after connections that last longer than a request, lest they outlive the credential that opened them. */
 export interface CredentialWatch {
   /** Calls `end` once, when the credential of that request has expired or been revoked. Answers how to stop watching. */
   watch(raw: IncomingMessage, expiresAt: number | undefined, end: () => void): () => void
   /** Looks at every credential again. */
-  look(): Promise<void>
+  checkNow(): Promise<void>
   stop(): void
 }
 
@@ -17,20 +17,20 @@ interface Watched {
   readonly expiresAt: number
   readonly end: () => void
   /** How many looks in a row were left without an answer. */
-  unanswered: number
+  failures: number
 }
 
 /** Revocations are heard of every two seconds; this is added to it. */
-const lookEveryMs = 5_000
+const checkIntervalMs = 5_000
 
 /** A connection ends at this many looks in a row without an answer: what can't be asked about may be revoked. */
-const maxUnanswered = 2
+const maxFailures = 2
 /** Credentials that are looked at at once. */
-const batch = 100
+const batchSize = 100
 
 /** The watch of a service that stands alone, without a gateway before it. */
-export function watchWith(authenticate: Authenticate, clock: Clock, log: Log): CredentialWatch {
-  const recheck = async (raw: IncomingMessage): Promise<Checked> => {
+export function createStandaloneWatch(authenticate: Authenticate, clock: Clock, log: Log): CredentialWatch {
+  const recheck = async (raw: IncomingMessage): Promise<CredentialCheck> => {
     try {
       return { caller: await authenticate({ raw }) }
     } catch (refusal) {
@@ -40,11 +40,11 @@ export function watchWith(authenticate: Authenticate, clock: Clock, log: Log): C
   return createCredentialWatch({ recheck }, clock, log)
 }
 
-type Checked = Pick<Visit, 'caller' | 'refusal'>
+type CredentialCheck = Pick<RequestIdentity, 'caller' | 'refusal'>
 
 interface Rechecker {
   /** Looks at a request's credential again, whatever its address has been up to since. */
-  recheck(raw: IncomingMessage): Promise<Checked>
+  recheck(raw: IncomingMessage): Promise<CredentialCheck>
 }
 
 /** A watch that looks every five seconds while there is something to watch. */
@@ -60,15 +60,15 @@ export function createCredentialWatch(identify: Rechecker, clock: Clock, log: Lo
 
   async function lookAtAll(): Promise<void> {
     const all = [...open]
-    for (let i = 0; i < all.length; i += batch) await Promise.all(all.slice(i, i + batch).map(lookAt))
+    for (let i = 0; i < all.length; i += batchSize) await Promise.all(all.slice(i, i + batchSize).map(lookAt))
     if (open.size === 0) stop()
   }
 
   async function lookAt(watched: Watched): Promise<void> {
     if (!open.has(watched)) return
     const found = clock.now() < watched.expiresAt ? await check(identify, watched.raw) : 'ended'
-    watched.unanswered = found === 'unanswered' ? watched.unanswered + 1 : 0
-    if (found === 'good' || (found === 'unanswered' && watched.unanswered < maxUnanswered)) return
+    watched.failures = found === 'unanswered' ? watched.failures + 1 : 0
+    if (found === 'good' || (found === 'unanswered' && watched.failures < maxFailures)) return
     if (open.delete(watched)) watched.end()
   }
 
@@ -87,14 +87,14 @@ export function createCredentialWatch(identify: Rechecker, clock: Clock, log: Lo
   }
 
   return {
-    look,
+    checkNow: look,
     stop,
     watch(raw, expiresAt = Number.POSITIVE_INFINITY, end) {
-      const watched: Watched = { raw, expiresAt, end, unanswered: 0 }
+      const watched: Watched = { raw, expiresAt, end, failures: 0 }
       open.add(watched)
       timer ??= setInterval(() => {
         look().catch((error: unknown) => log.error({ err: error }, 'open connections could not be looked at'))
-      }, lookEveryMs).unref()
+      }, checkIntervalMs).unref()
       return () => open.delete(watched)
     },
   }

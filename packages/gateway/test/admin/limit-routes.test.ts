@@ -84,9 +84,13 @@ test('limits are for operators only, and faults are named', async () => {
 test('a browser may ask before it reads the keys of context tokens', async () => {
   const { http } = await setup()
   const url = '/.well-known/gatehouse-context.json'
-  const asked = await http.inject({ method: 'OPTIONS', url, headers: { origin: 'https://app.example' } })
+  const preflight = await http.inject({ method: 'OPTIONS', url, headers: { origin: 'https://app.example' } })
   assert.deepEqual(
-    [asked.statusCode, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-methods']],
+    [
+      preflight.statusCode,
+      preflight.headers['access-control-allow-origin'],
+      preflight.headers['access-control-allow-methods'],
+    ],
     [204, '*', 'GET, HEAD'],
   )
   assert.equal((await http.inject(url)).headers['access-control-allow-origin'], '*')

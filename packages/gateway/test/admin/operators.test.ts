@@ -137,7 +137,7 @@ test('a caller who may only give back gives back up to the set amount in one cal
 test('a caller who may only give back gives nobody more guesses at a password', async () => {
   const changes: ManagementChange[] = []
   const { http, bearer } = await setup({
-    guards: { 'login-account': { limit: 3, windowSeconds: 3_600 } },
+    attemptLimits: { 'login-account': { limit: 3, windowSeconds: 3_600 } },
     recordChange: async (change) => {
       changes.push(change)
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHttp, silentLog } from '@gatehouse/kit'
-import { authenticateWith } from '../../src/index.ts'
+import { createAuthenticate } from '../../src/index.ts'
 import { setup } from '../support/setup.ts'
 
 const challenge = (answer: { headers: Record<string, unknown> }) => String(answer.headers['www-authenticate'])
@@ -112,7 +112,7 @@ test('when API keys cannot be looked up, what needs one answers 503 and the rest
 test('a service without a gateway refuses in the same words', async () => {
   const { http, bearerCheck, bearer } = await setup()
   const alone = createHttp({ log: silentLog })
-  const authenticate = authenticateWith(bearerCheck, 'gatehouse')
+  const authenticate = createAuthenticate(bearerCheck, 'gatehouse')
   alone.get('/notes', async (request) => ({ subject: (await authenticate(request, 'read:notes')).subject }))
   for (const headers of [{}, bearer(), { authorization: 'Bearer nonsense' }, bearer({ scope: 'read:notes' })]) {
     const [one, other] = [await http.inject({ url: '/notes', headers }), await alone.inject({ url: '/notes', headers })]

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHttp, manualClock, Secret, silentLog } from '@gatehouse/kit'
-import { clientAddress, createForwardedClaims } from '../../src/index.ts'
+import { createClientAddressLookup, createForwardedClaims } from '../../src/index.ts'
 
 function sibling() {
   const clock = manualClock()
   const claims = createForwardedClaims(new Secret('the-secret-of-the-services'), clock)
   let reported = 0
-  const addressOf = clientAddress({ trustedProxies: ['10.0.0.0/8'], claims, onFalseClaim: () => reported++ })
+  const addressOf = createClientAddressLookup({
+    trustedProxies: ['10.0.0.0/8'],
+    claims,
+    onFalseClaim: () => reported++,
+  })
   const http = createHttp({ log: silentLog, addressOf })
   for (const method of ['GET', 'POST'] as const) http.route({ method, url: '/ip', handler: async ({ ip }) => ({ ip }) })
   const ask = async (headers: Record<string, string>, url = '/ip', method: 'GET' | 'POST' = 'GET') =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@gatehouse/kit'
-import { createForwardedFor, mostForwardedEntries } from '../../src/identify/forwarded-for.ts'
+import { createForwardedFor, maxForwardedEntries } from '../../src/identify/forwarded-for.ts'
 import { addressText, parseAddress } from '../../src/model/address.ts'
 
 function setup(...trusted: string[]) {
@@ -37,10 +37,10 @@ test('X-Forwarded-For is walked from the right, past trusted proxies, to the fir
 test('a request that came through more proxies than are read is refused', () => {
   const clientOf = setup('10.0.0.0/8')
   const entries = (count: number) => Array.from({ length: count }, () => '192.0.2.1').join(',')
-  assert.equal(clientOf('10.0.0.1', entries(mostForwardedEntries)), '192.0.2.1')
+  assert.equal(clientOf('10.0.0.1', entries(maxForwardedEntries)), '192.0.2.1')
   assert.throws(
-    () => clientOf('10.0.0.1', entries(mostForwardedEntries + 1)),
+    () => clientOf('10.0.0.1', entries(maxForwardedEntries + 1)),
     (error) => error instanceof Problem && error.status === 400,
   )
-  assert.equal(clientOf('198.51.100.7', entries(mostForwardedEntries + 1)), '198.51.100.7')
+  assert.equal(clientOf('198.51.100.7', entries(maxForwardedEntries + 1)), '198.51.100.7')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { identityOverHttp } from '../../src/index.ts'
+import { createIdentityClient } from '../../src/index.ts'
 import { startUpstream } from '../support/setup.ts'
 
 /** An identity service that takes the token `fresh` and knows one user and one key. */
@@ -10,17 +10,17 @@ async function setup(context: TestContext) {
   let token = 'stale'
   const { url } = await startUpstream(context, async (req, res) => {
     if (req.headers.authorization !== 'Bearer fresh') return res.writeHead(401).end()
-    const asked = `${req.method} ${req.url} ${await text(req)}`
-    if (asked === 'GET /users/a%2Fb ') return res.end('{"id":"a/b","plan":"pro"}')
-    if (asked === 'GET /users/planless ') return res.end('{"id":"planless"}')
-    if (asked === 'GET /admin/v1/clients/shop/plan ') return res.end('{"id":"shop","plan":"pro"}')
-    if (asked === 'GET /users/broken ') return res.writeHead(500).end()
-    if (asked === 'GET /users/odd ') return res.end('[]')
-    if (asked === 'POST /admin/v1/api-keys/resolve {"key":"k1"}')
+    const request = `${req.method} ${req.url} ${await text(req)}`
+    if (request === 'GET /users/a%2Fb ') return res.end('{"id":"a/b","plan":"pro"}')
+    if (request === 'GET /users/planless ') return res.end('{"id":"planless"}')
+    if (request === 'GET /admin/v1/clients/shop/plan ') return res.end('{"id":"shop","plan":"pro"}')
+    if (request === 'GET /users/broken ') return res.writeHead(500).end()
+    if (request === 'GET /users/odd ') return res.end('[]')
+    if (request === 'POST /admin/v1/api-keys/resolve {"key":"k1"}')
       return res.end('{"id":"1","owner":"u1","kind":"user","scopes":["a"],"plan":"pro"}')
     return res.writeHead(404).end()
   })
-  const identity = identityOverHttp(url, {
+  const identity = createIdentityClient(url, {
     current: async () => token,
     discard(refused) {
       discarded.push(refused)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHttp, silentLog } from '@gatehouse/kit'
-import { type LimitsDeclaration, limitsFrom } from '../../src/config/limits.ts'
-import { clientAddress } from '../../src/index.ts'
+import { defineLimits, type LimitsDeclaration } from '../../src/config/limits.ts'
+import { createClientAddressLookup } from '../../src/index.ts'
 import { setup } from '../support/setup.ts'
 
-const guards = {
+const attemptLimits = {
   login: { limit: 2, windowSeconds: 300 },
   'login-account': { limit: 3, windowSeconds: 3600 },
   'token-client': { limit: 100, windowSeconds: 60 },
 }
 
 test('a guard counts by all of its identifiers together, and says how long to wait', async () => {
-  const { gateway, clock } = await setup({ guards })
+  const { gateway, clock } = await setup({ attemptLimits: attemptLimits })
   const login = { account: 'alice', address: '192.0.2.1' }
   assert.deepEqual(await gateway.attempts.limit('login', login), { allowed: true, retryAfter: 0 })
   assert.deepEqual(await gateway.attempts.limit('login', { address: '::ffff:192.0.2.1', account: 'alice' }), {
@@ -32,7 +32,7 @@ test('a guard counts by all of its identifiers together, and says how long to wa
 })
 
 test('what a guard has counted is forgotten for these identifiers, and for no others', async () => {
-  const { gateway } = await setup({ guards })
+  const { gateway } = await setup({ attemptLimits: attemptLimits })
   const [here, there] = ['192.0.2.1', '192.0.2.2'].map((address) => ({ account: 'alice', address }))
   for (const login of [here, here, here, there, there]) await gateway.attempts.limit('login', login ?? {})
   await gateway.attempts.forgive('login', { address: '::ffff:192.0.2.1', account: 'alice' })
@@ -41,7 +41,7 @@ test('what a guard has counted is forgotten for these identifiers, and for no ot
 })
 
 test('an attempt that was right is taken back, and no more than that', async () => {
-  const { gateway } = await setup({ guards })
+  const { gateway } = await setup({ attemptLimits: attemptLimits })
   const login = { address: '2001:db8::1', account: 'alice' }
   for (const allowed of [true, true, false])
     assert.equal((await gateway.attempts.limit('login', login)).allowed, allowed)
@@ -50,7 +50,7 @@ test('an attempt that was right is taken back, and no more than that', async () 
 })
 
 test('what was rejected is known to be blocked without asking, by the network of an IPv6 address', async () => {
-  const { gateway, clock } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  const { gateway, clock } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   const { limit, blocked } = gateway.attempts
   await limit('login', { address: '2001:db8::1' })
   assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
@@ -62,20 +62,20 @@ test('what was rejected is known to be blocked without asking, by the network of
 })
 
 test('no account name can reach into the count of another', async () => {
-  const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  const { gateway } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   const names = ['a', 'a|b', 'a%7Cb', 'a:b', ' ', 'ü', '\ud800', 'x'.repeat(2_000), `${'x'.repeat(1_999)}y`]
   for (const account of names)
     assert.equal((await gateway.attempts.limit('login', { account, address: 'b' })).allowed, true, account)
 })
 
 test('an IPv6 subscriber has one budget at a guard, whatever of its /64 it uses', async () => {
-  const { gateway } = await setup({ guards: { login: { limit: 1, windowSeconds: 60 } } })
+  const { gateway } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::1' })).allowed, true)
   assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::2' })).allowed, false)
 })
 
 test('what guards sign-in fails closed, other guards count on locally', async () => {
-  const { http, bearer } = await setup({ guards })
+  const { http, bearer } = await setup({ attemptLimits: attemptLimits })
   const headers = bearer({ scope: 'admin:limits' })
   const { policies } = (await http.inject({ url: '/admin/v1/limits', headers })).json()
   const modes = Object.fromEntries(
@@ -85,7 +85,10 @@ test('what guards sign-in fails closed, other guards count on locally', async ()
 })
 
 test('a declared policy goes before the guard of its name, also after a reload', async () => {
-  const { gateway } = await setup({ guards, policies: { login: { rpm: 1, failure_mode: 'closed' } } })
+  const { gateway } = await setup({
+    attemptLimits: attemptLimits,
+    policies: { login: { rpm: 1, failure_mode: 'closed' } },
+  })
   const login = { account: 'alice', address: '192.0.2.1' }
   assert.deepEqual(
     [(await gateway.attempts.limit('login', login)).allowed, (await gateway.attempts.limit('login', login)).allowed],
@@ -98,7 +101,8 @@ test('a declared policy goes before the guard of its name, also after a reload',
 
 test('a declared policy changes of the built-in one of its name what it declares, and nothing else', () => {
   const named = (name: string, policies: LimitsDeclaration['policies']) =>
-    limitsFrom({ guards, ...(policies ? { policies } : {}) }).policies.get(name) ?? assert.fail(name)
+    defineLimits({ attemptLimits: attemptLimits, ...(policies ? { policies } : {}) }).policies.get(name) ??
+    assert.fail(name)
   const login = named('login', { login: { rpm: 7 } })
   assert.deepEqual([login.failureMode, login.advisory, login.quota], ['closed', false, 'global'])
   assert.deepEqual(
@@ -130,7 +134,8 @@ for (const [where, serverOf] of [
   ],
   [
     'without a gateway',
-    async () => createHttp({ log: silentLog, addressOf: clientAddress({ trustedProxies: ['10.0.0.0/8'] }) }),
+    async () =>
+      createHttp({ log: silentLog, addressOf: createClientAddressLookup({ trustedProxies: ['10.0.0.0/8'] }) }),
   ],
 ] as const)
   test(`a service ${where} sees the address of the client, not of a trusted proxy`, async () => {

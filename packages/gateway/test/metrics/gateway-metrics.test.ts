@@ -17,8 +17,8 @@ test('breakers are shown closed from the start, those before the counter store a
 test('answers, timeouts and failures of the counter store and its breaker are shown', async () => {
   const metrics = createMetrics()
   const memory = memoryStore()
-  let answer: CounterStore['take'] = async (...asked) => memory.take(...asked)
-  const store: CounterStore = { ...memory, take: (...asked) => answer(...asked) }
+  let answer: CounterStore['take'] = async (...args) => memory.take(...args)
+  const store: CounterStore = { ...memory, take: (...args) => answer(...args) }
   const limiter = createLimiter({ store, deadlineMs: 10_000, observer: observeLimiter(metrics, silentLog) })
   const policy = definePolicy('p', [{ name: 'p', limit: 100, windowMs: 60_000 }])
   const check = async () => void (await limiter.check(policy, { kind: 'user', id: 'u1' }))

@@ -19,14 +19,14 @@ function read(token: string, jwk: object) {
 
 test('a context token says who the caller is, to one upstream, for one method and path, for a minute', () => {
   const clock = manualClock()
-  const tokens = createContextTokens('https://gate.example', clock)
+  const tokens = createContextTokens('https://gateway.example', clock)
   const now = clock.now() / 1000
   const { header, claims, valid } = read(tokens.issue(caller, request), tokens.keys()[0] ?? {})
   assert.ok(valid)
   assert.deepEqual({ ...header, kid: '' }, { alg: 'EdDSA', typ: 'gatehouse-context+jwt', kid: '' })
   assert.equal(header.kid, tokens.keys()[0]?.kid)
   assert.deepEqual(claims, {
-    iss: 'https://gate.example',
+    iss: 'https://gateway.example',
     aud: 'orders',
     sub: 'u1',
     kind: 'user',
@@ -41,14 +41,14 @@ test('a context token says who the caller is, to one upstream, for one method an
 
 test('a context token never outlives the credential it stands for', () => {
   const clock = manualClock()
-  const tokens = createContextTokens('gate', clock)
+  const tokens = createContextTokens('gateway', clock)
   const token = tokens.issue({ ...caller, expiresAt: clock.now() + 5_000 }, request)
   assert.equal(read(token, tokens.keys()[0] ?? {}).claims.exp, clock.now() / 1000 + 5)
 })
 
 test('a context token is signed once for repeated requests, anew for another path and after 20 s', () => {
   const clock = manualClock()
-  const tokens = createContextTokens('gate', clock)
+  const tokens = createContextTokens('gateway', clock)
   const first = tokens.issue(caller, request)
   assert.equal(tokens.issue(caller, request), first)
   assert.notEqual(tokens.issue(caller, { ...request, target: '/orders/8' }), first)
@@ -60,7 +60,7 @@ test('a context token is signed once for repeated requests, anew for another pat
 
 test('gateways with one secret sign with one key, others with their own', () => {
   const key = (secret?: string) =>
-    createContextTokens('gate', manualClock(), secret ? new Secret(secret) : undefined).keys()[0]?.x
+    createContextTokens('gateway', manualClock(), secret ? new Secret(secret) : undefined).keys()[0]?.x
   assert.equal(key('s'), key('s'))
   assert.notEqual(key('s'), key('t'))
   assert.notEqual(key(), key())
@@ -74,15 +74,15 @@ test('an upstream gets the caller in headers and as a context token, and reads t
   })
   const url = await listen(context, made)
   const headers = made.bearer({ sub: 'ü 1', scope: 'a b', roles: ['x', 'y,z'] })
-  const told = (await (await fetch(`${url}/orders/7?x=1`, { headers })).json()) as Record<string, string>
-  assert.equal(told['x-gatehouse-kind'], 'user')
-  assert.equal(told['x-gatehouse-user'], '%C3%BC%201')
-  assert.equal(told['x-gatehouse-client'], 'web')
-  assert.equal(told['x-gatehouse-scope'], 'a b')
-  assert.equal(told['x-gatehouse-roles'], 'x,y%2Cz')
-  assert.equal(told.authorization, undefined)
+  const received = (await (await fetch(`${url}/orders/7?x=1`, { headers })).json()) as Record<string, string>
+  assert.equal(received['x-gatehouse-kind'], 'user')
+  assert.equal(received['x-gatehouse-user'], '%C3%BC%201')
+  assert.equal(received['x-gatehouse-client'], 'web')
+  assert.equal(received['x-gatehouse-scope'], 'a b')
+  assert.equal(received['x-gatehouse-roles'], 'x,y%2Cz')
+  assert.equal(received.authorization, undefined)
   const jwks = (await (await fetch(`${url}/.well-known/gatehouse-context.json`)).json()) as { keys: object[] }
-  const { claims, valid } = read(told['x-gatehouse-context'] ?? '', jwks.keys[0] ?? {})
+  const { claims, valid } = read(received['x-gatehouse-context'] ?? '', jwks.keys[0] ?? {})
   assert.ok(valid)
   assert.equal(claims.sub, 'ü 1')
   assert.equal(claims.req, createHash('sha256').update('GET /orders/7?x=1').digest('base64url'))
@@ -102,7 +102,7 @@ test('the own token goes on to an upstream only where that is configured', async
 test('gateways that have the same secrets in different orders publish both keys', () => {
   const [old, next] = [new Secret('old secret 0123456789abcdef0123'), new Secret('new secret 0123456789abcdef0123')]
   const kids = (...secrets: Secret[]) =>
-    createContextTokens('gate', manualClock(), new KeyRing(secrets))
+    createContextTokens('gateway', manualClock(), new KeyRing(secrets))
       .keys()
       .map(({ kid }) => kid)
   assert.deepEqual(kids(old, next), kids(next, old).reverse())

@@ -6,7 +6,7 @@ import { rawRequest, sendRaw, statuses } from '../support/raw-http.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
 /** A gateway before an upstream that answers the headers it got. */
-async function mirror(context: TestContext, options: Partial<GatewayOptions> = {}) {
+async function startEcho(context: TestContext, options: Partial<GatewayOptions> = {}) {
   const upstream = await startUpstream(context, (req, res) => res.end(JSON.stringify(req.rawHeaders)))
   const made = await setup({
     routes: [
@@ -39,7 +39,7 @@ const ours = (headers: Record<string, string[]>) =>
   Object.keys(headers).filter((name) => name.replaceAll(/[^a-z]/g, '').startsWith('xgatehouse'))
 
 test('CVE-2026-33805: a Connection header that nominates an identity header takes nothing from what the gateway tells', async (context) => {
-  const { seen, token } = await mirror(context)
+  const { seen, token } = await startEcho(context)
   const headers = await seen('/app/x', [
     token,
     'Connection: x-gatehouse-user, X-Gatehouse-Context, x-forwarded-for, x-request-id',
@@ -51,7 +51,7 @@ test('CVE-2026-33805: a Connection header that nominates an identity header take
 })
 
 test('headers that Connection nominates are taken off before a request is passed on', async (context) => {
-  const { seen } = await mirror(context)
+  const { seen } = await startEcho(context)
   const headers = await seen('/public/x', [
     'Connection: X-Hop',
     'X-Hop: 1',
@@ -68,7 +68,7 @@ test('headers that Connection nominates are taken off before a request is passed
 })
 
 test('envoy PR 44525: a WebSocket upgrade can neither drop nor bring identity headers', async (context) => {
-  const { url, token, upstream } = await mirror(context)
+  const { url, token, upstream } = await startEcho(context)
   const { promise, resolve } = Promise.withResolvers<Record<string, string[]>>()
   upstream.server.on('upgrade', (req: IncomingMessage, socket) => {
     resolve(grouped(req.rawHeaders))
@@ -84,7 +84,7 @@ test('envoy PR 44525: a WebSocket upgrade can neither drop nor bring identity he
 
 for (const id of ['CVE-2026-33433', 'CVE-2026-39858', 'GHSA-x677-9fxg-v5c5'])
   test(`${id}: no spelling of a reserved header reaches an upstream`, async (context) => {
-    const { seen, token } = await mirror(context)
+    const { seen, token } = await startEcho(context)
     const spellings = [
       'X_Gatehouse_User',
       'x-GATEHOUSE-user',
@@ -105,7 +105,7 @@ for (const id of ['CVE-2026-33433', 'CVE-2026-39858', 'GHSA-x677-9fxg-v5c5'])
   })
 
 test('APISIX 14096: reserved and forwarding headers are removed on routes without authentication too', async (context) => {
-  const { seen } = await mirror(context)
+  const { seen } = await startEcho(context)
   const headers = await seen('/public/x', [
     'X-Gatehouse-User: admin',
     'X_GATEHOUSE_USER: admin',
@@ -121,12 +121,15 @@ test('APISIX 14096: reserved and forwarding headers are removed on routes withou
 test('a local service never sees a reserved header of the caller', async () => {
   const { http } = await setup()
   const headers = { 'x-gatehouse-user': 'admin', x_gatehouse_roles: 'admin', 'x-other': 'stays' }
-  const told = (await http.inject({ url: '/open', headers })).json().headers
-  assert.deepEqual([told['x-gatehouse-user'], told.x_gatehouse_roles, told['x-other']], [undefined, undefined, 'stays'])
+  const received = (await http.inject({ url: '/open', headers })).json().headers
+  assert.deepEqual(
+    [received['x-gatehouse-user'], received.x_gatehouse_roles, received['x-other']],
+    [undefined, undefined, 'stays'],
+  )
 })
 
 test('CVE-2026-40575: X-Forwarded-Uri opens no route and reaches no upstream', async (context) => {
-  const { url, seen } = await mirror(context, { trustedProxies: ['127.0.0.1'] })
+  const { url, seen } = await startEcho(context, { trustedProxies: ['127.0.0.1'] })
   const lines = ['X-Forwarded-Uri: /public/x', 'X-Original-URL: /public/x', 'X-Rewrite-URL: /public/x']
   assert.deepEqual(statuses(await sendRaw(url, rawRequest('/app/x', lines))), [401])
   const headers = await seen('/public/x', lines)
@@ -137,22 +140,22 @@ test('CVE-2026-40575: X-Forwarded-Uri opens no route and reaches no upstream', a
 })
 
 test('CVE-2026-76835: a path that only looks public to one of the two readers is refused', async (context) => {
-  const { url } = await mirror(context)
+  const { url } = await startEcho(context)
   for (const target of ['/public/../app/x', '/public/%2e%2e/app/x', '/app/x/..;/../../public/x'])
     assert.deepEqual(statuses(await sendRaw(url, rawRequest(target, []))), [400], target)
 })
 
 test('CVE-2026-34457: the User-Agent of a health check opens nothing', async (context) => {
-  const { url } = await mirror(context)
+  const { url } = await startEcho(context)
   for (const agent of ['GoogleHC/1.0', 'kube-probe/1.30', 'ELB-HealthChecker/2.0'])
     assert.deepEqual(statuses(await sendRaw(url, rawRequest('/app/x', [`User-Agent: ${agent}`]))), [401], agent)
 })
 
 test('CVE-2026-3635: X-Forwarded-Proto and -Host are believed of trusted peers only', async (context) => {
   const lines = ['X-Forwarded-Proto: https', 'X-Forwarded-Host: evil.example']
-  const stranger = await (await mirror(context)).seen('/public/x', lines)
-  assert.deepEqual([stranger['x-forwarded-proto'], stranger['x-forwarded-host']], [['http'], ['gate.example']])
-  const trusted = await (await mirror(context, { trustedProxies: ['127.0.0.0/8'] })).seen('/public/x', lines)
+  const stranger = await (await startEcho(context)).seen('/public/x', lines)
+  assert.deepEqual([stranger['x-forwarded-proto'], stranger['x-forwarded-host']], [['http'], ['gateway.example']])
+  const trusted = await (await startEcho(context, { trustedProxies: ['127.0.0.0/8'] })).seen('/public/x', lines)
   assert.deepEqual([trusted['x-forwarded-proto'], trusted['x-forwarded-host']], [['https'], ['evil.example']])
 })
 

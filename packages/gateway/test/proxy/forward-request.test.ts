@@ -133,13 +133,13 @@ test('a safe request is sent again when its connection fails; any other never', 
 })
 
 test('a safe request that fails again and again answers 502 after its retries', async (context) => {
-  let tries = 0
+  let attempts = 0
   const { url } = await proxied(context, (req) => {
-    tries++
+    attempts++
     req.socket.destroy()
   })
   assert.equal((await fetch(`${url}/orders/1`)).status, 502)
-  assert.equal(tries, 2)
+  assert.equal(attempts, 2)
 })
 
 test('a base path goes before every path and a prefix is taken off its front', async (context) => {

@@ -51,7 +51,7 @@ test('an upstream that does not answer is spared: 503 with Retry-After, until a 
     reached++
     res.writeHead(500).end()
   })
-  assert.deepEqual([await status(), reached], [503, 0], 'not asked while it is spared')
+  assert.deepEqual([await status(), reached], [503, 0], 'not requested while it is spared')
   clock.advance(2_000)
   assert.deepEqual([await status(), await status()], [500, 500], 'an answer is an answer')
   assert.match(await metrics.metrics(), /gateway_upstream_breaker\{upstream="orders"\} 0/)
@@ -89,9 +89,9 @@ test('callers who go away are no failure of the upstream', async (context) => {
 })
 
 test('fields behind a body are passed to callers who read them, but for those that must not stand there', async (context) => {
-  const asked: unknown[] = []
+  const teHeaders: unknown[] = []
   const { url: upstream } = await startUpstream(context, (req, res) => {
-    asked.push(req.headers.te)
+    teHeaders.push(req.headers.te)
     res.writeHead(200, { trailer: 'x-checksum' })
     res.write('body')
     res.addTrailers({ 'x-checksum': 'abc', 'set-cookie': 'a=1', 'x-gatehouse-user': 'spoof', 'x-ratelimit-limit': '1' })
@@ -108,5 +108,5 @@ test('fields behind a body are passed to callers who read them, but for those th
   }
   assert.deepEqual({ ...(await trailersOf({ te: 'trailers' })) }, { 'x-checksum': 'abc' })
   assert.deepEqual({ ...(await trailersOf({})) }, {})
-  assert.deepEqual(asked, ['trailers', undefined])
+  assert.deepEqual(teHeaders, ['trailers', undefined])
 })

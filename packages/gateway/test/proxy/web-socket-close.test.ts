@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { RevocationList } from '@gatehouse/bearer'
 import type { UpstreamDeclaration } from '../../src/config/declaration.ts'
-import { WebSocketEnd } from '../../src/proxy/web-socket-close.ts'
+import { WebSocketCloser } from '../../src/proxy/web-socket-close.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
 const closeFrame = (reason: string) =>
@@ -33,11 +33,11 @@ for (const [size, what] of [
   for (const cut of [1, 3, 7, size]) {
     test(`a close is sent after ${what}, never within it, wherever its bytes are cut (${cut})`, async () => {
       const first = frame('x'.repeat(size))
-      const stream = new WebSocketEnd()
+      const stream = new WebSocketCloser()
       const received: Buffer[] = []
       stream.on('data', (chunk: Buffer) => received.push(chunk))
       stream.write(first.subarray(0, cut))
-      stream.endWith('bye')
+      stream.closeWith('bye')
       stream.write(Buffer.concat([first.subarray(cut), frame('never seen')]))
       await once(stream, 'end')
       assert.deepEqual(Buffer.concat(received), Buffer.concat([first, closeFrame('bye')]))
@@ -46,9 +46,9 @@ for (const [size, what] of [
 }
 
 test('a close between frames is sent at once', async () => {
-  const stream = new WebSocketEnd()
+  const stream = new WebSocketCloser()
   stream.write(frame('hello'))
-  stream.endWith('bye')
+  stream.closeWith('bye')
   stream.write(frame('never seen'))
   const received: Buffer[] = []
   for await (const chunk of stream) received.push(chunk as Buffer)

@@ -47,7 +47,7 @@ test('an earlier rule with a parameter goes before a later one that spells its p
     '/orders/admin;v=1/x',
     '/orders/x/../admin/x',
     '/orders//admin/x',
-    'http://gate.example/orders/1',
+    'http://gateway.example/orders/1',
   ])
     assert.deepEqual(statuses(await sendRaw(url, rawRequest(target, []))), [400], target)
   assert.deepEqual(seen, [])

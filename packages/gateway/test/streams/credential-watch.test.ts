@@ -24,7 +24,7 @@ async function looks(answers: readonly unknown[]): Promise<boolean[]> {
   })
   const states: boolean[] = []
   for (const _ of answers) {
-    await watch.look()
+    await watch.checkNow()
     states.push(ended)
   }
   unwatch()

@@ -20,8 +20,8 @@ async function opened(context: TestContext, type = 'text/event-stream') {
     revocations: { covers: ({ grantId }) => revoked.has(grantId) },
   })
   const url = await listen(context, made)
-  const asked = request(`${url}/live`, { headers: made.bearer({ grant_id: 'g1' }), agent: false }).end()
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const clientRequest = request(`${url}/live`, { headers: made.bearer({ grant_id: 'g1' }), agent: false }).end()
+  const [answer] = (await once(clientRequest, 'response')) as [IncomingMessage]
   const received: string[] = []
   answer.setEncoding('utf8').on('data', (text: string) => received.push(text))
   const ended = once(answer, 'end')

@@ -41,8 +41,8 @@ async function bounded(context: TestContext) {
   })
   const url = await listen(context, made)
   const stream = async (headers: Record<string, string>) => {
-    const asked = request(`${url}/live/x`, { headers, agent: false }).end()
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    const clientRequest = request(`${url}/live/x`, { headers, agent: false }).end()
+    const [answer] = (await once(clientRequest, 'response')) as [IncomingMessage]
     answer.on('error', () => {}).resume()
     return answer
   }
@@ -107,17 +107,17 @@ test('an answer that is still open after five seconds is counted as a stream', (
   const streams = createOpenStreams(1)
   const caller = { kind: 'user', id: 'u1' }
   const ended: string[] = []
-  const releaseShort = streams.holdLong(caller, () => ended.push('short'))
+  const releaseShort = streams.acquireWhenLong(caller, () => ended.push('short'))
   releaseShort()
-  const release = streams.holdLong(caller, () => ended.push('first'))
+  const release = streams.acquireWhenLong(caller, () => ended.push('first'))
   context.mock.timers.tick(5_000)
-  assert.throws(() => streams.hold(caller), { status: 429 })
-  streams.holdLong(caller, () => ended.push('second'))
+  assert.throws(() => streams.acquire(caller), { status: 429 })
+  streams.acquireWhenLong(caller, () => ended.push('second'))
   context.mock.timers.tick(5_000)
   assert.deepEqual(ended, ['second'])
   release()
   release()
-  const again = streams.hold(caller)
-  assert.throws(() => streams.hold(caller), { status: 429 })
+  const again = streams.acquire(caller)
+  assert.throws(() => streams.acquire(caller), { status: 429 })
   again()
 })

@@ -11,7 +11,7 @@ export async function sendRaw(url: string, bytes: string): Promise<string> {
 
 /** A request as bytes; `Host` and `Connection: close` stand first, then the lines as they are. */
 export function rawRequest(target: string, lines: readonly string[], body = '', method = 'GET'): string {
-  return `${[`${method} ${target} HTTP/1.1`, 'Host: gate.example', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n${body}`
+  return `${[`${method} ${target} HTTP/1.1`, 'Host: gateway.example', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n${body}`
 }
 
 /** The status codes of every answer in a connection's bytes. */

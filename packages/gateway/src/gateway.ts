@@ -12,22 +12,22 @@ import {
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
 import type { UpstreamDeclaration } from './config/declaration.ts'
 import { badCredentials, type LimitsDeclaration } from './config/limits.ts'
-import { createAddresses } from './identify/addresses.ts'
+import { type Addresses, createAddresses } from './identify/addresses.ts'
 import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
-import { createIdentify } from './identify/identify.ts'
+import { IdentityResolver } from './identify/identity-resolver.ts'
 import { createIngress } from './ingress.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits.ts'
-import { createPolicies } from './limits/policies.ts'
-import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
+import { createPolicies, type Policies } from './limits/policies.ts'
+import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
 import type { Authenticate } from './model/caller.ts'
 import type { PlanOf } from './model/plan.ts'
 import type { RouteRule } from './model/route-rule.ts'
 import { createContextTokens } from './proxy/context-tokens.ts'
 import type { Sibling } from './proxy/upstream.ts'
-import { createUpstreamRoutes } from './proxy/upstream-routes.ts'
+import { UpstreamRoutes } from './proxy/upstream-routes.ts'
 import { routes } from './routes.ts'
-import { createRouting } from './routing/routing.ts'
+import { Routing } from './routing/routing.ts'
 import { type CredentialWatch, createCredentialWatch } from './streams/credential-watch.ts'
 import { createOpenStreams, defaultStreamsPerCaller } from './streams/open-streams.ts'
 
@@ -87,73 +87,75 @@ export interface Gateway {
 }
 
 /**
- * The gateway: identify -> tier -> check -> serve or proxy.
- * @throws RangeError naming the setting that is wrong and what was expected.
+ * The gateway: resolves the caller of each request, looks up the tier, checks the limits, and serves the request or
+ * forwards it to an upstream.
+ * @throws RangeError naming the setting that is wrong and what was expected
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { limiter, bearer, routes: declared = [], ownRoutes: own = [], realm = 'gatehouse', clock, log } = options
+  const { limiter, routes: declared = [], ownRoutes: own = [], clock, log } = options
   const upstreams = { ...options.upstreams, ...options.siblings }
-  const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
-  const routing = createRouting({ declared, own })
   const rules = [...declared, ...own]
+  const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
+  const routing = new Routing({ declared, own })
   const addresses = createAddresses(options.trustedProxies ?? [])
-  const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
-  const onFailure = (error: unknown) => {
-    metrics.recordPlanFailure()
-    log.warn({ err: error }, 'plan lookup failed')
-  }
-  const policies = createPolicies(options, rules, { planOf: options.planOf, clock, onFailure })
-  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
-  const identify = createIdentify({ bearer, apiKeys, addresses, badCredentialLimit: badCredentialLimit, realm })
-  const ietfFields = options.ietfFields ?? false
-  const ingress = createIngress({
-    limiter,
-    identify,
-    addresses,
-    routing,
-    policies,
-    metrics,
-    realm,
-    ietfFields,
+  const policies = createPolicies(options, rules, {
+    planOf: options.planOf,
+    clock,
+    onFailure: planFailure(metrics, log),
   })
+  const identities = createIdentities(options, addresses, policies)
+  const ingress = createIngress({ ...ingressDefaults, ...options, identities, addresses, routing, policies, metrics })
+  const watch = createCredentialWatch(identities, clock, log)
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
-  const watch = createCredentialWatch(identify, clock, log)
-  const openStreams = createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller)
-  const { identityOf } = ingress
-  const onBreaker = (upstream: string, state: BreakerState) => {
-    metrics.setBreaker(upstream, state)
-    if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
-  }
-  const upstreamRules = rules.filter(({ upstream }) => upstream !== undefined)
-  const upstreamOptions = {
-    rules: upstreamRules,
+  const upstreamRoutes = new UpstreamRoutes({
+    rules: rules.filter(({ upstream }) => upstream !== undefined),
     upstreams,
     routing,
-    identityOf,
-    identify,
+    identityOf: ingress.identityOf,
+    anonymous: (raw) => identities.anonymous(raw),
+    forwardingOf: addresses.forwardingOf,
     contextTokens,
     watch,
-    openStreams,
+    openStreams: createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller),
     clock,
-    onBreaker,
-  }
-  const upstreamRoutes = createUpstreamRoutes(upstreamOptions)
+    onBreaker: breakerChange(metrics, log),
+  })
   return {
     authenticate: ingress.authenticate,
     watch: watch.watch,
     attempts: createAttemptLimits({ limiter, policies, metrics, clock }),
     reload: policies.reload,
-    stop: upstreamRoutes.stop,
+    stop: () => upstreamRoutes.stop(),
     plugin: atRoot(async (http) => {
-      routing.plugin(http)
+      routing.register(http)
       http.addHook('onRequest', ingress.admit)
       const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
       const { authenticate } = ingress
-      const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits, rules }
-      await http.register((own: Http) => routes(own, parts))
-      await http.register(upstreamRoutes.plugin)
+      const { limits } = policies
+      const routesOptions = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits, rules }
+      await http.register((scope: Http) => routes(scope, routesOptions))
+      await http.register(async (scope: Http) => upstreamRoutes.register(scope))
     }),
   }
+}
+
+const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
+
+function createIdentities(options: GatewayOptions, addresses: Addresses, policies: Policies): IdentityResolver {
+  const { bearer, clock, resolveApiKey, realm = ingressDefaults.realm } = options
+  const apiKeys = createApiKeys(resolveApiKey, clock, realm)
+  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
+  return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
+}
+
+const planFailure = (metrics: GatewayMetrics, log: Log) => (error: unknown) => {
+  metrics.recordPlanFailure()
+  log.warn({ err: error }, 'plan lookup failed')
+}
+
+const breakerChange = (metrics: GatewayMetrics, log: Log) => (upstream: string, state: BreakerState) => {
+  metrics.setBreaker(upstream, state)
+  if (state !== 'half-open') log.warn({ upstream }, `the breaker of an upstream is ${state}`)
 }
 
 /** Hooks hold for the routes beside the plugin too, not only for those within (fastify's `skip-override`). */

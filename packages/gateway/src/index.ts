@@ -6,9 +6,9 @@ export {
   producerPolicy,
 } from './config/limits.ts'
 export { createGateway, defaultMaxGrant, type Gateway, type GatewayOptions } from './gateway.ts'
-export { createClientAddressLookup } from './identify/addresses.ts'
 export { type ApiKey, type ApiKeys, createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 export { createAuthenticate } from './identify/authenticate.ts'
+export { createClientAddressLookup } from './identify/client-address.ts'
 export { createForwardedClaims } from './identify/forwarded-claims.ts'
 export {
   createIdentityClient,
@@ -29,6 +29,6 @@ export type { PlanOf } from './model/plan.ts'
 export { type RouteRule, unlimited } from './model/route-rule.ts'
 export { upstreamDefaults } from './proxy/upstream.ts'
 export { shadowedRules } from './routing/route-table.ts'
-export { ruleText, templateFault } from './routing/routing.ts'
+export { ruleText, templateFault } from './routing/rule-text.ts'
 export { type CredentialWatch, createStandaloneWatch } from './streams/credential-watch.ts'
 export { defaultStreamsPerCaller } from './streams/open-streams.ts'

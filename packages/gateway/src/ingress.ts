@@ -1,11 +1,11 @@
 import { Problem } from '@gatehouse/kit'
 import { decisionHeaders, type IetfFields, type Limiter } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { removeReservedHeaders } from './http/headers.ts'
 import { toQuotaProblem } from './http/quota-exceeded.ts'
+import { removeReservedHeaders } from './http/reserved-headers.ts'
 import type { Addresses } from './identify/addresses.ts'
 import { missingCredential, requireScope } from './identify/authenticate.ts'
-import type { Identify } from './identify/identify.ts'
+import type { IdentityResolver } from './identify/identity-resolver.ts'
 import type { Policies } from './limits/policies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import type { Authenticate } from './model/caller.ts'
@@ -15,7 +15,7 @@ import type { Routing } from './routing/routing.ts'
 
 export interface IngressOptions {
   readonly limiter: Limiter
-  readonly identify: Identify
+  readonly identities: IdentityResolver
   readonly addresses: Addresses
   readonly routing: Routing
   readonly policies: Policies
@@ -34,24 +34,24 @@ export interface Ingress {
 
 /** Identify -> tier -> check -> what the route demands. */
 export function createIngress(parts: IngressOptions): Ingress {
-  const { limiter, identify: resolver, addresses, routing, policies, metrics, realm, ietfFields } = parts
-  const identities = new WeakMap<FastifyRequest['raw'], RequestIdentity>()
+  const { limiter, identities, addresses, routing, policies, metrics, realm, ietfFields } = parts
+  const known = new WeakMap<FastifyRequest['raw'], RequestIdentity>()
 
   async function identify(raw: FastifyRequest['raw']): Promise<RequestIdentity> {
-    const identity = identities.get(raw) ?? (await resolver.resolve(raw))
-    identities.set(raw, identity)
+    const identity = known.get(raw) ?? (await identities.resolve(raw))
+    known.set(raw, identity)
     return identity
   }
 
   return {
-    identityOf: (raw) => identities.get(raw),
+    identityOf: (raw) => known.get(raw),
     async admit(request, reply) {
       const { raw } = request
       removeReservedHeaders(raw)
       addresses.setClientAddress(request)
       const rule = routing.ruleOf(request)
       const route = routing.labelOf(request)
-      const identity = rule?.public ? resolver.anonymous(raw) : await identify(raw)
+      const identity = rule?.public ? identities.anonymous(raw) : await identify(raw)
       const policy = await policies.policyFor(identity, rule)
       if (policy !== undefined) {
         const decision = await limiter.check(policy, identity.identifier, { route })

@@ -35,10 +35,15 @@ export interface Operators {
   record(request: FastifyRequest, change: LimitChange): Promise<void>
 }
 
-export function createOperators(options: {
+/** What {@link Operators} authenticate callers with, and where their changes are recorded. */
+export interface OperatorsOptions {
   readonly authenticate: Authenticate
+  /** Writes the audit trail. */
   readonly recordChange: RecordChange
-}): Operators {
+}
+
+/** The checks of the operator endpoints. */
+export function createOperators(options: OperatorsOptions): Operators {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)

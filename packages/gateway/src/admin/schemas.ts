@@ -1,11 +1,13 @@
 import { Type } from 'typebox'
+import { type OperationId, operation } from '../http/operations.ts'
+import { limitScopes } from './operators.ts'
 
 const text = Type.String()
 const flag = Type.Boolean()
 const count = Type.Integer()
 
 /** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
-export const limitParams = Type.Object({
+const limitParams = Type.Object({
   policy: Type.String({
     description: 'A tier or policy by name; to read, up to three joined by +, which count together: free+search.',
   }),
@@ -22,7 +24,7 @@ const limitStatus = {
 }
 
 /** How a limit stands, as X-RateLimit-* would tell it, and each of its rules. */
-export const decisionResponse = Type.Object(
+const decisionResponse = Type.Object(
   {
     ...limitStatus,
     source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
@@ -39,7 +41,7 @@ export const decisionResponse = Type.Object(
 )
 
 /** Where a limit is counted and what its counts mean, for an operator who is asked why. */
-export const explanationResponse = Type.Object(
+const explanationResponse = Type.Object(
   {
     identifier: Type.Object({ kind: text, id: text }),
     policy: text,
@@ -67,7 +69,7 @@ const declared = Type.Array(
 )
 
 /** Every limit of the gateway. */
-export const limitsResponse = Type.Object(
+const limitsResponse = Type.Object(
   {
     lowest: Type.String({ description: 'The tier of whoever has none.' }),
     global: Type.Optional(Type.String({ description: 'The policy by which every request is counted too.' })),
@@ -88,3 +90,35 @@ export const limitsResponse = Type.Object(
   },
   { title: 'Limits' },
 )
+
+function describeOperation(id: OperationId, scopes: readonly string[]) {
+  return { tags: ['limits'], ...operation(id), security: scopes.map((scope) => ({ bearer: [scope] })) }
+}
+
+const { read, grant, manage } = limitScopes
+
+/** The schemas of the endpoints for limits. */
+export const limitSchemas = {
+  list: { ...describeOperation('limits.list', read), response: { 200: limitsResponse } },
+  read: { ...describeOperation('limits.get', read), params: limitParams, response: { 200: decisionResponse } },
+  explain: {
+    ...describeOperation('limits.explain', read),
+    params: limitParams,
+    response: { 200: explanationResponse },
+  },
+  reset: { ...describeOperation('limits.reset', manage), params: limitParams, response: { 204: Type.Null() } },
+  grant: {
+    ...describeOperation('limits.grant', grant),
+    params: limitParams,
+    body: Type.Object({ amount: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) }, { additionalProperties: false }),
+    response: { 200: decisionResponse },
+  },
+}
+
+/** The schema of the public keys of context tokens. */
+export const contextKeysSchema = {
+  tags: ['gateway'],
+  ...operation('contextKeys.get'),
+  security: [],
+  response: { 200: Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }) },
+}

@@ -133,7 +133,7 @@ function defineRoutePolicy(
   const builtIn = securityCritical.test(name) ? { failure_mode: 'closed' as const } : {}
   const policy = { ...builtIn, ...(hasLimit(declared) ? {} : defaultPolicies[name]), ...declared }
   if (securityCritical.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
-    throw new RangeError(`policy "${name}": a policy that limits sign-in must be exact and have failure_mode closed`)
+    throw new RangeError(`policy "${name}": a sign-in limit is exact and its failure_mode is closed`)
   const attemptLimitRules = attemptLimit && !hasLimit(declared) ? attemptRules(name, attemptLimit) : []
   return definePolicy(name, [...attemptLimitRules, ...defineRules(name, policy)], policyOptions(policy))
 }

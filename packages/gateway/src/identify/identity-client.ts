@@ -3,9 +3,11 @@ import { Pool } from 'undici'
 import type { PlanOf } from '../model/plan.ts'
 import type { ApiKey, ResolveApiKey } from './api-keys.ts'
 
+/** Looks up plans and API keys at an identity service in another process. */
 export interface IdentityClient {
   readonly planOf: PlanOf
   readonly resolveApiKey: ResolveApiKey
+  /** Closes its connections once their requests are done. */
   close(): Promise<void>
 }
 
@@ -14,26 +16,48 @@ const timeoutMs = 2_000
 const maxResponseBytes = 64 * 1024
 
 /**
- * Plans and API keys of an identity service that runs elsewhere, asked directly with the service's own token, never
- * through a gateway: `GET {identityUrl}/users/{id}`, for clients
- * `GET {identityUrl}/admin/v1/clients/{id}/plan` (scope read:users both), and `POST {identityUrl}/admin/v1/api-keys/resolve`.
- * What they return rejects when identity can't be reached or answers something else.
+ * Looks up plans and API keys at an identity service in another process, directly with the service's own token, never
+ * through a gateway: `GET {identityUrl}/users/{id}`, for clients `GET {identityUrl}/admin/v1/clients/{id}/plan` (scope
+ * read:users both), and `POST {identityUrl}/admin/v1/api-keys/resolve`. The lookups reject when identity cannot be
+ * reached or its response is not the expected one.
  */
 export function createIdentityClient(identityUrl: string, token: ServiceToken): IdentityClient {
-  const { origin, pathname } = new URL(identityUrl)
-  const base = pathname.replace(/\/$/, '')
-  const pool = new Pool(origin, { connections: 16, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+  const http = new IdentityHttp(identityUrl, token)
+  return {
+    async planOf(subject) {
+      const id = encodeURIComponent(subject)
+      const found =
+        (await http.request('GET', `/users/${id}`)) ?? (await http.request('GET', `/admin/v1/clients/${id}/plan`))
+      return typeof found?.plan === 'string' ? { plan: found.plan } : undefined
+    },
+    async resolveApiKey(key) {
+      const found = await http.request('POST', '/admin/v1/api-keys/resolve', { key })
+      return found === undefined ? undefined : parseApiKey(found)
+    },
+    close: () => http.close(),
+  }
+}
 
-  async function request(
-    method: 'GET' | 'POST',
-    path: string,
-    body?: object,
-  ): Promise<Record<string, unknown> | undefined> {
-    for (let last = false; ; last = true) {
-      const bearer = await token.current()
-      const answer = await pool.request({
+/** JSON requests to identity, authenticated with the service's token. */
+class IdentityHttp {
+  readonly #base: string
+  readonly #pool: Pool
+  readonly #token: ServiceToken
+
+  constructor(identityUrl: string, token: ServiceToken) {
+    const { origin, pathname } = new URL(identityUrl)
+    this.#base = pathname.replace(/\/$/, '')
+    this.#pool = new Pool(origin, { connections: 16, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+    this.#token = token
+  }
+
+  /** The object that identity answers; undefined for 404. After a 401 the token is renewed once. */
+  async request(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown> | undefined> {
+    for (let isLast = false; ; isLast = true) {
+      const bearer = await this.#token.current()
+      const response = await this.#pool.request({
         method,
-        path: base + path,
+        path: this.#base + path,
         headers: {
           authorization: `Bearer ${bearer}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -41,26 +65,17 @@ export function createIdentityClient(identityUrl: string, token: ServiceToken): 
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       })
-      if (answer.statusCode === 200) return parseObject(await readText(answer.body), method, path)
-      await answer.body.dump()
-      if (answer.statusCode === 404) return undefined
-      if (answer.statusCode !== 401 || last)
-        throw new Error(`identity answered ${answer.statusCode} to ${method} ${path}`)
-      token.discard(bearer)
+      if (response.statusCode === 200) return parseObject(await readText(response.body), method, path)
+      await response.body.dump()
+      if (response.statusCode === 404) return undefined
+      if (response.statusCode !== 401 || isLast)
+        throw new Error(`identity answered ${response.statusCode} to ${method} ${path}`)
+      this.#token.discard(bearer)
     }
   }
 
-  return {
-    async planOf(subject) {
-      const id = encodeURIComponent(subject)
-      const found = (await request('GET', `/users/${id}`)) ?? (await request('GET', `/admin/v1/clients/${id}/plan`))
-      return typeof found?.plan === 'string' ? { plan: found.plan } : undefined
-    },
-    async resolveApiKey(key) {
-      const found = await request('POST', '/admin/v1/api-keys/resolve', { key })
-      return found === undefined ? undefined : parseApiKey(found)
-    },
-    close: () => pool.close(),
+  close(): Promise<void> {
+    return this.#pool.close()
   }
 }
 

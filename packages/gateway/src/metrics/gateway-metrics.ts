@@ -3,51 +3,25 @@ import type { BreakerState, Decision } from '@gatehouse/limiter'
 
 /** What the gateway counts. */
 export interface GatewayMetrics {
-  /** One decision, by route template and tier. */
+  /** Counts a decision by route template and tier. */
   recordDecision(route: string, decision: Decision): void
-  /** A plan could not be looked up. */
+  /** Counts a plan lookup that failed. */
   recordPlanFailure(): void
-  /** An upstream's breaker changed its state. */
+  /** Sets the state of an upstream's breaker. */
   setBreaker(upstream: string, state: BreakerState): void
 }
 
-/** A breaker's state as a gauge shows it. */
+/** The values of a breaker gauge. */
 export const breakerValue = { closed: 0, 'half-open': 1, open: 2 } as const
 
 const labelNames = ['route', 'tier'] as const
 
-/** Registers the gateway's counters and its upstreams' breakers, closed. Labels are route templates and tier or policy names, never raw paths. */
+/**
+ * Registers the gateway's counters and the breakers of its upstreams, closed. Labels are route templates and the names
+ * of tiers and policies, never raw paths.
+ */
 export function createGatewayMetrics(registry: Registry, upstreams: Iterable<string> = []): GatewayMetrics {
-  const registers = [registry]
-  const allowed = new Counter({
-    name: 'rate_limit_allowed_total',
-    help: 'Requests that the rate limiter let through',
-    labelNames,
-    registers,
-  })
-  const rejected = new Counter({
-    name: 'rate_limit_rejected_total',
-    help: 'Requests that the rate limiter rejected',
-    labelNames,
-    registers,
-  })
-  const shadow = new Counter({
-    name: 'rate_limit_shadow_rejected_total',
-    help: 'Requests that a shadow rule would have rejected',
-    labelNames: ['route', 'tier', 'rule'] as const,
-    registers,
-  })
-  const plans = new Counter({
-    name: 'gateway_plan_lookup_failures_total',
-    help: 'Plans that could not be looked up',
-    registers,
-  })
-  const breakers = new Gauge({
-    name: 'gateway_upstream_breaker',
-    help: 'Breaker before an upstream: 0 closed, 1 probing, 2 open',
-    labelNames: ['upstream'] as const,
-    registers,
-  })
+  const { allowed, rejected, shadow, plans, breakers } = createMetrics(registry)
   for (const upstream of upstreams) breakers.set({ upstream }, breakerValue.closed)
   return {
     setBreaker: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
@@ -58,5 +32,40 @@ export function createGatewayMetrics(registry: Registry, upstreams: Iterable<str
       for (const rule of decision.rules) if (rule.shadow && !rule.allowed) shadow.inc({ route, tier, rule: rule.name })
     },
     recordPlanFailure: () => plans.inc(),
+  }
+}
+
+function createMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    allowed: new Counter({
+      name: 'rate_limit_allowed_total',
+      help: 'Requests that the rate limiter allowed',
+      labelNames,
+      registers,
+    }),
+    rejected: new Counter({
+      name: 'rate_limit_rejected_total',
+      help: 'Requests that the rate limiter rejected',
+      labelNames,
+      registers,
+    }),
+    shadow: new Counter({
+      name: 'rate_limit_shadow_rejected_total',
+      help: 'Requests that a shadow rule would have rejected',
+      labelNames: ['route', 'tier', 'rule'] as const,
+      registers,
+    }),
+    plans: new Counter({
+      name: 'gateway_plan_lookup_failures_total',
+      help: 'Plan lookups that failed',
+      registers,
+    }),
+    breakers: new Gauge({
+      name: 'gateway_upstream_breaker',
+      help: 'Breaker of an upstream: 0 closed, 1 probing, 2 open',
+      labelNames: ['upstream'] as const,
+      registers,
+    }),
   }
 }

@@ -1,26 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
-import { acceptsTrailers, responseHeaders, responseTrailers } from '../http/headers.ts'
+import { acceptsTrailers, responseHeaders, responseTrailers } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 
-/** One request to pass on, with the headers the upstream gets and those every answer of ours carries. */
+/** One request to forward, with the headers of the upstream request and those that every response of ours carries. */
 export interface ForwardRequest {
   readonly raw: IncomingMessage
   readonly response: ServerResponse
-  /** The path to ask the upstream for. */
+  /** The path and query of the upstream request. */
   readonly target: string
   readonly headers: string[]
   readonly gatewayHeaders: Readonly<Record<string, string>>
-  /** Told when the answer begins, and how to end it early. What it throws is answered instead. */
-  readonly onResponse?: (answer: ResponseStart) => void
+  /** Called when the upstream's response begins. What it throws is answered instead. */
+  readonly onResponse?: (start: ResponseStart) => void
 }
 
-/** An answer whose headers are there and whose body is not. */
+/** A response whose headers have arrived and whose body has not. */
 export interface ResponseStart {
-  /** Whether its type says that it ends when somebody ends it. */
+  /** Whether its media type is one of a stream that ends only when one side ends it. */
   readonly isStream: boolean
-  /** Ends it: a stream of events in good order, any other broken off, lest half of it pass for the whole. */
+  /** Ends it: an event stream normally; any other is cut off, so that half of it never passes for the whole. */
   readonly end: () => void
 }
 
@@ -31,35 +31,35 @@ const streamType =
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Passes a request to an upstream and its answer back, streaming both ways with backpressure. A safe request without a
- * body is sent again when its connection fails before an answer; nothing else ever is. Resolves once the answer is
- * written or its connection is cut off.
- * @throws Problem 502 when the upstream can't be reached or answers no HTTP, 503 while it is spared, 504 when it takes
- * too long.
+ * Forwards a request to an upstream and its response back, streaming both ways with backpressure. A safe request
+ * without a body is sent again when its connection fails before a response; nothing else is. Resolves once the response
+ * is written or its connection is cut off.
+ * @throws Problem 502 when the upstream cannot be reached or does not answer in HTTP, 503 while its breaker is open,
+ * 504 when it exceeds a timeout
  */
 export async function forwardRequest(upstream: Upstream, request: ForwardRequest): Promise<void> {
   const { raw, response } = request
   upstream.admit()
-  const repeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
-  for (let left = repeatable ? upstream.retries : 0; ; left--) {
+  const isRepeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
+  for (let retries = isRepeatable ? upstream.retries : 0; ; retries--) {
     try {
-      await forwardOnce(upstream, request)
+      await new Exchange(upstream, request).run()
       return
     } catch (error) {
       if (error instanceof NoResponseError && !response.destroyed) upstream.recordFailure(error)
-      if (left <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.timeout)
+      if (retries <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.isTimeout)
         throw toProblem(error)
     }
   }
 }
 
-/** The upstream failed before it began to answer. */
+/** The upstream failed before its response began. */
 class NoResponseError extends Error {
-  readonly timeout: boolean
+  readonly isTimeout: boolean
 
   constructor(cause: Error) {
     super('the upstream did not answer', { cause })
-    this.timeout =
+    this.isTimeout =
       cause instanceof errors.HeadersTimeoutError ||
       cause instanceof errors.ConnectTimeoutError ||
       cause instanceof errors.BodyTimeoutError
@@ -68,7 +68,7 @@ class NoResponseError extends Error {
 
 function toProblem(error: unknown): unknown {
   if (!(error instanceof NoResponseError)) return error
-  return error.timeout
+  return error.isTimeout
     ? new Problem(504, 'The service behind this address took too long to answer.', { cause: error.cause })
     : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
 }
@@ -77,61 +77,87 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function forwardOnce(upstream: Upstream, request: ForwardRequest): Promise<void> {
-  const { raw, response, target, headers, gatewayHeaders: answered } = request
-  const body = hasBody(raw) ? raw : null
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let controller: Dispatcher.DispatchController | undefined
-  let ended = false
-  const end = (inGoodOrder: boolean) => {
-    ended = true
-    // One that has not taken what it was sent would not take the end of it either.
-    if (response.writableNeedDrain || !inGoodOrder) response.destroy()
+/** One attempt to forward a request: undici calls its handler methods as the upstream answers. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #upstream: Upstream
+  readonly #request: ForwardRequest
+  readonly #done = Promise.withResolvers<void>()
+  #controller: Dispatcher.DispatchController | undefined
+  #isEnded = false
+
+  constructor(upstream: Upstream, request: ForwardRequest) {
+    this.#upstream = upstream
+    this.#request = request
+  }
+
+  run(): Promise<void> {
+    const { raw, response, target, headers } = this.#request
+    const body = hasBody(raw) ? raw : null
+    response.once('close', this.#onClose)
+    this.#upstream.pool.dispatch({ path: target, method: raw.method ?? 'GET', headers, body }, this)
+    return this.#done.promise.finally(() => response.off('close', this.#onClose))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#request.response.destroyed) this.#onClose()
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    if (status < 200) return
+    const { response, gatewayHeaders, onResponse } = this.#request
+    this.#upstream.recordSuccess()
+    const type = String(headers['content-type'] ?? '').trim()
+    try {
+      onResponse?.({ isStream: streamType.test(type), end: () => this.#end(eventStream.test(type)) })
+    } catch (refusal) {
+      this.#done.reject(refusal)
+      controller.abort(new Error('the gateway refused the response'))
+      return
+    }
+    response.writeHead(status, statusMessage ?? '', {
+      ...responseHeaders(headers, { keepCookies: this.#upstream.ownCookies }),
+      ...gatewayHeaders,
+    })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#request
+    if (this.#isEnded || response.write(chunk)) return
+    controller.pause()
+    response.once('drain', () => controller.resume())
+  }
+
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    const { raw, response } = this.#request
+    if (acceptsTrailers(raw)) response.addTrailers(responseTrailers(trailers))
+    response.end()
+    this.#done.resolve()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const { response } = this.#request
+    if (response.headersSent) {
+      if (!this.#isEnded) response.destroy()
+      this.#done.resolve()
+    } else this.#done.reject(new NoResponseError(error))
+  }
+
+  #end(inOrder: boolean): void {
+    const { response } = this.#request
+    this.#isEnded = true
+    // A client that has not read what it was sent would not read the end of it either.
+    if (response.writableNeedDrain || !inOrder) response.destroy()
     else response.end()
-    controller?.abort(new Error('the stream was ended here'))
+    this.#controller?.abort(new Error('the gateway ended the stream'))
   }
-  const onClose = () => {
-    if (!response.writableFinished) controller?.abort(new Error('the caller went away'))
+
+  readonly #onClose = (): void => {
+    if (!this.#request.response.writableFinished) this.#controller?.abort(new Error('the client closed the connection'))
   }
-  response.once('close', onClose)
-  upstream.pool.dispatch(
-    { path: target, method: raw.method ?? 'GET', headers, body },
-    {
-      onRequestStart(started) {
-        controller = started
-        if (response.destroyed) onClose()
-      },
-      onResponseStart(started, status, upstreamHeaders, statusMessage) {
-        if (status < 200) return
-        upstream.recordSuccess()
-        const type = String(upstreamHeaders['content-type'] ?? '').trim()
-        try {
-          request.onResponse?.({ isStream: streamType.test(type), end: () => end(eventStream.test(type)) })
-        } catch (refusal) {
-          reject(refusal)
-          return started.abort(new Error('the answer was refused here'))
-        }
-        response.writeHead(status, statusMessage ?? '', {
-          ...responseHeaders(upstreamHeaders, { keepCookies: upstream.ownCookies }),
-          ...answered,
-        })
-      },
-      onResponseData(pausable, chunk) {
-        if (ended || response.write(chunk)) return
-        pausable.pause()
-        response.once('drain', () => pausable.resume())
-      },
-      onResponseEnd(_controller, trailers) {
-        if (acceptsTrailers(raw)) response.addTrailers(responseTrailers(trailers))
-        response.end()
-        resolve()
-      },
-      onResponseError(_controller, error) {
-        if (!response.headersSent) return reject(new NoResponseError(error))
-        if (!ended) response.destroy()
-        resolve()
-      },
-    },
-  )
-  return promise.finally(() => response.off('close', onClose))
 }

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@gatehouse/kit'
-import { responseHeaders } from '../http/headers.ts'
+import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 import { WebSocketCloser } from './web-socket-close.ts'
 

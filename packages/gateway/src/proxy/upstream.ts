@@ -63,50 +63,65 @@ export interface UpstreamOptions {
 const maxOpenMs = 30_000
 
 /**
- * Opens an upstream; connections are made as they are needed.
- * @throws RangeError naming the upstream when its address isn't an http or https URL.
+ * Opens an upstream. Connections are made when they are needed.
+ * @throws RangeError naming the upstream when its address is not an http or https URL
  */
 export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamOptions): Upstream {
   const options = { ...upstreamDefaults, ...declared }
-  const { url, strip_prefix: prefix, forward_token: forwardToken, retries } = options
-  const address = URL.parse(url)
-  if (address?.protocol !== 'http:' && address?.protocol !== 'https:')
+  const origin = parseOrigin(name, options.url)
+  const breaker = createBreaker(options, (state) => onChange?.(name, state))
+  return {
+    name,
+    origin,
+    pool: createPool(origin, options),
+    retries: options.retries,
+    forwardToken: options.forward_token,
+    ownCookies: declared.ownCookies ?? false,
+    requestHeaders: (raw, target) => declared.requestHeaders?.(raw, target) ?? {},
+    requestTimeoutMs: options.request_timeout_ms,
+    keepsWebSockets: options.websockets_at_expiry === 'keep',
+    keepsStreams: options.streams_at_expiry === 'keep',
+    mapTarget: createTargetMapper(origin.pathname.replace(/\/$/, ''), options.strip_prefix),
+    admit: () => admit(breaker, clock.now()),
+    recordSuccess: () => breaker.succeeded(),
+    recordFailure: (error) => breaker.failed(clock.now(), error),
+  }
+}
+
+type Settings = Required<UpstreamDeclaration>
+
+function parseOrigin(name: string, url: string): URL {
+  const origin = URL.parse(url)
+  if (origin?.protocol !== 'http:' && origin?.protocol !== 'https:')
     throw new RangeError(`upstream "${name}": the address must be an http or https URL, not "${url}"`)
-  if (address.search || address.hash || address.username)
-    throw new RangeError(`upstream "${name}": the address may hold a host, a port and a path, nothing more`)
-  const base = address.pathname.replace(/\/$/, '')
-  const pool = new Pool(address.origin, {
+  if (origin.search || origin.hash || origin.username)
+    throw new RangeError(`upstream "${name}": the address may have a host, a port and a path, nothing more`)
+  return origin
+}
+
+function createPool({ origin }: URL, options: Settings): Pool {
+  return new Pool(origin, {
     connections: options.connections,
     pipelining: 1,
     connect: { timeout: options.connect_timeout_ms },
     headersTimeout: options.headers_timeout_ms,
     bodyTimeout: options.body_timeout_ms,
   })
+}
+
+function createBreaker(options: Settings, onChange: (state: BreakerState) => void): Breaker {
   const { breaker_failures: failures, breaker_open_ms: openMs } = options
-  const breaker = new Breaker({
+  return new Breaker({
     failures: failures === 0 ? Number.POSITIVE_INFINITY : failures,
     openMs,
     longestOpenMs: Math.max(openMs, maxOpenMs),
-    onChange: (state) => onChange?.(name, state),
+    onChange,
   })
-  return {
-    name,
-    origin: address,
-    pool,
-    retries,
-    forwardToken,
-    ownCookies: declared.ownCookies ?? false,
-    requestHeaders: (raw, target) => declared.requestHeaders?.(raw, target) ?? {},
-    requestTimeoutMs: options.request_timeout_ms,
-    keepsWebSockets: options.websockets_at_expiry === 'keep',
-    keepsStreams: options.streams_at_expiry === 'keep',
-    mapTarget: mapTarget,
-    admit: () => admit(breaker, clock.now()),
-    recordSuccess: () => breaker.succeeded(),
-    recordFailure: (error) => breaker.failed(clock.now(), error),
-  }
+}
 
-  function mapTarget(target: string): string {
+/** Takes `prefix` off the front of a path and puts `base` before it. */
+function createTargetMapper(base: string, prefix: string): (target: string) => string {
+  return (target) => {
     const rest = prefix !== '' && startsWithSegment(target, prefix) ? target.slice(prefix.length) : target
     return base + (rest.startsWith('/') ? rest : `/${rest}`)
   }

@@ -3,32 +3,43 @@ import { type Clock, type Log, Problem } from '@gatehouse/kit'
 import type { Authenticate } from '../model/caller.ts'
 import type { RequestIdentity } from '../model/request-identity.ts'
 
-/** Looks after connections that last longer than a request, lest they outlive the credential that opened them. */
+/** Ends connections that outlast a request together with the credential that opened them. */
 export interface CredentialWatch {
-  /** Calls `end` once, when the credential of that request has expired or been revoked. Answers how to stop watching. */
+  /**
+   * Calls `end` once, when the credential of that request has expired or been revoked. Returns a function that stops
+   * watching.
+   * @param expiresAt Unix milliseconds; undefined for a credential that does not expire
+   */
   watch(raw: IncomingMessage, expiresAt: number | undefined, end: () => void): () => void
-  /** Looks at every credential again. */
+  /** Checks every credential now. */
   checkNow(): Promise<void>
+  /** Stops checking. Connections stay open. */
   stop(): void
 }
 
-interface Watched {
+interface WatchedConnection {
   readonly raw: IncomingMessage
   readonly expiresAt: number
   readonly end: () => void
-  /** How many looks in a row were left without an answer. */
+  /** How many checks in a row had no result. */
   failures: number
 }
 
-/** Revocations are heard of every two seconds; this is added to it. */
+/** A revocation is known within two seconds; this is added to it. */
 const checkIntervalMs = 5_000
-
-/** A connection ends at this many looks in a row without an answer: what can't be asked about may be revoked. */
+/** A connection ends after this many checks in a row without a result: the credential may be revoked by now. */
 const maxFailures = 2
-/** Credentials that are looked at at once. */
+/** How many credentials are checked at the same time. */
 const batchSize = 100
 
-/** The watch of a service that stands alone, without a gateway before it. */
+type CredentialCheck = Pick<RequestIdentity, 'caller' | 'refusal'>
+
+interface Rechecker {
+  /** Checks a request's credential again, whatever limit its address has reached. */
+  recheck(raw: IncomingMessage): Promise<CredentialCheck>
+}
+
+/** The watch of a service without a gateway in front of it. */
 export function createStandaloneWatch(authenticate: Authenticate, clock: Clock, log: Log): CredentialWatch {
   const recheck = async (raw: IncomingMessage): Promise<CredentialCheck> => {
     try {
@@ -40,73 +51,85 @@ export function createStandaloneWatch(authenticate: Authenticate, clock: Clock, 
   return createCredentialWatch({ recheck }, clock, log)
 }
 
-type CredentialCheck = Pick<RequestIdentity, 'caller' | 'refusal'>
-
-interface Rechecker {
-  /** Looks at a request's credential again, whatever its address has been up to since. */
-  recheck(raw: IncomingMessage): Promise<CredentialCheck>
-}
-
-/** A watch that looks every five seconds while there is something to watch. */
-export function createCredentialWatch(identify: Rechecker, clock: Clock, log: Log): CredentialWatch {
-  const open = new Set<Watched>()
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> | undefined
-
-  const stop = () => {
-    clearInterval(timer)
-    timer = undefined
-  }
-
-  async function lookAtAll(): Promise<void> {
-    const all = [...open]
-    for (let i = 0; i < all.length; i += batchSize) await Promise.all(all.slice(i, i + batchSize).map(lookAt))
-    if (open.size === 0) stop()
-  }
-
-  async function lookAt(watched: Watched): Promise<void> {
-    if (!open.has(watched)) return
-    const found = clock.now() < watched.expiresAt ? await check(identify, watched.raw) : 'ended'
-    watched.failures = found === 'unanswered' ? watched.failures + 1 : 0
-    if (found === 'good' || (found === 'unanswered' && watched.failures < maxFailures)) return
-    if (open.delete(watched)) watched.end()
-  }
-
-  let next: Promise<void> | undefined
-  /** One look at a time, and one more for those who asked meanwhile. */
-  const look = (): Promise<void> => {
-    if (looking) {
-      next ??= looking.then(look, look)
-      return next
-    }
-    next = undefined
-    looking = lookAtAll().finally(() => {
-      looking = undefined
-    })
-    return looking
-  }
-
+/** A watch that checks every five seconds while there is something to watch. */
+export function createCredentialWatch(rechecker: Rechecker, clock: Clock, log: Log): CredentialWatch {
+  const connections = new WatchedConnections(rechecker, clock, log)
   return {
-    checkNow: look,
-    stop,
-    watch(raw, expiresAt = Number.POSITIVE_INFINITY, end) {
-      const watched: Watched = { raw, expiresAt, end, failures: 0 }
-      open.add(watched)
-      timer ??= setInterval(() => {
-        look().catch((error: unknown) => log.error({ err: error }, 'open connections could not be looked at'))
-      }, checkIntervalMs).unref()
-      return () => open.delete(watched)
-    },
+    watch: (raw, expiresAt, end) => connections.add(raw, expiresAt, end),
+    checkNow: () => connections.check(),
+    stop: () => connections.stop(),
   }
 }
 
-/** What a look at a credential finds; no answer when nobody can be asked, or says to wait. */
-async function check(identify: Rechecker, raw: IncomingMessage): Promise<'good' | 'ended' | 'unanswered'> {
+class WatchedConnections {
+  readonly #rechecker: Rechecker
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #open = new Set<WatchedConnection>()
+  #timer: NodeJS.Timeout | undefined
+  #checking: Promise<void> | undefined
+  #next: Promise<void> | undefined
+
+  constructor(rechecker: Rechecker, clock: Clock, log: Log) {
+    this.#rechecker = rechecker
+    this.#clock = clock
+    this.#log = log
+  }
+
+  add(raw: IncomingMessage, expiresAt = Number.POSITIVE_INFINITY, end: () => void): () => void {
+    const connection = { raw, expiresAt, end, failures: 0 }
+    this.#open.add(connection)
+    this.#timer ??= setInterval(() => {
+      this.check().catch((error: unknown) => this.#log.error({ err: error }, 'open connections could not be checked'))
+    }, checkIntervalMs).unref()
+    return () => this.#open.delete(connection)
+  }
+
+  /** One check at a time, and one more for all who call meanwhile. */
+  check(): Promise<void> {
+    if (this.#checking) {
+      this.#next ??= this.#checking.then(
+        () => this.check(),
+        () => this.check(),
+      )
+      return this.#next
+    }
+    this.#next = undefined
+    this.#checking = this.#checkAll().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #checkAll(): Promise<void> {
+    const all = [...this.#open]
+    for (let i = 0; i < all.length; i += batchSize)
+      await Promise.all(all.slice(i, i + batchSize).map((connection) => this.#checkOne(connection)))
+    if (this.#open.size === 0) this.stop()
+  }
+
+  async #checkOne(connection: WatchedConnection): Promise<void> {
+    if (!this.#open.has(connection)) return
+    const isExpired = this.#clock.now() >= connection.expiresAt
+    const state = isExpired ? 'ended' : await credentialState(this.#rechecker, connection.raw)
+    connection.failures = state === 'unknown' ? connection.failures + 1 : 0
+    if (state === 'valid' || (state === 'unknown' && connection.failures < maxFailures)) return
+    if (this.#open.delete(connection)) connection.end()
+  }
+}
+
+/** The state of a credential; unknown while the issuer does not answer, or asks to wait. */
+async function credentialState(rechecker: Rechecker, raw: IncomingMessage): Promise<'valid' | 'ended' | 'unknown'> {
   try {
-    const { caller, refusal } = await identify.recheck(raw)
-    if (caller !== undefined) return 'good'
-    return refusal instanceof Problem && refusal.status < 500 && refusal.status !== 429 ? 'ended' : 'unanswered'
+    const { caller, refusal } = await rechecker.recheck(raw)
+    if (caller !== undefined) return 'valid'
+    return refusal instanceof Problem && refusal.status < 500 && refusal.status !== 429 ? 'ended' : 'unknown'
   } catch {
-    return 'unanswered'
+    return 'unknown'
   }
 }

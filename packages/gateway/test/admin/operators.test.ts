@@ -126,7 +126,7 @@ test('a caller who may only give back gives back up to the set amount in one cal
   assert.equal((await grant('write:limit-grants', 5)).statusCode, 200)
   const refused = await grant('write:limit-grants', 6)
   assert.equal(refused.statusCode, 403)
-  assert.match(refused.json().detail, /At most 5 may be given back in one call without admin:limits/)
+  assert.match(refused.json().detail, /At most 5 can be granted in one call without admin:limits/)
   assert.equal((await grant('admin:limits', 6)).statusCode, 200)
   assert.deepEqual(
     changes.map(({ after }) => after),
@@ -151,7 +151,7 @@ test('a caller who may only give back gives nobody more guesses at a password', 
     })
   const refused = await grant('write:limit-grants')
   assert.equal(refused.statusCode, 403, refused.body)
-  assert.match(refused.json().detail, /login-account are given back with admin:limits alone/)
+  assert.match(refused.json().detail, /login-account can be granted with admin:limits only/)
   assert.deepEqual(changes, [])
   assert.equal((await grant('admin:limits')).statusCode, 200)
   assert.equal(changes.length, 1)

@@ -85,7 +85,7 @@ test('limits read together are named by up to three known names; anything else i
   const answers: readonly (readonly [names: string, status: number, detail: RegExp])[] = [
     ['free+free', 200, /^$/],
     ['free+pro', 200, /^$/],
-    ['free+search+everybody+solo', 400, /At most 3 limits are read together, not 4/],
+    ['free+search+everybody+solo', 400, /At most 3 limits can be read together, not 4/],
     [Array(40).fill('free').join('+'), 400, /At most 3/],
     ['free+', 404, /no tier or policy ""/],
     ['+', 404, /no tier or policy ""/],

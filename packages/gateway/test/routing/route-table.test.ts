@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { allMethods, type RouteRule } from '../../src/model/route-rule.ts'
 import { createRouteTable, shadowedRules } from '../../src/routing/route-table.ts'
-import { templateFault } from '../../src/routing/routing.ts'
+import { templateFault } from '../../src/routing/rule-text.ts'
 
 /** The same rule by the plainest means: one expression for each template, tried in the order of the list. */
 function firstInOrder(rules: readonly RouteRule[], method: string, path: string): RouteRule | undefined {

@@ -124,7 +124,7 @@ test('a rule that can never match is refused at start, and those that take its r
   const closed = { path: '/orders/admin/*', roles: ['admin'], upstream: 'app' }
   await assert.rejects(
     setup({ upstreams, routes: [{ path: '/orders/*', public: true, upstream: 'app' }, closed] }),
-    /route \/orders\/admin\/\* can never match: \/orders\/\* before it takes all/,
+    /route \/orders\/admin\/\* can never match: earlier rules take all its requests: \/orders\/\*/,
   )
   const { http } = await setup({ upstreams, routes: [{ path: '/users/{id}', upstream: 'app' }] })
   await assert.rejects(

@@ -10,8 +10,9 @@ import {
   type Secret,
 } from '@gatehouse/kit'
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
-import type { UpstreamDeclaration } from './config/declaration.ts'
-import { badCredentials, type LimitsDeclaration } from './config/limits.ts'
+import { badCredentials } from './config/default-limits.ts'
+import type { LimitsDeclaration } from './config/limits.ts'
+import type { UpstreamDeclaration } from './config/upstream-declaration.ts'
 import { type Addresses, createAddresses } from './identify/addresses.ts'
 import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
@@ -129,15 +130,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     plugin: atRoot(async (http) => {
       routing.register(http)
       http.addHook('onRequest', ingress.admit)
-      const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
       const { authenticate } = ingress
       const { limits } = policies
-      const routesOptions = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits, rules }
+      const routesOptions = { ...routesDefaults(log), ...options, contextTokens, authenticate, limits, rules }
       await http.register((scope: Http) => routes(scope, routesOptions))
       await http.register(async (scope: Http) => upstreamRoutes.register(scope))
     }),
   }
 }
+
+const routesDefaults = (log: Log) => ({ recordChange: changesInLog(log), maxGrant: defaultMaxGrant })
 
 const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
 

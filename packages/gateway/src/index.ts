@@ -1,10 +1,8 @@
-export { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from './config/declaration.ts'
-export {
-  type AttemptLimitDeclaration,
-  defaultPolicies,
-  defaultTiers,
-  producerPolicy,
-} from './config/limits.ts'
+export { defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
+export { PolicyDeclaration, TierDeclaration } from './config/limit-declaration.ts'
+export type { AttemptLimitDeclaration } from './config/policy-rules.ts'
+export { RouteDeclaration } from './config/route-declaration.ts'
+export { UpstreamDeclaration } from './config/upstream-declaration.ts'
 export { createGateway, defaultMaxGrant, type Gateway, type GatewayOptions } from './gateway.ts'
 export { type ApiKey, type ApiKeys, createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 export { createAuthenticate } from './identify/authenticate.ts'

@@ -31,20 +31,20 @@ export function isWebSocketUpgrade({ method, headers }: IncomingMessage): boolea
 }
 
 /**
- * Passes a WebSocket upgrade to an upstream and joins the two connections. When the upstream answers otherwise, that
- * answer goes to the caller instead. Resolves once the caller is answered.
- * @throws Problem 502, 503 or 504 when the upstream can't be reached in time or is spared.
+ * Forwards a WebSocket upgrade to an upstream and joins the two connections. A response other than 101 goes to the
+ * caller instead. Resolves once the caller is answered.
+ * @throws Problem 502, 503 or 504 when the upstream cannot be reached in time or its breaker is open
  */
 export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Promise<void> {
-  const { socket, head, gatewayHeaders, onUpgrade, onResponse } = upgrade
+  const { socket } = upgrade
   upstream.admit()
   const out = requestUpgrade(upstream, upgrade)
   socket.once('close', () => out.destroy())
   return new Promise((resolve, reject) => {
     const timeout = setTimeout(() => {
-      const late = new Problem(504, 'The service behind this address took too long to answer.')
-      upstream.recordFailure(late)
-      reject(late)
+      const problem = new Problem(504, 'The service behind this address took too long to answer.')
+      upstream.recordFailure(problem)
+      reject(problem)
       out.destroy()
     }, upgradeTimeoutMs)
     out.once('close', () => clearTimeout(timeout))
@@ -52,30 +52,45 @@ export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Pro
       if (!socket.destroyed) upstream.recordFailure(cause)
       reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
     })
-    out.once('response', (answer) => {
-      upstream.recordSuccess()
+    out.once('response', (response) => {
       clearTimeout(timeout)
-      socket.write(formatResponseHead(answer, upstream, { ...gatewayHeaders, connection: 'close' }))
-      answer.pipe(socket)
-      runAtClose(
-        socket,
-        onResponse?.(() => socket.destroy()),
-      )
+      writeResponse(upstream, upgrade, response)
       resolve()
     })
-    out.once('upgrade', (answer, upstreamSocket, upstreamHead) => {
-      upstream.recordSuccess()
+    out.once('upgrade', (response, upstreamSocket, upstreamHead) => {
       clearTimeout(timeout)
-      socket.write(
-        formatResponseHead(answer, upstream, { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }),
-      )
       if (upstreamHead.length > 0) upstreamSocket.unshift(upstreamHead)
-      if (head.length > 0) upstreamSocket.write(head)
-      const end = joinSockets(socket, upstreamSocket)
-      runAtClose(socket, onUpgrade?.(end))
+      joinUpgrade(upstream, upgrade, response, upstreamSocket)
       resolve()
     })
   })
+}
+
+/** Answers the caller with a response that is no upgrade. */
+function writeResponse(upstream: Upstream, upgrade: ForwardUpgrade, response: IncomingMessage): void {
+  const { socket, gatewayHeaders, onResponse } = upgrade
+  upstream.recordSuccess()
+  socket.write(formatResponseHead(response, upstream, { ...gatewayHeaders, connection: 'close' }))
+  response.pipe(socket)
+  runAtClose(
+    socket,
+    onResponse?.(() => socket.destroy()),
+  )
+}
+
+/** Answers the caller with 101 and joins the connections. */
+function joinUpgrade(
+  upstream: Upstream,
+  upgrade: ForwardUpgrade,
+  response: IncomingMessage,
+  upstreamSocket: Duplex,
+): void {
+  const { socket, head, gatewayHeaders, onUpgrade } = upgrade
+  upstream.recordSuccess()
+  const added = { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }
+  socket.write(formatResponseHead(response, upstream, added))
+  if (head.length > 0) upstreamSocket.write(head)
+  runAtClose(socket, onUpgrade?.(joinSockets(socket, upstreamSocket)))
 }
 
 function runAtClose(socket: Duplex, ended: (() => void) | undefined): void {

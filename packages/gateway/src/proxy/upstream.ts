@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Clock, Problem } from '@gatehouse/kit'
 import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
-import type { UpstreamDeclaration } from '../config/declaration.ts'
+import type { UpstreamDeclaration } from '../config/upstream-declaration.ts'
 
 /** What an upstream gets when nothing else is configured. */
 export const upstreamDefaults = {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, request, type
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import type { UpstreamDeclaration } from '../../src/config/declaration.ts'
+import type { UpstreamDeclaration } from '../../src/config/upstream-declaration.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
 const routes = [{ path: '/orders/*', public: true, upstream: 'orders' }]

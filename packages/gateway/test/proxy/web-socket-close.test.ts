@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { RevocationList } from '@gatehouse/bearer'
-import type { UpstreamDeclaration } from '../../src/config/declaration.ts'
+import type { UpstreamDeclaration } from '../../src/config/upstream-declaration.ts'
 import { WebSocketCloser } from '../../src/proxy/web-socket-close.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 

@@ -16,6 +16,7 @@ COPY packages/notify/package.json packages/notify/
 COPY testing/package.json testing/
 COPY fakes/package.json fakes/
 COPY bench/package.json bench/
+COPY scripts/api-reference/package.json scripts/api-reference/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 
 FROM ${BASE}

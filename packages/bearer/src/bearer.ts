@@ -10,43 +10,48 @@ import { looksLikeJwt, parseCompact } from './token/compact.ts'
 import { TokenHeaders } from './token/token-header.ts'
 import { type VerifiedToken, verifyToken } from './token/verify.ts'
 
-/** What one endpoint asks for beyond a valid token. */
+/** What one endpoint requires beyond a valid token. */
 export interface AuthenticateOptions {
-  /** Space-separated names, all of which are needed. */
+  /** Required scope: space-separated names, all of which the token must have (RFC 6749 §3.3). */
   readonly scope?: string
   /**
-   * Called before the signature of a token that is not remembered is checked, or the issuer is asked about it, which is
-   * what costs; what it throws refuses the token. For a brake on those who send forged ones.
+   * Called before the signature of an uncached token is verified, or the issuer is asked about it, which are the
+   * expensive steps. What it throws rejects the token. Use it to limit clients that send forged tokens.
    */
   readonly beforeVerify?: () => void
 }
 
-/** Checks the bearer tokens of one resource server. */
+/** Verifies the bearer tokens of one resource server. Made by {@link createBearer}. */
 export interface Bearer {
   /**
-   * Who makes this request. At once when the token is remembered or the issuer's keys are at hand, else as a promise;
-   * `await` takes both.
+   * Verifies the access token of a request and returns its caller. Returns at once when the token is cached or the
+   * issuer's keys are at hand, else a promise; `await` takes both.
    *
-   * @param credentials the Authorization header, all its values, or the headers it is in
-   * @throws BearerError at once or as a rejection, and nothing else
+   * @param credentials the Authorization header, all its values, or the headers that contain it (RFC 6750 §2.1)
+   * @throws BearerError at once or as a rejection, and nothing else but what `beforeVerify` throws
+   * @example
+   * ```ts
+   * const caller = await bearer.authenticate(request.headersDistinct, { scope: 'read:users' })
+   * console.log(caller.subject)
+   * ```
    */
   authenticate(credentials: Credentials, options?: AuthenticateOptions): Caller | Promise<Caller>
-  /** Reads the issuer's keys, so that the first request need not wait. Resolves to whether there are keys to use. */
+  /** Fetches the issuer's keys, so that the first request need not wait. Resolves to whether there are usable keys. */
   prefetch(): Promise<boolean>
-  /** Reads the issuer's keys again, whatever their age: for a rotation or a withdrawal that cannot wait. Never rejects. */
+  /** Fetches the issuer's keys again, whatever their age, after an urgent rotation or withdrawal. Never rejects. */
   refreshKeys(): Promise<void>
 }
 
-/** Longest token that is looked at, in characters. */
+/** Longer tokens are rejected unread, in characters. */
 const maxTokenLength = 8192
-/** Remembered tokens are verified again after this long. */
+/** Cached tokens are verified again after this time, in milliseconds. */
 const cacheMs = 60_000
 const refusalCacheMs = 10_000
 const maxRefusals = 1_000
-/** Of tokens that were refused, so many characters are remembered. */
+/** How many characters of rejected tokens are cached. */
 const maxRefusalCharacters = 1024 * 1024
 
-/** One flat object: on a hit, memory is what takes time. */
+/** One flat object: the time of a cache hit is memory access. */
 interface CachedToken extends VerifiedToken, Weighted {
   readonly generation: number
   readonly freshUntil: number
@@ -59,9 +64,16 @@ interface CachedRefusal extends Weighted {
 }
 
 /**
- * Checks the access tokens of one issuer for one audience (RFC 6750, RFC 9068).
+ * Creates a verifier of the access tokens of one issuer for one audience (RFC 6750, RFC 9068).
  *
- * @throws TypeError naming the option that is wrong and what was expected
+ * @throws TypeError naming the invalid option and what was expected
+ * @example
+ * ```ts
+ * import { createBearer } from '@gatehouse/bearer'
+ *
+ * const bearer = createBearer({ issuer: 'https://auth.example.com', audience: 'https://api.example.com' })
+ * const caller = await bearer.authenticate(request.headersDistinct, { scope: 'read:users' })
+ * ```
  */
 export function createBearer(options: BearerOptions): Bearer {
   return new TokenVerifier(settingsOf(options))
@@ -71,7 +83,7 @@ class TokenVerifier implements Bearer {
   readonly #settings: Settings
   readonly #keys: IssuerKeys
   readonly #headers: TokenHeaders
-  /** By the whole token: the runtime hashes all of it and compares all of it, several times faster than a SHA-256 of ours. */
+  /** Keyed by the whole token: the runtime hashes and compares all of it, several times faster than SHA-256. */
   readonly #verifiedTokens: RecentCache<CachedToken>
   readonly #refusals = new RecentCache<CachedRefusal>({ entries: maxRefusals, weight: maxRefusalCharacters })
 
@@ -126,7 +138,7 @@ class TokenVerifier implements Bearer {
     return key instanceof Promise ? key.then(verify) : verify(key)
   }
 
-  /** What can change from one use of a token to the next: the time, revocations, and what the endpoint needs. */
+  /** Checks what can change between two uses of a token: the time, revocations, and what the endpoint requires. */
   #admit(token: VerifiedToken, options: AuthenticateOptions | undefined, now: number): Caller {
     checkTimes(token, now)
     if (this.#settings.revocations?.covers(token.caller, token.keyId)) throw invalidToken('revoked')

@@ -12,55 +12,62 @@ import { remoteKeys } from './keys/remote-keys.ts'
 import type { ExpectedClaims } from './token/claims.ts'
 import { isTokenType, type TokenType, tokenTypes } from './token/token-header.ts'
 
-/** Looked at on every use of a token. */
+/** The revocations that are checked at every use of a token. */
 export interface RevocationList {
   /**
-   * True when this caller's token was revoked.
+   * Whether this caller's token is revoked.
    *
    * @param keyId the `kid` of the key that signed it; undefined for an opaque token, or a key without one
    */
   covers(caller: Caller, keyId?: string): boolean
-  /** How many keys were revoked so far. When it grows, tokens of a new key are about to come, and it is looked for. */
+  /** How many keys are revoked so far. When it grows, tokens of a new key are expected, and it is fetched. */
   readonly revokedKeys?: number
 }
 
+/** Options of `createBearer`. Only `issuer` and `audience` are required. */
 export interface BearerOptions {
-  /** `iss` must be exactly this. */
+  /** The exact value of `iss` (RFC 9068 §4). */
   readonly issuer: string
-  /** `aud` must name this, or one of these. */
+  /** The identifier of this resource server, or several: `aud` must contain one (RFC 9068 §4). */
   readonly audience: string | readonly string[]
-  /** The issuer's public keys, from the same process. */
+  /** The issuer's public keys, or a function that returns them, where the issuer runs in the same process. */
   readonly keys?: readonly Jwk[] | (() => readonly Jwk[] | Promise<readonly Jwk[]>)
-  /** Address of the issuer's JWK Set; https, or http on loopback. Without it and `keys` the issuer's metadata tells. */
+  /**
+   * URL of the issuer's JWK Set (RFC 7517 §5); https, or http on loopback. Default: found in the issuer's metadata
+   * (RFC 8414, OpenID Connect Discovery). Excludes `keys`.
+   */
   readonly jwksUri?: string
-  /** Allows http to other machines, for networks that are private by other means. */
+  /** Allows http to other hosts, on private networks. Default: false. */
   readonly allowInsecureHttp?: boolean
   /**
-   * Default ES256, RS256, PS256, and Ed25519 by either of its names. A key serves only the algorithm it names or its type
-   * implies.
+   * Accepted signature algorithms. A key is used only with the algorithm that it names or that its type implies.
+   * Default: ES256, RS256, PS256, and Ed25519 by both of its names.
    */
   readonly algorithms?: readonly AlgorithmName[]
   /**
-   * Which `typ` an access token may have; default `['at+jwt']` (RFC 9068). Add `'JWT'` for an issuer that knows no other
-   * type, and only where no client can get an ID token whose audience is yours.
+   * Accepted types (`typ`) of access tokens. Add `'JWT'` for an issuer from before RFC 9068, and only where no client
+   * can get an ID token with your audience. Default: `['at+jwt']` (RFC 9068 §2.1).
    */
   readonly tokenTypes?: readonly TokenType[]
-  /** How far clocks may differ, 0 to 60, default 30. */
+  /** Tolerated difference of clocks, 0 to 60 seconds. Default: 30. */
   readonly clockSkewSeconds?: number
-  /** How long keys stay in use while the issuer cannot be reached; default 86400. */
+  /** How long keys are used while the issuer cannot be reached, in seconds, up to 30 days. Default: 86400. */
   readonly staleKeysForSeconds?: number
-  /** Most tokens remembered; default 10000. */
+  /** Maximum of cached tokens, at least 2. Default: 10000. */
   readonly cacheEntries?: number
+  /** Revoked tokens, checked at every use; see `createRevocations`. Default: none. */
   readonly revocations?: RevocationList
-  /** For opaque tokens; without it they are refused. */
+  /** Verifies opaque tokens; see `createIntrospection`. Default: opaque tokens are refused. */
   readonly introspection?: Introspection
+  /** Default: the system clock. */
   readonly clock?: Clock
+  /** Callbacks for metrics and alerts. */
   readonly observer?: BearerObserver
-  /** Instead of the global `fetch`, for proxies and certificates of one's own. */
+  /** Replaces the global `fetch`, for example to use a proxy or own certificates. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Options, checked and completed. */
+/** Validated options with their defaults. */
 export interface Settings {
   readonly expected: ExpectedClaims
   readonly tokenTypes: readonly TokenType[]
@@ -76,10 +83,10 @@ const defaultSkewSeconds = 30
 const maxSkewSeconds = 60
 const defaultStaleSeconds = 86_400
 const defaultCacheEntries = 10_000
-/** Weight of a remembered token is its length in characters. */
+/** The weight of a cached token is its length in characters. */
 const cacheWeight = 16 * 1024 * 1024
 
-/** @throws TypeError naming the option that is wrong and what was expected */
+/** Validates the options and fills in defaults. @throws TypeError naming the invalid option and what was expected */
 export function settingsOf(options: BearerOptions): Settings {
   const clock = options.clock ?? systemClock
   const observer = options.observer ?? {}
@@ -103,7 +110,7 @@ export function settingsOf(options: BearerOptions): Settings {
 
 function keySource(options: BearerOptions): KeySource {
   const { issuer, keys, jwksUri, allowInsecureHttp = false } = options
-  if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys or jwksUri must be given, not both')
+  if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys and jwksUri exclude each other')
   if (keys !== undefined) return inProcessKeys(typeof keys === 'function' ? keys : () => keys)
   const exchange = options.fetch === undefined ? defaultFetchOptions : { ...defaultFetchOptions, fetch: options.fetch }
   if (jwksUri === undefined) return remoteKeys(createJwksUriDiscovery(issuer, allowInsecureHttp, exchange), exchange)
@@ -113,7 +120,7 @@ function keySource(options: BearerOptions): KeySource {
 
 function audiencesOf(audience: string | readonly string[]): readonly string[] {
   const audiences = typeof audience === 'string' ? [audience] : [...audience]
-  if (audiences.length === 0) throw new TypeError('audience must name at least one audience')
+  if (audiences.length === 0) throw new TypeError('audience must not be an empty list')
   return audiences.map((one) => name('audience', one))
 }
 
@@ -132,7 +139,7 @@ function typesOf(types: readonly TokenType[] = ['at+jwt']): readonly TokenType[]
 }
 
 function name(option: string, value: string): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a string that is not empty`)
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a non-empty string`)
   return value
 }
 

@@ -249,10 +249,10 @@ test('remembers no more tokens than it may, and goes on', async () => {
 
 const goodOptions: BearerOptions = { issuer, audience, jwksUri: 'https://auth.example/jwks' }
 const faults: [what: string, options: object, message: RegExp][] = [
-  ['no issuer', { issuer: '' }, /issuer must be a string/],
-  ['no audience', { audience: [] }, /audience must name at least one/],
-  ['an empty audience', { audience: [''] }, /audience must be a string/],
-  ['keys and an address of keys', { keys: () => [] }, /not both/],
+  ['no issuer', { issuer: '' }, /issuer must be a non-empty string/],
+  ['no audience', { audience: [] }, /audience must not be an empty list/],
+  ['an empty audience', { audience: [''] }, /audience must be a non-empty string/],
+  ['keys and an address of keys', { keys: () => [] }, /keys and jwksUri exclude each other/],
   ['neither keys nor an issuer to ask', { jwksUri: undefined, issuer: 'auth' }, /issuer must be an absolute URL/],
   ['a plain http address', { jwksUri: 'http://auth.example/jwks' }, /must be https/],
   ['an address with credentials', { jwksUri: 'https://a:b@auth.example/jwks' }, /neither credentials/],

@@ -1,29 +1,34 @@
 import { invalidToken } from './bearer-error.ts'
 import type { JsonObject } from './strict-json.ts'
 
-/** Who made the request, once verified. Frozen through and through: it is shared by all requests with one token. */
+/** The verified caller of a request. Deeply frozen: all requests with one token share it. */
 export interface Caller {
   /** `sub`: the user, or the client itself where `kind` is `client`. */
   readonly subject: string
+  /** `client` when `sub` is the `client_id`: a token from client credentials (RFC 9068 §2.2). */
   readonly kind: 'user' | 'client'
+  /** `client_id` (RFC 8693 §4.3). */
   readonly clientId: string | undefined
+  /** The names in `scope` (RFC 8693 §4.2). */
   readonly scopes: readonly string[]
+  /** `roles` (RFC 9068 §2.2.3.1); empty without the claim. */
   readonly roles: readonly string[]
+  /** `plan`: the client's rate limit plan, a claim of Gatehouse. */
   readonly plan: string | undefined
-  /** `grant_id`: what a revocation names. */
+  /** `grant_id`: the grant that a revocation names, a claim of Gatehouse. */
   readonly grantId: string | undefined
-  /** `jti` */
+  /** `jti` (RFC 7519 §4.1.7). */
   readonly tokenId: string | undefined
-  /** Unix milliseconds; undefined when the token does not tell. */
+  /** `iat` in Unix milliseconds; undefined when the token has none. */
   readonly issuedAt: number | undefined
-  /** Unix milliseconds. */
+  /** `exp` in Unix milliseconds, without clock skew. */
   readonly expiresAt: number
+  /** Every claim of the token, as its issuer wrote it. */
   readonly claims: JsonObject
 }
 
 /**
- * Reads claims that are known to be signed, for us, and timely (RFC 9068 §2.2; roles as in RFC 9068 §2.2.3.1).
- * A token whose subject is the client itself comes from client credentials (RFC 9068 §2.2).
+ * Reads the caller from claims whose signature, issuer and audience are verified (RFC 9068 §2.2).
  *
  * @throws BearerError `invalid_token` when a claim has the wrong type
  */
@@ -53,7 +58,14 @@ function scopeNames(scope: string | undefined): string[] {
   return scope === undefined ? [] : scope.split(' ').filter((name) => name !== '')
 }
 
-/** True when the caller holds every name of a space-separated scope. */
+/**
+ * Whether the caller has every name of a space-separated scope (RFC 6749 §3.3).
+ *
+ * @example
+ * ```ts
+ * if (!hasScope(caller, 'write:users')) response.writeHead(403).end()
+ * ```
+ */
 export function hasScope(caller: Caller, scope: string): boolean {
   if (!scope.includes(' ')) return scope === '' || caller.scopes.includes(scope)
   return scopeNames(scope).every((name) => caller.scopes.includes(name))

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
+/** A JSON object, not to be changed. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 const space = 0x20
@@ -9,10 +10,10 @@ const backslash = 0x5c
 
 /**
  * Parses UTF-8 JSON that must be one object without repeated members at any depth: two parsers that disagree about
- * which of two `sub` counts are a way in (RFC 7519 §4, RFC 8725 §2.4). The answer is frozen through and through,
- * since it may be shared between requests.
+ * which of two `sub` counts can be exploited (RFC 7519 §4, RFC 8725 §2.4). The result is deeply frozen, since requests
+ * share it.
  *
- * @throws SyntaxError
+ * @throws SyntaxError when the bytes are anything else
  */
 export function parseStrictJson(bytes: Buffer): JsonObject {
   if (!isUtf8(bytes)) throw new SyntaxError('not UTF-8')
@@ -23,17 +24,18 @@ export function parseStrictJson(bytes: Buffer): JsonObject {
   return value
 }
 
+/** Whether a parsed JSON value is an object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The same object, frozen through and through. */
+/** Deeply freezes an object and returns it. */
 export function freezeJson(value: JsonObject): JsonObject {
   freezeAndCount(value)
   return value
 }
 
-/** Members as written. The text is known to be JSON, where a string followed by a colon is always a member's name. */
+/** The members in the text. It is valid JSON, so a string before a colon is always a member's name. */
 function membersInText(text: string): number {
   let count = 0
   for (let start = text.indexOf('"'); start !== -1; ) {
@@ -45,7 +47,7 @@ function membersInText(text: string): number {
   return count
 }
 
-/** Index behind the quote that closes the string opened at `start`. */
+/** The index after the quote that closes the string opened at `start`. */
 function endOfString(text: string, start: number): number {
   let index = start + 1
   for (let code = text.charCodeAt(index); code !== quote; code = text.charCodeAt(index)) {
@@ -54,7 +56,7 @@ function endOfString(text: string, start: number): number {
   return index + 1
 }
 
-/** Members as understood; fewer than written when one was repeated. Not recursive: depth is the sender's choice. */
+/** The members of the parsed value: fewer than in the text when one is repeated. Not recursive: the sender chooses the depth. */
 function freezeAndCount(root: object): number {
   let count = 0
   const open: object[] = [root]

@@ -1,26 +1,33 @@
 import { BearerError } from '../core/bearer-error.ts'
 
-/** Node's `request.headers` or `request.headersDistinct`, or anything shaped like them. */
+/** Node's `request.headers` or `request.headersDistinct`, or an object like them. */
 export interface HeaderFields {
+  /** The Authorization header, or all of them. */
   readonly authorization?: string | readonly string[] | undefined
 }
 
-/** The web's `Headers`. */
+/** The `Headers` of the Fetch API, or an object like it. */
 export interface HeaderReader {
+  /** The value of a header; null without one. */
   get(name: string): string | null
 }
 
-/** What may be handed to `authenticate`: the header's value, all its values, or the headers it stands in. */
+/** What `authenticate` accepts: the value of the Authorization header, all its values, or the headers that contain it. */
 export type Credentials = string | readonly string[] | HeaderFields | HeaderReader | null | undefined
 
 const scheme = /^Bearer(?: +(\S+))?$/i
 
 /**
- * Takes the token out of an `Authorization` header (RFC 6750 §2.1). Tokens in a query or a form are never looked at.
- * `request.headers` shows only the first of several Authorization headers; hand in `request.headersDistinct` to have
- * a repeated one refused.
+ * Reads the token from an `Authorization` header (RFC 6750 §2.1). Tokens in a query or a form are ignored.
+ * `request.headers` has only the first of several Authorization headers; pass `request.headersDistinct` so that a
+ * repeated header is refused.
  *
- * @throws BearerError `missing_token` (none, or another scheme), `invalid_request` (repeated, or not one token)
+ * @throws BearerError `missing_token` (none, or another scheme), `invalid_request` (repeated, or not exactly
+ * one token)
+ * @example
+ * ```ts
+ * bearerToken('Bearer mF_9.B5f-4.1JqM') // 'mF_9.B5f-4.1JqM'
+ * ```
  */
 export function bearerToken(credentials: Credentials): string {
   const value = headerValue(credentials)

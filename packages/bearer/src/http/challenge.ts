@@ -1,15 +1,22 @@
 import type { BearerError } from '../core/bearer-error.ts'
 
+/** The attributes of a challenge that do not depend on the error. */
 export interface ChallengeOptions {
-  /** Name of the protected space; RFC 6750 §3 asks for at least one attribute, so it is not optional here. */
+  /** The name of the protection space (RFC 9110 §11.5). Required: RFC 6750 §3 demands at least one attribute. */
   readonly realm: string
-  /** Address of the protected resource metadata (RFC 9728 §5.1). */
+  /** URL of the protected resource metadata (RFC 9728 §5.1). */
   readonly resourceMetadata?: string
 }
 
 /**
- * The value of the `WWW-Authenticate` header for a refused request (RFC 6750 §3), or undefined where none belongs:
- * a 503 is not a matter of credentials. Without credentials in the request no `error` is told (§3.1).
+ * The value of the `WWW-Authenticate` header of a refused request (RFC 6750 §3); undefined for `unavailable`, which is
+ * not a matter of credentials. A request without credentials gets no `error` attribute (§3.1).
+ *
+ * @example
+ * ```ts
+ * wwwAuthenticate(new BearerError('invalid_token', 'expired'), { realm: 'api' })
+ * // Bearer realm="api", error="invalid_token", error_description="The access token expired"
+ * ```
  */
 export function wwwAuthenticate(error: BearerError, options: ChallengeOptions): string | undefined {
   if (error.code === 'unavailable') return undefined
@@ -22,7 +29,7 @@ export function wwwAuthenticate(error: BearerError, options: ChallengeOptions): 
   return `Bearer ${attributes.join(', ')}`
 }
 
-/** RFC 9110 §5.6.4. What cannot stand in a header at all is dropped. */
+/** A quoted string (RFC 9110 §5.6.4). Characters that a header cannot contain are dropped. */
 function quote(text: string): string {
   return `"${text.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"`
 }

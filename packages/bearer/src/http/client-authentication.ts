@@ -1,13 +1,14 @@
-/** How this service shows the issuer which client it is (RFC 6749 §2.3.1). */
+/** How this service authenticates at the issuer as a client (RFC 6749 §2.3.1). */
 export interface ClientAuthentication {
+  /** `client_id`. */
   readonly clientId: string
-  /** The secret, or where it is kept. */
+  /** The secret, or a function that returns it. */
   readonly clientSecret: string | (() => string)
-  /** Default `client_secret_post`. */
+  /** The authentication method. Default: `client_secret_post`. */
   readonly authentication?: 'client_secret_post' | 'client_secret_basic'
 }
 
-/** A form to post, with the client's authentication in it or beside it. */
+/** A form request with the client's authentication in the body or in the header. */
 export function authenticatedForm(client: ClientAuthentication, fields: Readonly<Record<string, string>>): RequestInit {
   const { clientId, clientSecret, authentication } = client
   const secret = typeof clientSecret === 'string' ? clientSecret : clientSecret()
@@ -22,7 +23,7 @@ export function authenticatedForm(client: ClientAuthentication, fields: Readonly
   return { method: 'POST', headers, body }
 }
 
-/** Id and secret are form-encoded first. */
+/** Id and secret are form-encoded first (RFC 6749 §2.3.1). */
 function basicAuthorization(clientId: string, secret: string): string {
   const encoded = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
   return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`

@@ -1,16 +1,19 @@
-/** How an address is asked; all of it is bounded. */
+/** How a request is made, within which bounds. */
 export interface FetchOptions {
   readonly fetch: typeof globalThis.fetch
   readonly timeoutMs: number
+  /** Maximum size of a response, after decompression. */
   readonly maxBytes: number
 }
 
+/** 5 seconds and 256 KiB. */
 export const defaultFetchOptions: FetchOptions = {
   fetch: (...args) => globalThis.fetch(...args),
   timeoutMs: 5_000,
   maxBytes: 262_144,
 }
 
+/** A response whose body is JSON. */
 export interface JsonResponse {
   readonly status: number
   readonly headers: Headers
@@ -19,11 +22,11 @@ export interface JsonResponse {
 }
 
 /**
- * Checks an address from the configuration: https, or http to this machine itself, or http anywhere when that is
- * allowed by name; no credentials and no fragment in it.
+ * Parses a URL of the configuration: https, or http on loopback, or any http with `allowInsecureHttp`, without
+ * credentials and fragment.
  *
- * @param name how the setting is called, for the error
- * @throws TypeError
+ * @param name the option, for the error
+ * @throws TypeError naming the option and what was expected
  */
 export function endpointUrl(name: string, address: string, allowInsecureHttp = false): URL {
   const url = URL.parse(address)
@@ -38,10 +41,9 @@ export function endpointUrl(name: string, address: string, allowInsecureHttp = f
 }
 
 /**
- * One request that answers JSON. Redirects are refused, so that the address asked is the address configured; time and
- * size are bounded, the size after decompression.
+ * Makes a request and parses its JSON response. Redirects are refused, so that no other than the configured URL answers.
  *
- * @throws Error when there is no answer in time, it is too long, redirects elsewhere, or is no JSON
+ * @throws Error when the response is late, too long, a redirect, or not JSON
  */
 export async function fetchJson(url: URL, request: RequestInit, exchange: FetchOptions): Promise<JsonResponse> {
   const signal = AbortSignal.timeout(exchange.timeoutMs)
@@ -56,7 +58,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > maxBytes) throw new RangeError(`the answer is longer than ${maxBytes} bytes`)
+    if (length > maxBytes) throw new RangeError(`the response is longer than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

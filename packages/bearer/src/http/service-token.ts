@@ -3,44 +3,53 @@ import { isJsonObject } from '../core/strict-json.ts'
 import { authenticatedForm, type ClientAuthentication } from './client-authentication.ts'
 import { defaultFetchOptions, endpointUrl, type FetchOptions, fetchJson } from './fetch-json.ts'
 
-/** The token of a service that calls another in its own name. */
+/** The access token of a service that calls another as itself. Made by {@link createServiceToken}. */
 export interface ServiceToken {
-  /** A token that is good for some time yet. Rejects when none can be had. */
+  /** A token that is valid for some time yet. Rejects when none can be obtained. */
   current(): Promise<string>
-  /** Says that this token was refused, so that it is not handed out again. */
+  /** Drops a token that a server has refused, so that the next call requests a new one. */
   discard(token: string): void
 }
 
+/** Options of {@link createServiceToken}. */
 export interface ServiceTokenOptions extends ClientAuthentication {
-  /** https, or http on loopback. */
+  /** URL of the issuer's token endpoint; https, or http on loopback. */
   readonly tokenEndpoint: string
-  /** Space-separated. */
+  /** Requested scope: space-separated names. Default: the client's own. */
   readonly scope?: string
   /** The resource server that the token is for (RFC 8707). */
   readonly resource?: string
+  /** Allows http to other hosts, on private networks. Default: false. */
   readonly allowInsecureHttp?: boolean
+  /** Default: the system clock. */
   readonly clock?: Clock
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
 interface IssuedToken {
   readonly token: string
-  /** Another one is asked for from here on. */
+  /** From here on a new one is requested. */
   readonly renewAt: number
   readonly expiresAt: number
 }
 
-/** A token is replaced when a fifth of its life is left, but no earlier than a minute before its end. */
+/** A token is renewed when a fifth of its lifetime is left, at the earliest a minute before it expires. */
 const renewFraction = 0.2
 const maxRenewMs = 60_000
 const defaultLifetimeSeconds = 300
 const backoffMs = 1_000
 
 /**
- * Access tokens by client credentials (RFC 6749 §4.4), kept until shortly before they expire. One request at a time,
- * however many wait; after a failure none for a second.
+ * Obtains access tokens by client credentials (RFC 6749 §4.4) and caches each until shortly before it expires. Callers
+ * share one request; after a failure there is none for a second.
  *
- * @throws TypeError when the token endpoint is not fit for a secret
+ * @throws TypeError when the URL of the token endpoint is not secure
+ * @example
+ * ```ts
+ * const token = createServiceToken({ tokenEndpoint: 'https://auth.example.com/token', clientId, clientSecret })
+ * await fetch(url, { headers: { authorization: `Bearer ${await token.current()}` } })
+ * ```
  */
 export function createServiceToken(options: ServiceTokenOptions): ServiceToken {
   return new ClientCredentials(options)
@@ -110,14 +119,14 @@ class ClientCredentials implements ServiceToken {
     }
     const { access_token: token, token_type: type, expires_in: expiresIn } = answer.body
     if (typeof token !== 'string' || typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
-      throw new TypeError('the token endpoint must answer an access_token of token_type Bearer')
+      throw new TypeError('the token endpoint must answer with an access_token of token_type Bearer')
     }
     const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : defaultLifetimeSeconds) * 1000
     return { token, renewAt: now + lifeMs - Math.min(lifeMs * renewFraction, maxRenewMs), expiresAt: now + lifeMs }
   }
 }
 
-/** The RFC 6749 §5.2 error word, when there is one; nothing else of the answer is repeated. */
+/** The error code of RFC 6749 §5.2, if there is one. Nothing else of the response is repeated. */
 function oauthError(body: unknown): string {
   const error = isJsonObject(body) ? body.error : undefined
   return typeof error === 'string' && /^[\w-]{1,64}$/.test(error) ? ` ${error}` : ''

@@ -10,34 +10,40 @@ import { checkClaims, type ExpectedClaims } from '../token/claims.ts'
 import type { VerifiedToken } from '../token/verify.ts'
 
 interface CacheOptions {
-  /** How long an answer is believed, 0 to 60, default 10. Longer means fewer questions and later refusals. */
+  /** How long a response is cached, 0 to 60 seconds. Longer means fewer requests and later refusals. Default: 10. */
   readonly cacheForSeconds?: number
+  /** Default: the system clock. */
   readonly clock?: Clock
 }
 
+/** Options of {@link createIntrospection} for an issuer in another process. */
 export interface IntrospectionOptions extends CacheOptions, ClientAuthentication {
-  /** The issuer's introspection endpoint; https, or http on loopback. */
+  /** URL of the issuer's introspection endpoint; https, or http on loopback. */
   readonly endpoint: string
+  /** Allows http to other hosts, on private networks. Default: false. */
   readonly allowInsecureHttp?: boolean
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** For an issuer that lives in the same process. */
+/** Options of {@link createIntrospection} for an issuer in the same process. */
 export interface LocalIntrospectionOptions extends CacheOptions {
-  /** What the issuer would answer about an access token (RFC 7662 §2.2). */
+  /** Returns the introspection response for an access token (RFC 7662 §2.2). */
   readonly introspect: (token: string) => Promise<object>
 }
 
-/** Asks the issuer about tokens that only it can read. */
+/** Verifies opaque access tokens at their issuer. Made by {@link createIntrospection}. */
 export interface Introspection {
   /**
-   * @param beforeRequest called before the issuer is asked about a token that is not remembered; what it throws refuses the token
+   * Verifies a token. Returns at once when its response is cached, else a promise.
+   *
+   * @param beforeRequest called before an uncached token is sent to the issuer; what it throws refuses the token
    * @throws BearerError `invalid_token`, or `unavailable` when the issuer does not answer; at once or as a rejection
    */
   verify(token: string, expected: ExpectedClaims, beforeRequest?: () => void): VerifiedToken | Promise<VerifiedToken>
 }
 
-/** Undefined: the token is not active. */
+/** A cached response. Without claims the token is not active. */
 interface CachedResponse extends Weighted {
   readonly claims: JsonObject | undefined
   readonly until: number
@@ -49,10 +55,16 @@ const entries = 10_000
 const maxPending = 64
 
 /**
- * Token introspection (RFC 7662) for opaque access tokens; hand it to `createBearer` as `introspection`. Many requests
- * with one token ask once, and answers are remembered for some seconds, inactive ones too.
+ * Creates the introspection of opaque access tokens (RFC 7662), to be passed to `createBearer` as `introspection`.
+ * Simultaneous requests with one token share one introspection request. Responses are cached, inactive ones too.
  *
- * @throws TypeError naming the option that is wrong and what was expected
+ * @throws TypeError naming the invalid option and what was expected
+ * @example
+ * ```ts
+ * const endpoint = 'https://auth.example.com/introspect'
+ * const introspection = createIntrospection({ endpoint, clientId, clientSecret })
+ * const bearer = createBearer({ issuer, audience, introspection })
+ * ```
  */
 export function createIntrospection(options: IntrospectionOptions | LocalIntrospectionOptions): Introspection {
   return new CachedIntrospection('introspect' in options ? options.introspect : introspectOverHttp(options), options)
@@ -99,7 +111,8 @@ class CachedIntrospection implements Introspection {
   #introspectOnce(token: string, digest: string): Promise<CachedResponse> {
     const pending = this.#pending.get(digest)
     if (pending !== undefined) return pending
-    if (this.#pending.size >= maxPending) return Promise.reject(unavailable('too many tokens are being asked about'))
+    if (this.#pending.size >= maxPending)
+      return Promise.reject(unavailable('too many introspection requests are pending'))
     const request = this.#requestClaims(token)
       .then((claims) => {
         const answer = { claims, until: this.#clock.now() + this.#cacheMs, weight: 1 }
@@ -117,13 +130,13 @@ class CachedIntrospection implements Introspection {
   async #requestClaims(token: string): Promise<JsonObject | undefined> {
     const answer = await this.#introspect(token)
     if (!isJsonObject(answer) || typeof answer.active !== 'boolean') {
-      throw new TypeError('the introspection endpoint must answer {"active": true or false, …}')
+      throw new TypeError('the introspection endpoint must answer with {"active": true or false, …}')
     }
     return answer.active ? freezeJson(answer) : undefined
   }
 }
 
-/** A refresh token is active too, but no bearer token: the type must be told (RFC 7662 §2.2). */
+/** A refresh token can be active too, but is no bearer token, so `token_type` is required (RFC 7662 §2.2). */
 function verifyResponse({ claims }: CachedResponse, expected: ExpectedClaims): VerifiedToken {
   if (claims === undefined) throw invalidToken('inactive')
   if (typeof claims.token_type !== 'string' || claims.token_type.toLowerCase() !== 'bearer') throw invalidToken('type')

@@ -1,13 +1,13 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
 import { rs256Check } from './rs256.ts'
 
-/** A signature algorithm of RFC 7518 / RFC 8037 / RFC 9864 and the one kind of key it goes with. */
+/** A signature algorithm of RFC 7518, RFC 8037 or RFC 9864 and the kind of key that it uses. */
 interface Algorithm {
   readonly kty: 'RSA' | 'EC' | 'OKP'
   readonly crv?: string
-  /** True: a key that does not name its algorithm is taken for this one. */
+  /** Whether keys without `alg` are used with this algorithm. */
   readonly isDefault: boolean
-  /** Length of every signature in bytes, where the algorithm fixes it. */
+  /** The length of a signature in bytes, where the algorithm fixes it. */
   readonly signatureBytes?: number
   check(key: KeyObject): (data: Buffer, signature: Buffer) => boolean
 }
@@ -48,7 +48,7 @@ const ed25519: Algorithm = {
   check: (key) => (data, signature) => verify(null, data, key, signature),
 }
 
-/** Every algorithm there is here. No `none`, and nothing symmetric: a public key can never serve as a secret. */
+/** Every supported algorithm. No `none`, and no symmetric one: a public key can never be used as a secret. */
 const algorithms = {
   RS256: rs256,
   PS256: ps256,
@@ -58,18 +58,21 @@ const algorithms = {
   Ed25519: ed25519,
 } satisfies Record<string, Algorithm>
 
+/** A supported signature algorithm (JWA, RFC 7518 §3.1, RFC 8037, RFC 9864). */
 export type AlgorithmName = keyof typeof algorithms
 
+/** Every supported algorithm by name. */
 export const algorithmNames: readonly AlgorithmName[] = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 
-/** What is accepted unless configured otherwise. */
+/** The algorithms that are accepted by default. */
 export const defaultAlgorithms: readonly AlgorithmName[] = ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519']
 
+/** Whether a value names a supported algorithm. */
 export function isAlgorithmName(name: unknown): name is AlgorithmName {
   return typeof name === 'string' && Object.hasOwn(algorithms, name)
 }
 
-/** The algorithms that a key may be used with: the one it names, else those its type and curve leave open. */
+/** The algorithms that a key may be used with: the one that it names, else the defaults of its type and curve. */
 export function algorithmsOf(kty: unknown, crv: unknown, alg: unknown): AlgorithmName[] {
   return algorithmNames.filter((name) => {
     const algorithm: Algorithm = algorithms[name]
@@ -78,12 +81,12 @@ export function algorithmsOf(kty: unknown, crv: unknown, alg: unknown): Algorith
   })
 }
 
-/** RFC 9864 §2.2 renames RFC 8037's EdDSA with this curve; keys and tokens may use different names for the one algorithm. */
+/** RFC 9864 §2.2 renames EdDSA (RFC 8037) with this curve; key and token may use different names for it. */
 function isEd25519(name: unknown): boolean {
   return name === 'EdDSA' || name === 'Ed25519'
 }
 
-/** A function that checks signatures of one algorithm with one key; false for anything that is not a signature. */
+/** A function that verifies signatures of one algorithm with one key; false for anything that is not a signature. */
 export function signatureCheck(name: AlgorithmName, key: KeyObject): (data: Buffer, signature: Buffer) => boolean {
   const algorithm: Algorithm = algorithms[name]
   const check = algorithm.check(key)

@@ -2,11 +2,11 @@ import { isJsonObject } from '../core/strict-json.ts'
 import { endpointUrl, type FetchOptions, fetchJson, type JsonResponse } from '../http/fetch-json.ts'
 
 /**
- * Finds the address of an issuer's keys in its metadata (RFC 8414 §3, else OpenID Connect Discovery §4). The metadata
- * must name the very issuer that was asked (RFC 8414 §3.3), or keys of one issuer would vouch for another. Found once;
- * asked again only as long as there was no answer.
+ * Finds the URL of an issuer's keys in its metadata (RFC 8414 §3, else OpenID Connect Discovery §4). The metadata must
+ * name the same issuer (RFC 8414 §3.3), or the keys of one issuer would verify tokens of another. The URL is fetched
+ * until it is found once.
  *
- * @throws TypeError when the issuer is no address to ask
+ * @throws TypeError when the issuer is not a secure URL
  */
 export function createJwksUriDiscovery(
   issuer: string,
@@ -41,7 +41,7 @@ function jwksUriOf(issuer: string, { body }: JsonResponse, allowInsecureHttp: bo
     throw new TypeError(`metadata of the issuer ${issuer} was expected`)
   if (typeof body.jwks_uri !== 'string') throw new TypeError("jwks_uri is missing in the issuer's metadata")
   const url = endpointUrl('jwks_uri', body.jwks_uri, allowInsecureHttp)
-  // An issuer elsewhere has no keys on this machine: what answers here is somebody else.
+  // A remote issuer does not serve its keys on this machine: another program would answer.
   if (url.protocol === 'http:' && issuer.startsWith('https:') && !allowInsecureHttp)
     throw new TypeError('jwks_uri must be https, as its issuer is')
   return url

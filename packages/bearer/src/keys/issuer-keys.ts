@@ -8,6 +8,7 @@ import { importKeySet, type KeySet, type VerificationKey } from './key-set.ts'
 import type { KeySource } from './key-source.ts'
 import { TokenBucket } from './token-bucket.ts'
 
+/** Options of {@link IssuerKeys}. */
 export interface IssuerKeysOptions {
   readonly source: KeySource
   readonly algorithms: readonly AlgorithmName[]
@@ -21,19 +22,19 @@ interface UnknownKid extends Weighted {
   readonly until: number
 }
 
-/** Keys are asked for again, in the background, at this part of their age. */
+/** Keys are refreshed in the background at this fraction of their maximum age. */
 const refreshFraction = 0.75
 const firstBackoffMs = 1_000
 const maxBackoffMs = 60_000
 const maxUnknownKids = 256
-/** For this long after a key was revoked, tokens of the one in its place are expected, and it is looked for so often. */
+/** For this time after a revocation of a key, tokens of its successor are expected, and it is fetched this often. */
 const renewalMs = 60_000
 const renewalIntervalMs = 1_000
 
 /**
- * The issuer's keys, kept fresh. Read before they grow old, in the background; kept while the issuer is down; one
- * reading at a time, and attempts rather than successes are what is spaced out, so that no flood of tokens becomes a
- * flood of readings. A set is only ever replaced by one that holds a usable key.
+ * The issuer's keys. They are refreshed in the background before they expire and kept while the issuer is down. There is
+ * one fetch at a time, and attempts are rate limited, not only successes, so that a flood of tokens causes no flood of
+ * fetches. A set is only replaced by one with a usable key.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions
@@ -56,13 +57,13 @@ export class IssuerKeys {
     this.#bucket = new TokenBucket(1, options.source.unknownKidIntervalMs)
   }
 
-  /** Grows by one whenever the keys change; what was verified under another generation must be verified again. */
+  /** Increments when the keys change. What was verified with another generation must be verified again. */
   get generation(): number {
     return this.#generation
   }
 
   /**
-   * The keys to use now: at once as long as there are any that may be used, as a promise when they must be read first.
+   * The current keys: at once while there are usable ones, as a promise when they must be fetched first.
    *
    * @throws BearerError `unavailable`, at once or as a rejection
    */
@@ -72,7 +73,7 @@ export class IssuerKeys {
   }
 
   /**
-   * The key for a token's header. An unknown `kid` may be a rotation, so the keys are read again, within bounds.
+   * The key of a token's header. An unknown `kid` may be a rotation, so the keys are fetched again, within limits.
    *
    * @throws BearerError `invalid_token`, at once or as a rejection
    */
@@ -88,8 +89,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Told how many keys the issuer has revoked. When there is one more, the key in its place signs already: what was
-   * unknown a moment ago is looked for again, though never more than once a second.
+   * Sets how many keys the issuer has revoked. When one is added, its successor already signs, so unknown keys are
+   * fetched again, at most once a second.
    */
   setRevokedKeys(count: number, now: number): void {
     if (count === this.#revokedKeys) return
@@ -98,7 +99,7 @@ export class IssuerKeys {
     this.#unknown.clear()
   }
 
-  /** Reads the keys now, whatever their age: at boot, or when the issuer says that they changed. Never rejects. */
+  /** Fetches the keys now, whatever their age. Never rejects. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read(this.#options.clock.now()).finally(() => {
       this.#reading = undefined
@@ -115,7 +116,7 @@ export class IssuerKeys {
     }
     if (!mayRead) return usable
     const reading = this.refresh()
-    // Grown old while nobody came: worth waiting once, since a key may have been withdrawn; not while the issuer is down.
+    // Keys that expired unused may have been withdrawn, so wait for the fetch once; not while the issuer is down.
     return now >= this.#expiresAt && this.#failures === 0 ? reading.then(() => this.#usableOrThrow()) : usable
   }
 
@@ -142,7 +143,7 @@ export class IssuerKeys {
     try {
       const { keys, maxAgeMs } = await source.read()
       const changed = keys === undefined ? false : this.#replace(keys)
-      if (this.#set === undefined) throw new TypeError('the issuer says that nothing changed, but nothing was read yet')
+      if (this.#set === undefined) throw new TypeError('the issuer answered 304 to the first request')
       this.#failures = 0
       this.#loadedAt = now
       this.#refreshAt = now + maxAgeMs * refreshFraction

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '../core/strict-json.ts'
 import { type AlgorithmName, algorithmsOf, signatureCheck } from './algorithms.ts'
 
-/** A public key as RFC 7517 writes it. Members that are not read here may be there too. */
+/** A public key as a JSON Web Key (RFC 7517 §4, RFC 7518 §6). Other members are ignored. */
 export interface Jwk {
   readonly kty?: string
   readonly kid?: string
@@ -22,13 +22,13 @@ export interface VerificationKey {
   verify(data: Buffer, signature: Buffer): boolean
 }
 
-/** The keys of one issuer at one time. Immutable: a rotation makes another set. */
+/** The keys of one issuer at one time. Immutable: a rotation creates another set. */
 export interface KeySet {
-  /** Tells sets apart by content: the same keys have the same fingerprint. */
+  /** Equal for sets with the same content. */
   readonly fingerprint: string
-  /** The key for a token's header; a token without `kid` is served only where there is no choice. */
+  /** The key of a token's header. A token without `kid` has one only if no other key has its algorithm. */
   find(kid: string | undefined, alg: string): VerificationKey | undefined
-  /** True when the set holds this key id, with whatever algorithm. */
+  /** Whether the set has this key id, with any algorithm. */
   has(kid: string): boolean
 }
 
@@ -37,10 +37,10 @@ const minModulusBits = 2048
 const maxModulusBits = 8192
 
 /**
- * Imports a JWK Set. Keys that cannot or must not verify (symmetric, private, for encryption, weak, of another
- * algorithm, of an unknown kind) are left out, as RFC 7517 §5 asks.
+ * Imports a JWK Set. Keys that must not verify (symmetric, private, for encryption, weak, of another algorithm or an
+ * unknown type) are ignored (RFC 7517 §5).
  *
- * @throws TypeError when it is no JWK Set, has more than 64 keys, or no key is left
+ * @throws TypeError when it is not a JWK Set, has more than 64 keys, or has no usable key
  */
 export function importKeySet(jwks: readonly unknown[], allowed: readonly AlgorithmName[]): KeySet {
   if (jwks.length > maxKeys) throw new TypeError(`a JWK Set of at most ${maxKeys} keys was expected`)
@@ -78,7 +78,7 @@ function publicKey(jwk: JsonObject): KeyObject | undefined {
   }
 }
 
-/** Of RSA keys: neither so small that it can be factored, nor so large that it stalls us, and with a real exponent. */
+/** An RSA key must be too large to factor, small enough to verify quickly, and have a safe exponent. */
 function isStrong(key: KeyObject): boolean {
   const { modulusLength: bits, publicExponent: exponent } = key.asymmetricKeyDetails ?? {}
   if (bits === undefined || exponent === undefined) return key.asymmetricKeyType !== 'rsa'

@@ -1,19 +1,20 @@
 import type { Jwk } from './key-set.ts'
 
-/** The issuer's keys as read at one time. */
+/** The result of one fetch of an issuer's keys. */
 export interface KeyReading {
-  /** Undefined: nothing changed since the last reading. */
+  /** Undefined when nothing changed since the last fetch. */
   readonly keys: readonly unknown[] | undefined
-  /** How long they may be used without asking again. */
+  /** How long they may be used before the next fetch. */
   readonly maxAgeMs: number
 }
 
-/** Where keys are read from. Rejects when they cannot be; never keeps anybody waiting forever. */
+/** Where keys are fetched from. */
 export interface KeySource {
+  /** Fetches the keys. Rejects when they cannot be fetched in time. */
   read(): Promise<KeyReading>
-  /** Shortest time between two readings that unknown key ids may cause. */
+  /** The minimum time between two fetches caused by unknown key ids. */
   readonly unknownKidIntervalMs: number
-  /** How long an unknown key id is not looked for again. */
+  /** How long an unknown key id is not fetched again. */
   readonly unknownKidMs: number
 }
 
@@ -21,7 +22,7 @@ const inProcessMaxAgeMs = 60_000
 const inProcessUnknownKidIntervalMs = 100
 const inProcessUnknownKidMs = 1_000
 
-/** Keys handed over in the same process: asking again is cheap, so rotations are seen soon. */
+/** Keys of an issuer in the same process. Reading them again is cheap, so rotations are noticed soon. */
 export function inProcessKeys(keys: () => readonly Jwk[] | Promise<readonly Jwk[]>): KeySource {
   return {
     unknownKidIntervalMs: inProcessUnknownKidIntervalMs,

@@ -5,15 +5,15 @@ import type { KeyReading, KeySource } from './key-source.ts'
 const defaultMaxAgeSeconds = 600
 const minMaxAgeSeconds = 60
 const maxMaxAgeSeconds = 86_400
-/** What strangers can cause: one fetch in this time, whatever they send. */
+/** Unknown key ids cause at most one fetch in this time. */
 const unknownKidIntervalMs = 30_000
 const unknownKidMs = 30_000
 
 /**
- * A JWK Set document at an address (RFC 7517 §5). The address comes from the configuration or from the issuer's own
- * metadata, never from a token.
+ * A JWK Set at a URL (RFC 7517 §5). The URL comes from the configuration or from the issuer's metadata, never from a
+ * token.
  *
- * @param address where the document is; asked for once and again only while it could not be told
+ * @param address returns the URL
  */
 export function remoteKeys(address: () => Promise<URL>, exchange: FetchOptions): KeySource {
   let etag: string | null = null
@@ -24,7 +24,8 @@ export function remoteKeys(address: () => Promise<URL>, exchange: FetchOptions):
     const maxAgeMs = maxAgeSeconds(answer.headers.get('cache-control')) * 1000
     if (answer.status === 304) return { keys: undefined, maxAgeMs }
     if (answer.status !== 200) throw new Error(`the JWK Set answered ${answer.status}, 200 was expected`)
-    if (!isJsonObject(answer.body) || !Array.isArray(answer.body.keys)) throw new TypeError('no JWK Set in the answer')
+    if (!isJsonObject(answer.body) || !Array.isArray(answer.body.keys))
+      throw new TypeError('the response is not a JWK Set')
     etag = answer.headers.get('etag')
     return { keys: answer.body.keys, maxAgeMs }
   }

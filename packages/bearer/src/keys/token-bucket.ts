@@ -1,4 +1,4 @@
-/** Lets a burst pass, then one per interval. */
+/** A token bucket: allows a burst, then one per interval. */
 export class TokenBucket {
   readonly #burst: number
   readonly #intervalMs: number
@@ -11,7 +11,7 @@ export class TokenBucket {
     this.#tokens = burst
   }
 
-  /** True when one more may pass at this time (Unix milliseconds). */
+  /** Takes one token if there is one at this time (Unix milliseconds). */
   tryConsume(now: number): boolean {
     const elapsed = Math.max(0, now - this.#filledAt)
     this.#tokens = Math.min(this.#burst, this.#tokens + elapsed / this.#intervalMs)

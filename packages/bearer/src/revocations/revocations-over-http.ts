@@ -3,24 +3,34 @@ import { defaultFetchOptions, endpointUrl, fetchJson } from '../http/fetch-json.
 import type { ServiceToken } from '../http/service-token.ts'
 import type { ReadRevocations, RevocationPage } from './revocations.ts'
 
+/** Options of {@link createRevocationsReader}. */
 export interface RevocationsReaderOptions {
-  /** Address of the feed; https, or http on loopback. */
+  /** URL of the feed; https, or http on loopback. */
   readonly url: string
+  /** The token that reads the feed. */
   readonly token: ServiceToken
+  /** Allows http to other hosts, on private networks. Default: false. */
   readonly allowInsecureHttp?: boolean
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-const largestPage = 4 * 1024 * 1024
+const maxPageBytes = 4 * 1024 * 1024
 
 /**
- * Reads an issuer's revocation feed: `GET <url>?after=<cursor>` with a service token.
+ * Creates a reader of an issuer's revocation feed over HTTP: `GET <url>?after=<cursor>` with a service token. The
+ * returned function rejects when the response is not the expected one.
  *
- * @throws TypeError when the address is not fit; the returned function rejects when the feed does not answer as it should
+ * @throws TypeError when the URL is not secure
+ * @example
+ * ```ts
+ * const read = createRevocationsReader({ url: 'https://auth.example.com/revocations', token })
+ * const revocations = createRevocations({ read })
+ * ```
  */
 export function createRevocationsReader(options: RevocationsReaderOptions): ReadRevocations {
   const feed = endpointUrl('url', options.url, options.allowInsecureHttp)
-  const exchange = { ...defaultFetchOptions, fetch: options.fetch ?? defaultFetchOptions.fetch, maxBytes: largestPage }
+  const exchange = { ...defaultFetchOptions, fetch: options.fetch ?? defaultFetchOptions.fetch, maxBytes: maxPageBytes }
   return async (after) => {
     const url = new URL(feed)
     if (after !== undefined) url.searchParams.set('after', after)
@@ -38,5 +48,5 @@ function pageOf(body: unknown): RevocationPage {
     const { revocations, next } = body
     if (revocations.every(isJsonObject)) return { revocations, next }
   }
-  throw new TypeError('the revocation feed must answer {"revocations":[{…}],"next":"…"}')
+  throw new TypeError('the revocation feed must answer with {"revocations":[{…}],"next":"…"}')
 }

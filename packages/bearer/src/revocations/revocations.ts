@@ -7,40 +7,47 @@ import { RevokedTokens } from './revoked-tokens.ts'
 /** One page of the revocation feed. */
 export interface RevocationPage {
   /**
-   * `{grant}`, `{subject, before}`, `{client, before}` or `{key}`; `before` in Unix seconds, compared with `iat`; `key` is
-   * the `kid` of a signing key that is compromised.
+   * Entries `{grant}`, `{subject, before}`, `{client, before}` or `{key}`. `before` is in Unix seconds and compared with
+   * `iat`; `key` is the `kid` of a compromised signing key.
    */
   readonly revocations: readonly object[]
-  /** Where to go on reading. */
+  /** The cursor of the next page. */
   readonly next: string
 }
 
 /**
  * Reads the page after a cursor, or the oldest page there is. Undefined: the cursor is not known any more.
- * In one process this is a function of the issuer's; else see `createRevocationsReader`.
+ * In one process it is a function of the issuer; over HTTP see {@link createRevocationsReader}.
  */
 export type ReadRevocations = (after: string | undefined) => Promise<RevocationPage | undefined>
 
-/** Calls `tick` again and again, `periodMs` apart, until the returned function is called. */
+/** Calls `tick` every `periodMs` milliseconds until the returned function is called. */
 export type StartInterval = (periodMs: number, tick: () => void) => () => void
 
+/** Options of {@link createRevocations}. */
 export interface RevocationsOptions {
+  /** Reads the feed. */
   readonly read: ReadRevocations
+  /** Default: the system clock. */
   readonly clock?: Clock
+  /** Reports whether the feed can be read. */
   readonly observer?: BearerObserver
-  /** How long a revocation matters: the longest access token's life and the clock skew. Default 3660. Keys: for ever. */
+  /**
+   * How long a revocation is kept, in seconds: the longest lifetime of an access token plus clock skew. Revoked keys are
+   * kept for ever. Default: 3660.
+   */
   readonly keepForSeconds?: number
 }
 
-/** What was revoked, as far as the feed has told. */
+/** The revocations read from a feed. Made by {@link createRevocations}. */
 export interface Revocations extends RevocationList {
-  /** Reads the feed to its end. Never rejects: a feed that cannot be read is an alarm, and requests go on. */
+  /** Reads the feed to its end. Never rejects: a failure is reported to the observer, and requests are still accepted. */
   poll(): Promise<void>
-  /** Polls every second, from now on. Returns what stops it. */
+  /** Polls every second from now on. Returns a function that stops polling. */
   start(every?: StartInterval): () => void
 }
 
-/** What is revoked bites within two seconds: a period, and the time that a reading takes. */
+/** A revocation is effective within two seconds: one period, and the time of one read. */
 const periodMs = 1_000
 const defaultKeepForSeconds = 3_660
 const maxPagesPerPoll = 1_000
@@ -51,7 +58,17 @@ const timer: StartInterval = (ms, tick) => {
   return () => clearInterval(interval)
 }
 
-/** A list of revocations that follows an issuer's feed; hand it to `createBearer` as `revocations`. */
+/**
+ * Creates a list of revocations that follows an issuer's feed, to be passed to `createBearer` as `revocations`.
+ *
+ * @example
+ * ```ts
+ * const url = 'https://auth.example.com/revocations'
+ * const revocations = createRevocations({ read: createRevocationsReader({ url, token }) })
+ * const stop = revocations.start()
+ * const bearer = createBearer({ issuer, audience, revocations })
+ * ```
+ */
 export function createRevocations(options: RevocationsOptions): Revocations {
   return new RevocationFeed(options)
 }
@@ -119,7 +136,7 @@ class RevocationFeed implements Revocations {
       this.#after = page.next
       if (page.revocations.length === 0 || page.next === before) break
     }
-    if (unknown > 0) throw new Error(`${unknown} revocations in the feed were not understood`)
+    if (unknown > 0) throw new Error(`${unknown} entries of the revocation feed are unknown`)
     return count
   }
 }

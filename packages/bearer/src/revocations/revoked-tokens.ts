@@ -6,8 +6,8 @@ interface RevokedBefore {
 }
 
 /**
- * Which tokens were revoked: by grant, all that a subject or client was issued before some second, or all that a key
- * signed. Forgets what no living token can be met by any more; but never a key, since who holds its private part can
+ * The revoked tokens: those of a grant, those issued to a subject or client before some second, or those that a key
+ * signed. An entry is dropped when every token that it covers has expired; a key never is, since its private part can
  * sign tokens of any age.
  */
 export class RevokedTokens {
@@ -21,11 +21,12 @@ export class RevokedTokens {
     this.#keepMs = keepMs
   }
 
-  /** How many keys are revoked; it only grows. */
+  /** How many keys are revoked. It only grows. */
   get keys(): number {
     return this.#keys.size
   }
 
+  /** Whether a caller's token is revoked. */
   covers(caller: Caller, keyId: string | undefined): boolean {
     if (keyId !== undefined && this.#keys.has(keyId)) return true
     if (caller.grantId !== undefined && this.#grants.has(caller.grantId)) return true
@@ -33,7 +34,7 @@ export class RevokedTokens {
     return caller.clientId !== undefined && wasIssuedBefore(caller, this.#clients.get(caller.clientId))
   }
 
-  /** Takes revocations in; answers how many were not understood. */
+  /** Adds entries of a feed. Returns how many are of an unknown form. */
   add(revocations: readonly object[], now: number): number {
     let unknown = 0
     for (const revocation of revocations) if (!this.#addOne(revocation, now + this.#keepMs)) unknown += 1
@@ -64,7 +65,7 @@ function wasIssuedBefore(caller: Caller, since: RevokedBefore | undefined): bool
   return caller.issuedAt === undefined || caller.issuedAt < since.before * 1000
 }
 
-/** The latest `before` counts. Set anew, so that a map's order is the order of forgetting. */
+/** The latest `before` counts. The entry is set again, so that the map's order is the order of removal. */
 function remember(revoked: Map<string, RevokedBefore>, id: string, before: number, forgetAt: number): void {
   const known = revoked.get(id)
   revoked.delete(id)

@@ -1,10 +1,10 @@
 import { invalidToken } from '../core/bearer-error.ts'
 import type { JsonObject } from '../core/strict-json.ts'
 
-/** What a token must say to be accepted here. */
+/** What the claims of an accepted token must be. */
 export interface ExpectedClaims {
   readonly issuer: string
-  /** The token's `aud` must name at least one of these. */
+  /** `aud` must contain at least one of these. */
   readonly audiences: readonly string[]
   readonly clockSkewMs: number
 }
@@ -12,20 +12,20 @@ export interface ExpectedClaims {
 /** When a token may be used; Unix milliseconds, clock skew included. */
 export interface Validity {
   readonly validFrom: number
-  /** Then it is too late. */
+  /** The first moment at which it is expired. */
   readonly validUntil: number
 }
 
 /**
- * Issuer, audience and times (RFC 7519 §4.1, RFC 9068 §4). Times are read here and compared by `checkTimes`, which is
- * asked again at every use of a remembered token. `expiresAt` is `exp` as the token has it.
+ * Checks issuer and audience and reads the times (RFC 7519 §4.1, RFC 9068 §4). `checkTimes` compares the times at every
+ * use of a cached token. `expiresAt` is `exp` without clock skew.
  *
  * @throws BearerError `invalid_token`
  */
 export function checkClaims(claims: JsonObject, expected: ExpectedClaims): Validity & { readonly expiresAt: number } {
   if (claims.iss !== expected.issuer) throw invalidToken('issuer')
   if (!namesAudience(claims.aud, expected.audiences)) throw invalidToken('audience')
-  // Proof of possession cannot be shown in a bearer header (RFC 8705 §3, RFC 9449 §7.1).
+  // A bearer header has no proof of possession (RFC 8705 §3, RFC 9449 §7.1).
   if (claims.cnf !== undefined) throw invalidToken('sender_constrained')
   const expiresAt = milliseconds(claims.exp)
   const notBefore = claims.nbf === undefined ? Number.NEGATIVE_INFINITY : milliseconds(claims.nbf)

@@ -2,7 +2,7 @@ import { invalidToken } from '../core/bearer-error.ts'
 import type { TokenHeader, TokenHeaders } from './token-header.ts'
 import { decodePart } from './token-part.ts'
 
-/** A compact JWS (RFC 7515 §3.1) taken apart; nothing in it is trusted yet. */
+/** The decoded parts of a compact JWS (RFC 7515 §3.1). None is trusted yet. */
 export interface CompactToken {
   readonly header: TokenHeader
   readonly signedBytes: Buffer
@@ -10,7 +10,7 @@ export interface CompactToken {
   readonly payload: Buffer
 }
 
-/** Three parts joined by dots, as a JWT has; an opaque token is anything else. */
+/** Whether a token has three parts joined by dots, as a JWT does. Any other token is opaque. */
 export function looksLikeJwt(token: string): boolean {
   const first = token.indexOf('.')
   const second = token.indexOf('.', first + 1)

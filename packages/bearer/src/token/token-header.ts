@@ -2,16 +2,18 @@ import { invalidToken } from '../core/bearer-error.ts'
 import { RecentCache, type Weighted } from '../core/recent-cache.ts'
 import { decodePart, parseJsonPart } from './token-part.ts'
 
-/** The types (`typ`) that a token can be accepted with: that of RFC 9068 §2.1, and that of any JWT (RFC 7519 §5.1). */
+/** A type (`typ`) that can be accepted: that of access tokens (RFC 9068 §2.1), or that of any JWT (RFC 7519 §5.1). */
 export type TokenType = 'at+jwt' | 'JWT'
 
+/** Every type that can be accepted. */
 export const tokenTypes: readonly TokenType[] = ['at+jwt', 'JWT']
 
+/** Whether a value is one of {@link tokenTypes}. */
 export function isTokenType(type: unknown): type is TokenType {
   return tokenTypes.includes(type as TokenType)
 }
 
-/** What of a token's header is needed to choose a key, and to know what the token is. */
+/** The members of a token's header that select its key and tell its type. */
 export interface TokenHeader {
   readonly type: TokenType
   readonly alg: string
@@ -19,25 +21,25 @@ export interface TokenHeader {
 }
 
 /**
- * Key material or extensions chosen by the sender. A verifier that follows them verifies whatever the sender likes
+ * Key material or extensions chosen by the sender. A verifier that uses them accepts whatever the sender signs
  * (RFC 8725 §3.10); `crit` names extensions that must be understood, and none is (RFC 7515 §4.1.11, RFC 7797).
  */
 const forbiddenMembers = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c']
 const maxKidLength = 256
 const maxHeaders = 64
 
-/** Reads headers. All tokens of one key have the same header to the letter, so the last ones read are remembered. */
+/** Parses headers. All tokens of one key have the same header, so the last ones are cached. */
 export class TokenHeaders {
   readonly #known = new RecentCache<TokenHeader & Weighted>({ entries: maxHeaders, weight: maxHeaders })
   readonly #types: readonly TokenType[]
 
-  /** @param types those that are accepted */
+  /** @param types the accepted types */
   constructor(types: readonly TokenType[]) {
     this.#types = types
   }
 
   /**
-   * @param part the header as it stands in the token, encoded
+   * @param part the encoded header of the token
    * @throws BearerError `invalid_token`
    */
   read(part: string): TokenHeader {
@@ -49,7 +51,7 @@ export class TokenHeaders {
   }
 }
 
-/** The type is normally that of an access token (RFC 9068 §2.1) alone, which also keeps ID tokens out. */
+/** By default only the type of access tokens (RFC 9068 §2.1) is accepted, which also rejects ID tokens. */
 function parseHeader(part: string, types: readonly TokenType[]): TokenHeader {
   const header = parseJsonPart(decodePart(part), 'malformed')
   for (const member of forbiddenMembers) if (Object.hasOwn(header, member)) throw invalidToken('header')
@@ -61,7 +63,7 @@ function parseHeader(part: string, types: readonly TokenType[]): TokenHeader {
   return { type, alg, kid }
 }
 
-/** Media types are compared without regard to case, and may leave `application/` out (RFC 7515 §4.1.9). */
+/** Media types are case-insensitive and may omit `application/` (RFC 7515 §4.1.9). */
 function tokenTypeOf(typ: string): TokenType | undefined {
   const type = typ.toLowerCase().replace(/^application\//, '')
   return tokenTypes.find((known) => known.toLowerCase() === type)

@@ -2,7 +2,7 @@ import { type BearerErrorReason, invalidToken } from '../core/bearer-error.ts'
 import { type JsonObject, parseStrictJson } from '../core/strict-json.ts'
 
 /**
- * Base64url without padding, whitespace, foreign characters or stray bits: only what encodes back to itself.
+ * Decodes base64url without padding, whitespace, foreign characters or stray bits: only what encodes back to itself.
  *
  * @throws BearerError `invalid_token`
  */
@@ -12,12 +12,12 @@ export function decodePart(part: string): Buffer {
   return bytes
 }
 
-/** @throws BearerError `invalid_token` with the given reason when the bytes are not one clean JSON object */
+/** Parses strict JSON. @throws BearerError `invalid_token` with the reason when the bytes are not one JSON object */
 export function parseJsonPart(bytes: Buffer, reason: BearerErrorReason): JsonObject {
   try {
     return parseStrictJson(bytes)
   } catch {
-    // The parser's own error quotes what it read, so it goes no further.
+    // The parser's error quotes its input, so it is dropped.
     throw invalidToken(reason)
   }
 }

@@ -6,15 +6,15 @@ import { checkClaims, type ExpectedClaims, type Validity } from './claims.ts'
 import type { CompactToken } from './compact.ts'
 import { parseJsonPart } from './token-part.ts'
 
-/** A token whose signature, issuer and audience are in order. Times are for whoever uses it to compare. */
+/** A token with a valid signature, issuer and audience. Its times are compared at each use. */
 export interface VerifiedToken extends Validity {
   readonly caller: Caller
-  /** The `kid` of the key that signed it; undefined for what no key of the issuer's signed. */
+  /** The `kid` of the key that signed it; undefined for an opaque token. */
   readonly keyId: string | undefined
 }
 
 /**
- * The signature first, then what the token says (RFC 8725 §3.3): nothing of an unsigned payload is even parsed.
+ * Verifies the signature, then the claims (RFC 8725 §3.3): no part of an unsigned payload is parsed.
  *
  * @throws BearerError `invalid_token`
  */
@@ -26,10 +26,10 @@ export function verifyToken(token: CompactToken, key: VerificationKey, expected:
   return { caller: callerOf(claims, expiresAt), keyId: key.kid, validFrom, validUntil }
 }
 
-/** Claims that ID tokens and logout tokens have and access tokens do not (OpenID Connect Core §2, Back-Channel Logout §2.4). */
+/** Claims of ID tokens (OpenID Connect Core §2) and logout tokens (Back-Channel Logout §2.4) only. */
 const foreignClaims = ['nonce', 'at_hash', 'c_hash', 'events']
 
-/** Where the type does not tell, the claims must: an ID token is no access token. */
+/** The type `JWT` says little, so the claims decide: an ID token is not an access token. */
 function isOtherToken(claims: JsonObject): boolean {
   return foreignClaims.some((name) => Object.hasOwn(claims, name))
 }

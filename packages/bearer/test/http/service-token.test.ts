@@ -81,7 +81,7 @@ const refused: [what: string, answer: FakeResponse, message: RegExp][] = [
   ['an OAuth error', { status: 401, body: { error: 'invalid_client' } }, /answered 401 invalid_client, 200/],
   ['a redirect', { status: 307, headers: { location: 'https://evil.example/' } }, /fetch failed/],
   ['another token type', { body: { access_token: 'a', token_type: 'DPoP' } }, /token_type Bearer/],
-  ['no token', { body: { token_type: 'Bearer' } }, /must answer an access_token/],
+  ['no token', { body: { token_type: 'Bearer' } }, /must answer with an access_token/],
   ['too much', { body: ' '.repeat(300_000) }, /longer than/],
 ]
 for (const [what, answer, message] of refused) {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { BearerError, wwwAuthenticate } from '../src/index.ts'
 import { setup } from './support/issuer.ts'
 
-test('a resource server on node:http lets good tokens in and challenges the rest', async (t) => {
+test('a resource server on node:http accepts valid tokens and challenges others', async (t) => {
   const { bearer, token } = await setup()
   const server = createServer(async (request, response) => {
     try {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { RecentCache } from '../../src/core/recent-cache.ts'
 
-test('the memory of tokens never holds more than it may, and what was set last is in it', () => {
+test('the cache never exceeds its bounds and contains the last value set', () => {
   const step = fc.record({ key: fc.integer({ min: 0, max: 30 }).map(String), weight: fc.integer({ min: 0, max: 6 }) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -17,7 +17,7 @@ test('the memory of tokens never holds more than it may, and what was set last i
   )
 })
 
-test('what weighs more than its share of the memory is not remembered', () => {
+test('a value above half of the weight limit is not cached', () => {
   const cache = new RecentCache<{ weight: number }>({ entries: 8, weight: 12 })
   cache.set('heavy', { weight: 7 })
   assert.equal(cache.get('heavy'), undefined)

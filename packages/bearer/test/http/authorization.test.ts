@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BearerError, bearerToken, type ChallengeOptions, wwwAuthenticate } from '../../src/index.ts'
 
-test('takes the token from the header in whatever form a server hands it over', () => {
+test('bearerToken reads the header in every form that a server provides', () => {
   assert.equal(bearerToken('Bearer abc'), 'abc')
   assert.equal(bearerToken('bEARER   abc'), 'abc')
   assert.equal(bearerToken(['Bearer abc']), 'abc')
@@ -11,7 +11,7 @@ test('takes the token from the header in whatever form a server hands it over', 
   assert.equal(bearerToken(new Headers({ Authorization: 'Bearer abc' })), 'abc')
 })
 
-test('no credentials, or those of another scheme, are asked for with 401 and no error', () => {
+test('missing credentials and other schemes are refused with 401 and no error', () => {
   for (const none of [undefined, null, '', [], {}, new Headers(), 'Basic YTpi', 'Bearerabc', 'DPoP abc']) {
     assert.throws(
       () => bearerToken(none),
@@ -26,7 +26,7 @@ test('no credentials, or those of another scheme, are asked for with 401 and no 
   }
 })
 
-test('a header that is not one token is an invalid request, never a guess', () => {
+test('a header that is not exactly one token is an invalid request', () => {
   const several = new Headers([
     ['authorization', 'Bearer abc'],
     ['authorization', 'Bearer def'],

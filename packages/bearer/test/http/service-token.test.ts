@@ -22,7 +22,7 @@ async function setup(t: TestContext, options: Partial<ServiceTokenOptions> = {})
   return { server, state, clock, token }
 }
 
-test('asks once for many, and again a minute before the end', async (t) => {
+test('concurrent callers share one request, and a token is renewed a minute before expiry', async (t) => {
   const { server, clock, token } = await setup(t)
   const tokens = await Promise.all(Array.from({ length: 20 }, () => token.current()))
   assert.deepEqual(new Set(tokens), new Set(['token-1']))
@@ -33,7 +33,7 @@ test('asks once for many, and again a minute before the end', async (t) => {
   assert.equal(server.requests.length, 2)
 })
 
-test('sends client_id, client_secret and grant_type as a form, with scope and resource when given', async (t) => {
+test('the request is a form with client_id, client_secret, grant_type, scope and resource', async (t) => {
   const { server, token } = await setup(t, { scope: 'read:users', resource: 'https://api.example' })
   await token.current()
   assert.deepEqual(Object.fromEntries(new URLSearchParams(server.requests[0]?.body)), {
@@ -46,7 +46,7 @@ test('sends client_id, client_secret and grant_type as a form, with scope and re
   assert.equal(server.requests[0]?.headers['content-type'], 'application/x-www-form-urlencoded;charset=UTF-8')
 })
 
-test('authenticates by Basic when told to, each part form-encoded', async (t) => {
+test('client_secret_basic form-encodes id and secret', async (t) => {
   const { server, token } = await setup(t, { authentication: 'client_secret_basic', clientSecret: () => 'a:b %' })
   await token.current()
   const [scheme, encoded] = String(server.requests[0]?.headers.authorization).split(' ')
@@ -55,7 +55,7 @@ test('authenticates by Basic when told to, each part form-encoded', async (t) =>
   assert.equal(server.requests[0]?.body, 'grant_type=client_credentials')
 })
 
-test('while the token endpoint fails, the token at hand serves to its end, and one request a second is tried', async (t) => {
+test('a failing token endpoint is retried once a second, and the cached token used to its end', async (t) => {
   const { server, state, clock, token } = await setup(t)
   await token.current()
   state.answer = { status: 503, body: {} }
@@ -69,7 +69,7 @@ test('while the token endpoint fails, the token at hand serves to its end, and o
   assert.equal(server.requests.length, 3)
 })
 
-test('a discarded token is replaced', async (t) => {
+test('a discarded token is replaced by a new one', async (t) => {
   const { token } = await setup(t)
   token.discard(await token.current())
   assert.equal(await token.current(), 'token-2')
@@ -85,7 +85,7 @@ const refused: [what: string, answer: FakeResponse, message: RegExp][] = [
   ['too much', { body: ' '.repeat(300_000) }, /longer than/],
 ]
 for (const [what, answer, message] of refused) {
-  test(`rejects when the token endpoint answers ${what}, and never tells the secret`, async (t) => {
+  test(`an answer ${what} of the token endpoint rejects without revealing the secret`, async (t) => {
     const { state, token } = await setup(t)
     state.answer = answer
     await assert.rejects(token.current(), (error: Error) => {
@@ -96,7 +96,7 @@ for (const [what, answer, message] of refused) {
   })
 }
 
-test('CVE-2026-104850: credentials go to the configured token endpoint alone, and never in the clear', () => {
+test('CVE-2026-104850: credentials go only to the configured endpoint, and only over TLS', () => {
   const options = { clientId: 'a', clientSecret: 'b' }
   assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'http://auth.example/token' }), /must be https/)
   assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'ftp://auth.example/token' }), /must be https/)

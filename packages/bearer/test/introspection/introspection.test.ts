@@ -24,7 +24,7 @@ async function setup(t: TestContext, options: Partial<IntrospectionOptions> = {}
   return { server, state, active, bearer, clock, authenticate, token, revoked, revocations }
 }
 
-test('an opaque token is asked about, as this client, once for all who bring it within ten seconds', async (t) => {
+test("an opaque token is introspected once in ten seconds, with the client's credentials", async (t) => {
   const { server, authenticate, clock } = await setup(t)
   const callers = await Promise.all(Array.from({ length: 20 }, () => authenticate()))
   assert.deepEqual(new Set(callers.map((caller) => caller.subject)), new Set(['alice']))
@@ -42,7 +42,7 @@ test('an opaque token is asked about, as this client, once for all who bring it 
   assert.equal(server.requests.length, 2)
 })
 
-test('an issuer in the same process is asked without HTTP, and remembered alike', async () => {
+test('an issuer in the same process introspects without HTTP, and responses are cached alike', async () => {
   const clock = manualClock()
   const tokens: string[] = []
   const ask = async (token: string) => {
@@ -55,7 +55,7 @@ test('an issuer in the same process is asked without HTTP, and remembered alike'
   assert.deepEqual(tokens, ['good', 'bad'])
 })
 
-test('a brake is asked before the issuer is, for tokens that are not remembered alone', async (t) => {
+test('beforeVerify is called before a request to the issuer, for uncached tokens only', async (t) => {
   const { server, bearer } = await setup(t)
   await bearer.authenticate('Bearer known')
   const beforeVerify = () => {
@@ -66,7 +66,7 @@ test('a brake is asked before the issuer is, for tokens that are not remembered 
   assert.equal(server.requests.length, 1)
 })
 
-test('a JWT is verified here and not asked about', async (t) => {
+test('a JWT is verified locally and not introspected', async (t) => {
   const { server, authenticate, token } = await setup(t)
   await authenticate(`Bearer ${await token()}`)
   assert.equal(server.requests.length, 0)
@@ -85,7 +85,7 @@ const refusals: [what: string, changes: Record<string, unknown>, error: object][
   ['bound to a key', { cnf: { jkt: 'x' } }, { code: 'invalid_token', reason: 'sender_constrained' }],
 ]
 for (const [what, changes, error] of refusals) {
-  test(`refuses an opaque token ${what}, and asks no second time`, async (t) => {
+  test(`an opaque token ${what} is refused, and the response is cached`, async (t) => {
     const { server, authenticate, active } = await setup(t)
     Object.assign(active, changes)
     await assert.rejects(authenticate(), error)
@@ -94,7 +94,7 @@ for (const [what, changes, error] of refusals) {
   })
 }
 
-test('an opaque token needs the scope too, and ends when it is revoked', async (t) => {
+test('an opaque token needs the scope too, and is refused once revoked', async (t) => {
   const { authenticate, revoked, revocations } = await setup(t)
   await assert.rejects(authenticate('Bearer opaque', 'admin:users'), { code: 'insufficient_scope' })
   await authenticate()
@@ -104,7 +104,7 @@ test('an opaque token needs the scope too, and ends when it is revoked', async (
 })
 
 for (const answer of [{ status: 401, body: {} }, { status: 500 }, { body: {} }, { body: 'no json' }]) {
-  test(`an issuer that answers ${JSON.stringify(answer)} is unavailable, which is 503 and remembered by nobody`, async (t) => {
+  test(`the answer ${JSON.stringify(answer)} makes the issuer unavailable: 503, not cached`, async (t) => {
     const { state, authenticate, active } = await setup(t)
     state.answer = answer
     await assert.rejects(authenticate(), { code: 'unavailable', status: 503, reason: 'introspection' })
@@ -118,7 +118,7 @@ test('without introspection an opaque token is refused', async () => {
   await assert.rejects(async () => bearer.authenticate('Bearer opaque'), { code: 'invalid_token', reason: 'malformed' })
 })
 
-test('refuses to be made with an address unfit for a secret, or answers believed too long', () => {
+test('createIntrospection rejects an insecure endpoint and a cache time that is too long', () => {
   const options = { endpoint: 'https://auth.example/introspect', clientId: 'a', clientSecret: 'b' }
   assert.throws(() => createIntrospection({ ...options, endpoint: 'http://auth.example/' }), /endpoint must be https/)
   assert.throws(() => createIntrospection({ ...options, cacheForSeconds: 61 }), /cacheForSeconds/)

@@ -7,7 +7,7 @@ import { goodClaims, setup, sign, signingKey } from '../support/issuer.ts'
 const algorithm = { code: 'invalid_token', reason: 'algorithm' }
 
 for (const alg of ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519']) {
-  test(`${alg} is verified without being configured`, async () => {
+  test(`${alg} is accepted by default`, async () => {
     const { bearer, token } = await setup({}, alg)
     assert.equal((await bearer.authenticate(`Bearer ${await token()}`)).subject, 'alice')
   })
@@ -26,7 +26,7 @@ for (const [published, used] of [
   })
 }
 
-test('a key serves no algorithm but its own, under the same key id or none', async () => {
+test('a key verifies its own algorithm only, with the same key id or none', async () => {
   const rs = await signingKey('RS256', 'one')
   const ps = await signingKey('PS256', 'one')
   const { bearer, clock } = await setup({ keys: [rs.jwk as never] })
@@ -36,7 +36,7 @@ test('a key serves no algorithm but its own, under the same key id or none', asy
   }
 })
 
-test('one key id at two algorithms never lets the key of one verify for the other', async () => {
+test("two keys with one key id never verify each other's algorithm", async () => {
   const rs = await signingKey('RS256', 'same')
   const ps = await signingKey('PS256', 'same')
   const { bearer, clock } = await setup({ keys: [rs.jwk as never, ps.jwk as never] })
@@ -50,7 +50,7 @@ test('one key id at two algorithms never lets the key of one verify for the othe
   })
 })
 
-test('a public key is never the secret of an HMAC', async () => {
+test('a public key is never used as the secret of an HMAC', async () => {
   const { bearer, clock, key } = await setup({}, 'RS256')
   const { importJWK } = await import('jose')
   const pem = await exportSPKI((await importJWK(key.jwk, 'RS256', { extractable: true })) as never)

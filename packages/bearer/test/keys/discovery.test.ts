@@ -31,7 +31,7 @@ async function setup(t: TestContext, metadata: (origin: string) => Record<string
 
 const good = (origin: string) => ({ issuer: `${origin}/tenant`, jwks_uri: `${origin}/keys` })
 
-test('an issuer alone is enough: its metadata tells where the keys are, and is asked once', async (t) => {
+test("the issuer's metadata locates its keys, and is fetched once", async (t) => {
   const { server, bearer, header } = await setup(t, good)
   assert.equal((await bearer.authenticate(header)).subject, 'alice')
   await bearer.refreshKeys()
@@ -41,7 +41,7 @@ test('an issuer alone is enough: its metadata tells where the keys are, and is a
   )
 })
 
-test('an issuer that speaks OpenID Connect only is found too', async (t) => {
+test('an issuer with OpenID Connect metadata only is found too', async (t) => {
   const { bearer, header, wellKnown } = await setup(t, good)
   wellKnown.path = '/tenant/.well-known/openid-configuration'
   assert.equal((await bearer.authenticate(header)).subject, 'alice')
@@ -61,7 +61,7 @@ const refused: [what: string, metadata: (origin: string) => Record<string, unkno
   ],
 ]
 for (const [what, metadata, cause] of refused) {
-  test(`CVE-2026-104850: metadata ${what} is not believed`, async (t) => {
+  test(`CVE-2026-104850: metadata ${what} is rejected`, async (t) => {
     const { server, bearer, header, causes } = await setup(t, metadata)
     await assert.rejects(async () => bearer.authenticate(header), { code: 'unavailable' })
     assert.match(causes[0] ?? '', cause)
@@ -69,7 +69,7 @@ for (const [what, metadata, cause] of refused) {
   })
 }
 
-test('an issuer over https is not believed that its keys are on this machine in the clear', async () => {
+test('metadata of an https issuer with keys over http on loopback is rejected', async () => {
   const issuer = 'https://issuer.example/tenant'
   const addresses: string[] = []
   const fetch: typeof globalThis.fetch = async (address) => {

@@ -34,20 +34,20 @@ const unavailable = { code: 'unavailable', status: 503, reason: 'keys', retryAft
 const unknownKey = { code: 'invalid_token', status: 401, reason: 'unknown_key' }
 const minute = 60_000
 
-test('fetches the keys once for all who wait for them', async (t) => {
+test('waiting requests share one fetch of the keys', async (t) => {
   const { bearer, header, server } = await setup(t)
   const headers = await Promise.all(Array.from({ length: 20 }, () => header()))
   await Promise.all(headers.map((one) => bearer.authenticate(one)))
   assert.equal(server.requests.length, 1)
 })
 
-test('prefetched keys serve the first request at once', async (t) => {
+test('prefetched keys verify the first request at once', async (t) => {
   const { bearer, header } = await setup(t)
   assert.equal(await bearer.prefetch(), true)
   assert.ok(!(bearer.authenticate(await header()) instanceof Promise))
 })
 
-test('keys that could never be fetched are answered with 503, and asked for at growing intervals', async (t) => {
+test('keys that were never fetched cause 503, and retries with backoff', async (t) => {
   const { bearer, header, server, clock, state, key, down } = await setup(t)
   down()
   const token = await header()
@@ -64,7 +64,7 @@ test('keys that could never be fetched are answered with 503, and asked for at g
   assert.equal((await bearer.authenticate(token)).subject, 'alice')
 })
 
-test('while the issuer is down, known keys go on verifying for a day, and an alarm tells their age', async (t) => {
+test('known keys are used for a day while the issuer is down, and their age is reported', async (t) => {
   const { bearer, header, clock, failures, down } = await setup(t)
   await bearer.prefetch()
   down()
@@ -78,7 +78,7 @@ test('while the issuer is down, known keys go on verifying for a day, and an ala
   await assert.rejects(async () => bearer.authenticate(await header()), { code: 'unavailable' })
 })
 
-test('refreshes in the background before the keys grow old, as long as the issuer lets them live', async (t) => {
+test("keys are refreshed in the background before the issuer's max-age ends", async (t) => {
   const { bearer, header, server, clock, state, key } = await setup(t)
   state.answer = { headers: { 'cache-control': 'public, max-age=1000' }, body: { keys: [key.jwk] } }
   await bearer.prefetch()
@@ -91,7 +91,7 @@ test('refreshes in the background before the keys grow old, as long as the issue
   assert.equal(server.requests.length, 2)
 })
 
-test('keys that grew old unused are asked for before they are used again, so that a withdrawn one is not', async (t) => {
+test('keys that expired unused are fetched before use, so a withdrawn one is not used', async (t) => {
   const { bearer, header, clock, state } = await setup(t)
   const token = await header()
   await bearer.authenticate(token)
@@ -100,7 +100,7 @@ test('keys that grew old unused are asked for before they are used again, so tha
   await assert.rejects(async () => bearer.authenticate(await header()), unknownKey)
 })
 
-test('an unchanged set is told by its ETag and not sent again', async (t) => {
+test('an unchanged key set is recognized by its ETag', async (t) => {
   const { bearer, header, server, state, key } = await setup(t)
   state.answer = { headers: { etag: '"one"' }, body: { keys: [key.jwk] } }
   await bearer.prefetch()
@@ -110,7 +110,7 @@ test('an unchanged set is told by its ETag and not sent again', async (t) => {
   await bearer.authenticate(await header())
 })
 
-test('the first token of a new key fetches it, one fetch for all such tokens', async (t) => {
+test('the first token of a new key triggers one fetch for all such tokens', async (t) => {
   const { bearer, header, server, state, key } = await setup(t)
   await bearer.prefetch()
   const next = await signingKey('ES256', 'next')
@@ -153,7 +153,7 @@ test('a new key is found within thirty seconds of a flood of unknown key ids', a
   assert.equal((await bearer.authenticate(await header(next))).subject, 'alice')
 })
 
-test('an issuer whose keys never come is asked by one request at a time', async (t) => {
+test('an issuer that never answers has one pending request at a time', async (t) => {
   const pending = Promise.withResolvers<FakeResponse>()
   const server = await startServer(() => pending.promise)
   t.after(server.close)
@@ -165,7 +165,7 @@ test('an issuer whose keys never come is asked by one request at a time', async 
   assert.equal(server.requests.length, 1)
 })
 
-test('a flood of unknown key ids while the issuer is down costs as few fetches, and good tokens pass', async (t) => {
+test('a flood of unknown key ids while the issuer is down costs few fetches', async (t) => {
   const { bearer, header, server, clock, key, down } = await setup(t)
   await bearer.prefetch()
   down()
@@ -178,7 +178,7 @@ test('a flood of unknown key ids while the issuer is down costs as few fetches, 
   assert.ok(server.requests.length <= 3, `${server.requests.length} fetches`)
 })
 
-test('an unknown key id is remembered for a while and asked for no more', async (t) => {
+test('an unknown key id is cached for a while and not fetched again', async (t) => {
   const { bearer, server, clock, key } = await setup(t)
   await bearer.prefetch()
   const token = `Bearer ${await sign(key, goodClaims(clock.now()), { kid: 'unknown' })}`
@@ -199,7 +199,7 @@ const useless: [what: string, answer: FakeResponse][] = [
   ['more keys than it may', { body: { keys: Array.from({ length: 65 }, () => ({})) } }],
 ]
 for (const [what, answer] of useless) {
-  test(`an issuer that answers ${what} replaces no key`, async (t) => {
+  test(`an issuer that answers ${what} does not replace the keys`, async (t) => {
     const { bearer, header, state, failures } = await setup(t)
     await bearer.prefetch()
     state.answer = answer
@@ -209,7 +209,7 @@ for (const [what, answer] of useless) {
   })
 }
 
-test('CVE-2026-1180: the address of the keys is the configured one: a redirect is not followed', async (t) => {
+test('CVE-2026-1180: keys come from the configured URL only; redirects are refused', async (t) => {
   const evil = await signingKey('ES256', 'evil')
   const elsewhere = await startServer(() => ({ body: { keys: [evil.jwk] } }))
   t.after(elsewhere.close)
@@ -219,7 +219,7 @@ test('CVE-2026-1180: the address of the keys is the configured one: a redirect i
   assert.equal(elsewhere.requests.length, 0)
 })
 
-test('an answer that compresses well is measured as it unfolds', async (t) => {
+test('the size limit applies to the decompressed response', async (t) => {
   const { gzipSync } = await import('node:zlib')
   const bomb = gzipSync(`{"keys":[]${' '.repeat(20_000_000)}}`)
   const { createServer } = await import('node:http')
@@ -240,7 +240,7 @@ test('an answer that compresses well is measured as it unfolds', async (t) => {
   assert.match(String(causes[0]), /longer than 262144 bytes/)
 })
 
-test('a token whose verification the caller refuses costs neither a signature check nor a key fetch; a remembered one is not asked about', async (t) => {
+test('beforeVerify can refuse an uncached token before a signature check or a fetch', async (t) => {
   const { bearer, header, server } = await setup(t)
   const known = await header()
   await bearer.authenticate(known)

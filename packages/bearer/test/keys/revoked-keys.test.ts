@@ -34,7 +34,7 @@ async function setup(t: TestContext) {
   return { clock, stolen, next, state, server, feed, revocations, bearer, header, subjectOf }
 }
 
-test('a revoked key ends the tokens it signed at the next poll, remembered ones too', async (t) => {
+test('a revoked key ends the tokens it signed at the next poll, cached ones too', async (t) => {
   const { feed, revocations, header, subjectOf } = await setup(t)
   const known = await header()
   assert.equal(await subjectOf(known), 'alice')
@@ -44,7 +44,7 @@ test('a revoked key ends the tokens it signed at the next poll, remembered ones 
   await assert.rejects(subjectOf(await header()), revoked, 'one that was never seen')
 })
 
-test('a revoked key does not come back with a stale JWK Set, however much later', async (t) => {
+test('a revoked key does not return with a stale JWK Set, however much later', async (t) => {
   const { clock, feed, revocations, bearer, header, subjectOf } = await setup(t)
   feed.push({ key: 'stolen' })
   await revocations.poll()
@@ -56,7 +56,7 @@ test('a revoked key does not come back with a stale JWK Set, however much later'
   }
 })
 
-test('a token without a key id is refused when the key that fits it is revoked', async (t) => {
+test('a token without a key id is refused when its key is revoked', async (t) => {
   const { feed, revocations, stolen, clock, subjectOf } = await setup(t)
   const bare = async () => `Bearer ${await sign(stolen, goodClaims(clock.now()), { kid: undefined })}`
   assert.equal(await subjectOf(await bare()), 'alice')
@@ -65,7 +65,7 @@ test('a token without a key id is refused when the key that fits it is revoked',
   await assert.rejects(subjectOf(await bare()), revoked)
 })
 
-test('the key in place of a revoked one is found at once, in spite of an unknown key id just before', async (t) => {
+test('the successor of a revoked key is found at once, even after an unknown key id', async (t) => {
   const { feed, revocations, state, next, header, subjectOf } = await setup(t)
   await assert.rejects(subjectOf(await header(next)), unknownKey)
   state.answer = { body: { keys: [next.jwk] } }
@@ -74,7 +74,7 @@ test('the key in place of a revoked one is found at once, in spite of an unknown
   assert.equal(await subjectOf(await header(next)), 'alice')
 })
 
-test('after a revoked key unknown key ids cost one fetch a second for a minute, and no more', async (t) => {
+test("for a minute after a key's revocation unknown key ids cost one fetch a second", async (t) => {
   const { clock, feed, revocations, server, stolen, header, subjectOf } = await setup(t)
   feed.push({ key: 'other' })
   await revocations.poll()

@@ -30,7 +30,7 @@ async function setupFeed(options: Partial<RevocationsOptions> = {}) {
 
 const revoked = { code: 'invalid_token', reason: 'revoked' }
 
-test('a revoked grant ends its tokens at the next poll, known ones too, and no others', async () => {
+test('a revoked grant ends its tokens at the next poll, cached ones too, and no others', async () => {
   const { feed, revocations, subjectOf, token } = await setupFeed()
   const ended = `Bearer ${await token({ grant_id: 'g1' })}`
   const kept = `Bearer ${await token({ grant_id: 'g2' })}`
@@ -41,7 +41,7 @@ test('a revoked grant ends its tokens at the next poll, known ones too, and no o
   assert.equal(await subjectOf(kept), 'alice')
 })
 
-test('revoking a subject ends what it was issued before, not what it is issued after', async () => {
+test('revoking a subject ends the tokens issued before, not those issued after', async () => {
   const { feed, revocations, subjectOf, token, clock } = await setupFeed()
   const old = `Bearer ${await token()}`
   const bobs = `Bearer ${await token({ sub: 'bob' })}`
@@ -53,7 +53,7 @@ test('revoking a subject ends what it was issued before, not what it is issued a
   assert.equal(await subjectOf(`Bearer ${await token()}`), 'alice')
 })
 
-test('an older revocation of a subject that arrives late takes nothing back', async () => {
+test('an older revocation of a subject that arrives late changes nothing', async () => {
   const { feed, revocations, subjectOf, token, clock } = await setupFeed()
   const header = `Bearer ${await token()}`
   feed.push({ subject: 'alice', before: clock.now() / 1000 + 1 }, { subject: 'alice', before: 0 })
@@ -61,7 +61,7 @@ test('an older revocation of a subject that arrives late takes nothing back', as
   await assert.rejects(subjectOf(header), revoked)
 })
 
-test('revoking a client ends the tokens it holds for anybody, and those that do not tell their age', async () => {
+test('revoking a client ends its tokens for all users, and those without iat', async () => {
   const { feed, revocations, subjectOf, token, clock } = await setupFeed()
   feed.push({ client: 'shop', before: clock.now() / 1000 + 1 })
   await revocations.poll()
@@ -72,7 +72,7 @@ test('revoking a client ends the tokens it holds for anybody, and those that do 
   assert.equal(await subjectOf(`Bearer ${await token({ client_id: 'other' })}`), 'alice')
 })
 
-test('a feed that cannot be read raises an alarm each time, and requests go on', async () => {
+test('a feed that cannot be read is reported each time, and requests are still accepted', async () => {
   let down = true
   const page = { revocations: [{ grant: 'grant-1' }], next: '1' }
   const read = async (after: string | undefined) => {
@@ -92,7 +92,7 @@ test('a feed that cannot be read raises an alarm each time, and requests go on',
   assert.equal(alarms.length, 2)
 })
 
-test('what is not understood in the feed raises an alarm, and the rest of it counts', async () => {
+test('unknown entries of the feed are reported, and the others are applied', async () => {
   const { feed, alarms, revocations, subjectOf, token } = await setupFeed()
   feed.push({ planet: 'mars' }, { subject: 'bob' }, { grant: 'grant-1' })
   await revocations.poll()
@@ -100,7 +100,7 @@ test('what is not understood in the feed raises an alarm, and the rest of it cou
   await assert.rejects(subjectOf(`Bearer ${await token()}`), revoked)
 })
 
-test('revocations are forgotten when no token they end can be alive', async () => {
+test('revocations are dropped when every token that they cover has expired', async () => {
   const { feed, clock, revocations, subjectOf, token } = await setupFeed({ keepForSeconds: 60 })
   feed.push({ grant: 'grant-1' })
   await revocations.poll()
@@ -112,7 +112,7 @@ test('revocations are forgotten when no token they end can be alive', async () =
   assert.equal(await subjectOf(`Bearer ${await token()}`), 'alice')
 })
 
-test('polls at the start and every second, one at a time, until stopped', async () => {
+test('start polls at once and then every second, one poll at a time, until stopped', async () => {
   const ticks: (() => void)[] = []
   const periods: number[] = []
   let stopped = false
@@ -149,7 +149,7 @@ async function setupHttp(t: TestContext, answer: (request: ReceivedRequest) => {
   return { server, discarded, read }
 }
 
-test('asks the feed with a service token and the cursor of the last page', async (t) => {
+test('the feed is read with a service token and the cursor of the last page', async (t) => {
   const { server, read } = await setupHttp(t, () => ({ body: { revocations: [{ grant: 'g' }], next: 'a&b' } }))
   assert.deepEqual(await read(undefined), { revocations: [{ grant: 'g' }], next: 'a&b' })
   await read('a&b')
@@ -162,7 +162,7 @@ test('asks the feed with a service token and the cursor of the last page', async
   )
 })
 
-test('a cursor that the feed has forgotten starts the reading over', async (t) => {
+test('a cursor that the feed no longer knows restarts the read', async (t) => {
   const { server, read } = await setupHttp(t, ({ path }) =>
     path.includes('after=old') ? { status: 410 } : { body: { revocations: [], next: 'old' } },
   )
@@ -177,14 +177,14 @@ test('a cursor that the feed has forgotten starts the reading over', async (t) =
   )
 })
 
-test('a service token that the feed refuses is not used again', async (t) => {
+test('a service token that the feed refuses is discarded', async (t) => {
   const { discarded, read } = await setupHttp(t, () => ({ status: 401 }))
   await assert.rejects(read(undefined), /answered 401/)
   assert.deepEqual(discarded, ['service'])
 })
 
 for (const body of ['', '[]', '{}', '{"revocations":{},"next":"1"}', '{"revocations":[1],"next":"1"}', 'not json']) {
-  test(`a feed that answers ${JSON.stringify(body)} counts as unreadable`, async (t) => {
+  test(`a feed that answers ${JSON.stringify(body)} is reported as unreadable`, async (t) => {
     const { read } = await setupHttp(t, () => ({ body }))
     await assert.rejects(read(undefined))
   })

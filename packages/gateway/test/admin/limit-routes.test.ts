@@ -13,7 +13,7 @@ async function asOperator() {
   return { ...made, ask }
 }
 
-test('operators see how a limit stands without taking from it', async () => {
+test('operators read a limit without counting against it', async () => {
   const { http, bearer, ask } = await asOperator()
   await http.inject({ url: '/open', headers: bearer() })
   for (let i = 0; i < 3; i++) {
@@ -40,7 +40,7 @@ test('operators reset a limit, or give requests back', async () => {
   assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
 })
 
-test('operators are told where a limit is counted and why it stands as it does', async () => {
+test('explain shows where a limit is counted and why it has its state', async () => {
   const { http, bearer, ask } = await asOperator()
   for (let i = 0; i < 3; i++) await http.inject({ url: '/open', headers: bearer() })
   const answer = (await ask('GET', '/admin/v1/limits/free/user/u1/explain')).json()
@@ -69,7 +69,7 @@ test('operators list every tier and policy', async () => {
   assert.ok(answer.policies.some(({ name }: { name: string }) => name === 'identity'))
 })
 
-test('limits are for operators only, and faults are named', async () => {
+test('limits are for operators only, and errors name the fault', async () => {
   const { http, bearer, ask } = await asOperator()
   assert.equal((await http.inject('/admin/v1/limits')).statusCode, 401)
   assert.equal((await http.inject({ url: '/admin/v1/limits', headers: bearer() })).statusCode, 403)
@@ -81,7 +81,7 @@ test('limits are for operators only, and faults are named', async () => {
   assert.equal((await ask('POST', '/admin/v1/limits/free/user/u1/grant', { amount: 1, more: 1 })).statusCode, 400)
 })
 
-test('a browser may ask before it reads the keys of context tokens', async () => {
+test('the keys of context tokens answer CORS preflight requests', async () => {
   const { http } = await setup()
   const url = '/.well-known/gatehouse-context.json'
   const preflight = await http.inject({ method: 'OPTIONS', url, headers: { origin: 'https://app.example' } })

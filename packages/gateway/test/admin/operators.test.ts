@@ -78,7 +78,7 @@ async function ownRoutes({ gateway }: Setup): Promise<string[]> {
   return found
 }
 
-test('every route of the gateway for operators is known here', async () => {
+test('every operator route of the gateway is in this table', async () => {
   assert.deepEqual((await ownRoutes(await operated())).sort(), Object.keys(cases).sort())
 })
 
@@ -93,7 +93,7 @@ for (const [route, each] of Object.entries(cases))
   })
 
 for (const [route, each] of Object.entries(cases).filter(([, { method }]) => method !== 'GET'))
-  test(`${route} leaves one event in the audit trail, and changes nothing where it can not`, async () => {
+  test(`${route} records one audit event, and changes nothing when it cannot`, async () => {
     const { ask, changes, trail, bearer, http } = await operated()
     const remaining = async () =>
       (await ask('admin:limits', { method: 'GET', path: '/admin/v1/limits/free/user/u1' })).json().rules[0].remaining
@@ -119,7 +119,7 @@ for (const [route, each] of Object.entries(cases).filter(([, { method }]) => met
     assert.notEqual(await remaining(), before)
   })
 
-test('a caller who may only give back gives back up to the set amount in one call', async () => {
+test('a caller with write:limit-grants only grants up to the maximum in one call', async () => {
   const { ask, changes } = await operated()
   const grant = (scope: string, amount: number) =>
     ask(scope, { method: 'POST', path: '/admin/v1/limits/free/user/u1/grant', body: { amount } })
@@ -134,7 +134,7 @@ test('a caller who may only give back gives back up to the set amount in one cal
   )
 })
 
-test('a caller who may only give back gives nobody more guesses at a password', async () => {
+test('a caller with write:limit-grants only cannot grant sign-in attempts', async () => {
   const changes: ManagementChange[] = []
   const { http, bearer } = await setup({
     attemptLimits: { 'login-account': { limit: 3, windowSeconds: 3_600 } },
@@ -163,7 +163,7 @@ const identifiers = [
   ['account-address', 'alice%40example.com|203.0.113.77', /alice|203\.0\.113\.77/, 'a•••@example.com|203.0.113.0/24'],
 ] as const
 for (const [kind, id, personal, masked] of identifiers)
-  test(`a limit by ${kind} ${id} is explained without it to callers who may not read personal data`, async () => {
+  test(`the limit of ${kind} ${id} is masked for callers without read:personal-data`, async () => {
     const { ask, changes } = await operated()
     const path = `/admin/v1/limits/anonymous/${kind}/${encodeURIComponent(id)}`
     for (const suffix of ['', '/explain']) {
@@ -180,7 +180,7 @@ for (const [kind, id, personal, masked] of identifiers)
     assert.equal(changes[0]?.target.id, `anonymous/${kind}/${masked}`)
   })
 
-test('a rule of the file holds for the limits under management as for any other path of ours', async () => {
+test('a declared rule applies to the operator routes as to any other own path', async () => {
   const { http, bearer } = await setup({ routes: [{ path: '/admin/v1/*', roles: ['staff'] }] })
   const ask = (roles: string[]) =>
     http.inject({ url: '/admin/v1/limits', headers: bearer({ scope: 'read:limits', roles }) })
@@ -188,7 +188,7 @@ test('a rule of the file holds for the limits under management as for any other 
   assert.equal((await ask(['staff'])).statusCode, 200)
 })
 
-test('an account that is called by a telephone number is masked in the audit trail', async () => {
+test('an account named by a telephone number is masked in the audit trail', async () => {
   const { ask, changes } = await operated()
   await ask('admin:limits', { method: 'DELETE', path: '/admin/v1/limits/anonymous/account/%2B447700900123' })
   assert.equal(changes[0]?.target.id, 'anonymous/account/+44•••123')

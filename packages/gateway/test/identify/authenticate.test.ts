@@ -6,7 +6,7 @@ import { setup } from '../support/setup.ts'
 
 const challenge = (answer: { headers: Record<string, unknown> }) => String(answer.headers['www-authenticate'])
 
-test('a local service gets the verified caller: user, client or API key', async () => {
+test('a local service receives the verified caller: user, client or API key', async () => {
   const { http, bearer } = await setup({
     resolveApiKey: async (key) =>
       key === 'good' ? { id: 'key-1', owner: 'u7', kind: 'user', scopes: ['read:notes'] } : undefined,
@@ -33,7 +33,7 @@ test('a local service gets the verified caller: user, client or API key', async 
   )
 })
 
-test('a missing, bad, foreign or expired token answers 401 as RFC 6750 says, and is counted by address', async () => {
+test('a missing or invalid token is answered 401 (RFC 6750) and counts by address', async () => {
   const { http, bearer, clock } = await setup()
   const missing = await http.inject('/notes')
   assert.equal(missing.statusCode, 401)
@@ -79,7 +79,7 @@ test('a rule may ask for scope and roles before a local service does', async () 
   assert.equal(await ask({ scope: 'read:users', roles: ['admin'] }), 200)
 })
 
-test('a bad token does no harm where none is needed', async () => {
+test('an invalid token is ignored where none is needed', async () => {
   const { http } = await setup({ routes: [{ path: '/open', public: true }] })
   const answer = await http.inject({ url: '/open', headers: { authorization: 'Bearer nonsense' } })
   assert.equal(answer.statusCode, 200)
@@ -102,14 +102,14 @@ test('an API key is looked up once in five seconds; a removed one stops working 
   assert.deepEqual([await ask(), await ask()], [401, 401])
 })
 
-test('when API keys cannot be looked up, what needs one answers 503 and the rest goes on', async () => {
+test('a failed API key lookup answers 503 only where a caller is needed', async () => {
   const { http } = await setup({ resolveApiKey: () => Promise.reject(new Error('identity is away')) })
   const headers = { 'x-api-key': 'k' }
   assert.equal((await http.inject({ url: '/notes', headers })).statusCode, 503)
   assert.equal((await http.inject({ url: '/open', headers })).statusCode, 200)
 })
 
-test('a service without a gateway refuses in the same words', async () => {
+test('a service without a gateway sends the same refusals', async () => {
   const { http, bearerCheck, bearer } = await setup()
   const alone = createHttp({ log: silentLog })
   const authenticate = createAuthenticate(bearerCheck, 'gatehouse')

@@ -26,7 +26,7 @@ function forged({ bearer }: Setup, i: number) {
   return { authorization: `${authorization.slice(0, -4)}AAA${'AQgw'[i % 4]}` }
 }
 
-test('who sends forged tokens again and again is told to wait before another is looked at', async () => {
+test('repeated forged tokens from one address are refused unchecked with 429', async () => {
   const made = await braked()
   const { ask, bearer, clock } = made
   const known = bearer()
@@ -43,7 +43,7 @@ test('who sends forged tokens again and again is told to wait before another is 
   assert.equal((await ask(bearer({ jti: 'fresh' }))).statusCode, 200)
 })
 
-test('unknown API keys are braked before they are looked up', async () => {
+test('repeated unknown API keys are refused before they are looked up', async () => {
   const { ask, resolved } = await braked()
   assert.equal((await ask({ 'x-api-key': 'good' })).statusCode, 200)
   for (let i = 0; i < 5; i++) assert.equal((await ask({ 'x-api-key': `guess-${i}` })).statusCode, 401)
@@ -53,7 +53,7 @@ test('unknown API keys are braked before they are looked up', async () => {
   assert.equal((await ask({ 'x-api-key': 'good' })).statusCode, 200)
 })
 
-test('an expired token, sent again and again, brakes nobody', async () => {
+test('repeated expired tokens do not count as bad credentials', async () => {
   const { ask, bearer, clock } = await braked()
   for (let i = 0; i < 20; i++) {
     const expired = bearer({ jti: `old-${i}`, exp: Math.floor(clock.now() / 1000) - 3_600 })
@@ -62,7 +62,7 @@ test('an expired token, sent again and again, brakes nobody', async () => {
   assert.equal((await ask(bearer())).statusCode, 200)
 })
 
-test('what needs no caller is answered whatever credential comes along', async () => {
+test('a route that needs no caller answers whatever the credential', async () => {
   const made = await braked()
   for (let i = 0; i < 9; i++) await made.ask(forged(made, i))
   const answer = await made.http.inject({ url: '/open', headers: { ...forged(made, 1), 'x-forwarded-for': attacker } })

@@ -27,7 +27,7 @@ test('a service behind our own gateway sees the address that the gateway claims'
   assert.equal(reported(), 0)
 })
 
-test('a claim that another made, or for another request or time, is not believed', async () => {
+test('a claim by another sender, or for another request or time, is rejected', async () => {
   const { claims, ask, clock, reported } = sibling()
   const stranger = createForwardedClaims(new Secret('another-secret-of-somebody'), clock)
   const good = claims.headers('GET', '/ip', '192.0.2.1')

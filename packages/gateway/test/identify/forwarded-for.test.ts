@@ -14,7 +14,7 @@ test('without trusted proxies X-Forwarded-For changes nothing', () => {
   assert.equal(setup()('198.51.100.7', '192.0.2.1'), '198.51.100.7')
 })
 
-test('X-Forwarded-For is walked from the right, past trusted proxies, to the first that is not', () => {
+test('X-Forwarded-For is read from the right to the first address that is not trusted', () => {
   const clientOf = setup('10.0.0.0/8', '2001:db8:ffff::/48')
   const cases = [
     ['10.0.0.1', undefined, '10.0.0.1', 'a trusted peer that forwards for nobody'],
@@ -34,7 +34,7 @@ test('X-Forwarded-For is walked from the right, past trusted proxies, to the fir
   for (const [peer, header, expected, why] of cases) assert.equal(clientOf(peer, header), expected, why)
 })
 
-test('a request that came through more proxies than are read is refused', () => {
+test('a request with too many X-Forwarded-For entries is refused', () => {
   const clientOf = setup('10.0.0.0/8')
   const entries = (count: number) => Array.from({ length: count }, () => '192.0.2.1').join(',')
   assert.equal(clientOf('10.0.0.1', entries(maxForwardedEntries)), '192.0.2.1')

@@ -31,7 +31,7 @@ async function setup(context: TestContext) {
   return { identity, discarded }
 }
 
-test('plans are asked of an identity service that runs elsewhere, with the own token, renewed when refused', async (context) => {
+test('plans are looked up at a remote identity service with the own token, renewed after 401', async (context) => {
   const { identity, discarded } = await setup(context)
   assert.deepEqual(await identity.planOf('a/b'), { plan: 'pro' })
   assert.deepEqual(discarded, ['stale'])
@@ -42,7 +42,7 @@ test('plans are asked of an identity service that runs elsewhere, with the own t
   await assert.rejects(identity.planOf('odd'), /no object/)
 })
 
-test('API keys are resolved by an identity service that runs elsewhere', async (context) => {
+test('API keys are resolved at a remote identity service', async (context) => {
   const { identity } = await setup(context)
   assert.deepEqual(await identity.resolveApiKey('k1'), {
     id: '1',

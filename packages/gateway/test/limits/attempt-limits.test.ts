@@ -11,7 +11,7 @@ const attemptLimits = {
   'token-client': { limit: 100, windowSeconds: 60 },
 }
 
-test('a guard counts by all of its identifiers together, and says how long to wait', async () => {
+test('an attempt limit counts by all its identifiers and says how long to wait', async () => {
   const { gateway, clock } = await setup({ attemptLimits: attemptLimits })
   const login = { account: 'alice', address: '192.0.2.1' }
   assert.deepEqual(await gateway.attempts.limit('login', login), { allowed: true, retryAfter: 0 })
@@ -31,7 +31,7 @@ test('a guard counts by all of its identifiers together, and says how long to wa
   assert.equal((await gateway.attempts.limit('login', login)).allowed, true)
 })
 
-test('what a guard has counted is forgotten for these identifiers, and for no others', async () => {
+test('forgive resets the count of these identifiers and of no others', async () => {
   const { gateway } = await setup({ attemptLimits: attemptLimits })
   const [here, there] = ['192.0.2.1', '192.0.2.2'].map((address) => ({ account: 'alice', address }))
   for (const login of [here, here, here, there, there]) await gateway.attempts.limit('login', login ?? {})
@@ -40,7 +40,7 @@ test('what a guard has counted is forgotten for these identifiers, and for no ot
   assert.equal((await gateway.attempts.limit('login', there ?? {})).allowed, false)
 })
 
-test('an attempt that was right is taken back, and no more than that', async () => {
+test('refund takes back one attempt and no more', async () => {
   const { gateway } = await setup({ attemptLimits: attemptLimits })
   const login = { address: '2001:db8::1', account: 'alice' }
   for (const allowed of [true, true, false])
@@ -49,7 +49,7 @@ test('an attempt that was right is taken back, and no more than that', async () 
   for (const allowed of [true, false]) assert.equal((await gateway.attempts.limit('login', login)).allowed, allowed)
 })
 
-test('what was rejected is known to be blocked without asking, by the network of an IPv6 address', async () => {
+test('a rejection is known without the store, for the network of an IPv6 address', async () => {
   const { gateway, clock } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   const { limit, blocked } = gateway.attempts
   await limit('login', { address: '2001:db8::1' })
@@ -61,20 +61,20 @@ test('what was rejected is known to be blocked without asking, by the network of
   assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
 })
 
-test('no account name can reach into the count of another', async () => {
+test('no account name can affect the count of another', async () => {
   const { gateway } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   const names = ['a', 'a|b', 'a%7Cb', 'a:b', ' ', 'ü', '\ud800', 'x'.repeat(2_000), `${'x'.repeat(1_999)}y`]
   for (const account of names)
     assert.equal((await gateway.attempts.limit('login', { account, address: 'b' })).allowed, true, account)
 })
 
-test('an IPv6 subscriber has one budget at a guard, whatever of its /64 it uses', async () => {
+test('an IPv6 subscriber has one attempt limit for its whole /64', async () => {
   const { gateway } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::1' })).allowed, true)
   assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::2' })).allowed, false)
 })
 
-test('what guards sign-in fails closed, other guards count on locally', async () => {
+test('sign-in limits fail closed, other attempt limits fail over to local counters', async () => {
   const { http, bearer } = await setup({ attemptLimits: attemptLimits })
   const headers = bearer({ scope: 'admin:limits' })
   const { policies } = (await http.inject({ url: '/admin/v1/limits', headers })).json()
@@ -84,7 +84,7 @@ test('what guards sign-in fails closed, other guards count on locally', async ()
   assert.deepEqual([modes.login, modes['login-account'], modes['token-client']], ['closed', 'closed', 'local'])
 })
 
-test('a declared policy goes before the guard of its name, also after a reload', async () => {
+test('a declared policy overrides the attempt limit of its name, also after a reload', async () => {
   const { gateway } = await setup({
     attemptLimits: attemptLimits,
     policies: { login: { rpm: 1, failure_mode: 'closed' } },
@@ -99,7 +99,7 @@ test('a declared policy goes before the guard of its name, also after a reload',
   await assert.rejects(gateway.attempts.limit('nope', login), /there is no policy "nope"/)
 })
 
-test('a declared policy changes of the built-in one of its name what it declares, and nothing else', () => {
+test('a declared policy changes only the declared members of a built-in one', () => {
   const named = (name: string, policies: LimitsDeclaration['policies']) =>
     defineLimits({ attemptLimits: attemptLimits, ...(policies ? { policies } : {}) }).policies.get(name) ??
     assert.fail(name)
@@ -138,7 +138,7 @@ for (const [where, serverOf] of [
       createHttp({ log: silentLog, addressOf: createClientAddressLookup({ trustedProxies: ['10.0.0.0/8'] }) }),
   ],
 ] as const)
-  test(`a service ${where} sees the address of the client, not of a trusted proxy`, async () => {
+  test(`a service ${where} receives the client's address, not a trusted proxy's`, async () => {
     const http = await serverOf()
     http.get('/ip', async (request) => ({ ip: request.ip }))
     const ask = async (remoteAddress: string) =>

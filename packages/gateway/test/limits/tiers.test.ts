@@ -38,7 +38,7 @@ function setup() {
   return { tiers, clock, lookups, failures }
 }
 
-test('a plan is looked up once and then known for a minute', async () => {
+test('a plan is looked up once and cached for a minute', async () => {
   const { tiers, clock, lookups } = setup()
   const first = tiers.tierOf('u1')
   await lookups[0]?.answer('pro')
@@ -48,7 +48,7 @@ test('a plan is looked up once and then known for a minute', async () => {
   assert.equal(lookups.length, 1)
 })
 
-test('an old plan serves on while it is looked up anew, one lookup at a time', async () => {
+test('a stale plan is used while it is refreshed, one lookup at a time', async () => {
   const { tiers, clock, lookups } = setup()
   const first = tiers.tierOf('u1')
   await lookups[0]?.answer('free')
@@ -68,7 +68,7 @@ test('simultaneous requests of one unknown user cause one lookup', async () => {
   assert.deepEqual(new Set(await answers), new Set(['pro']))
 })
 
-test('a cold lookup that takes too long counts as the lowest tier, and its answer is kept when it comes', async (context) => {
+test('a slow first lookup counts as the lowest tier, and its late result is cached', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { tiers, lookups } = setup()
   const waiting = tiers.tierOf('u1')
@@ -79,7 +79,7 @@ test('a cold lookup that takes too long counts as the lowest tier, and its answe
   assert.equal(lookups.length, 1)
 })
 
-test('a failed lookup keeps the known plan, or the lowest tier, and is tried again a second later', async () => {
+test('a failed lookup keeps the known plan or the lowest tier, and is retried in a second', async () => {
   const { tiers, clock, lookups, failures } = setup()
   const first = tiers.tierOf('u1')
   await lookups[0]?.fail()

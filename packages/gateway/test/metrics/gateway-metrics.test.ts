@@ -5,7 +5,7 @@ import { type CounterStore, createLimiter, definePolicy, memoryStore } from '@ga
 import { observeLimiter } from '../../src/index.ts'
 import { setup } from '../support/setup.ts'
 
-test('breakers are shown closed from the start, those before the counter store and before each upstream', async () => {
+test('breakers of the counter store and of each upstream are reported from the start', async () => {
   const { metrics } = await setup({ upstreams: { orders: { url: 'http://127.0.0.1:9' } } })
   observeLimiter(metrics, silentLog)
   const text = await metrics.metrics()
@@ -14,7 +14,7 @@ test('breakers are shown closed from the start, those before the counter store a
   assert.match(text, /^gateway_upstream_breaker\{upstream="orders"\} 0$/m)
 })
 
-test('answers, timeouts and failures of the counter store and its breaker are shown', async () => {
+test('responses, timeouts and failures of the counter store and its breaker are reported', async () => {
   const metrics = createMetrics()
   const memory = memoryStore()
   let answer: CounterStore['take'] = async (...args) => memory.take(...args)

@@ -30,13 +30,13 @@ test('IPv4 counts in full, IPv6 by its /64, an IPv4-mapped address as the IPv4 i
   for (const [text, expected] of cases) assert.equal(counted(text), expected, text)
 })
 
-test('an address is told to upstreams in full', () => {
+test('an address is formatted in full for upstreams', () => {
   const text = (address: string) => addressText(parseAddress(address) ?? new Uint8Array())
   assert.equal(text('::ffff:10.1.2.3'), '10.1.2.3')
   assert.equal(text('2001:db8::1'), '2001:db8:0:0:0:0:0:1')
 })
 
-test('a range holds the addresses that share its prefix, of its own family only', () => {
+test('a range contains the addresses with its prefix, of its own family only', () => {
   const cases = [
     ['10.9.8.7', '10.0.0.0/8', true],
     ['11.0.0.0', '10.0.0.0/8', false],
@@ -56,7 +56,7 @@ test('a range holds the addresses that share its prefix, of its own family only'
   for (const [address, range, expected] of cases) assert.equal(within(address, range), expected, `${address} ${range}`)
 })
 
-test('a range that cannot be read is refused with what was expected', () => {
+test('an invalid range is rejected with what was expected', () => {
   for (const range of ['10.0.0.0/33', '10.0.0.0/x', '10.0.0/8', '10.0.0.0/8/8', '', '2001:db8::/129', '10.0.0.0/'])
     assert.throws(() => parseRange(range), RangeError, range)
 })

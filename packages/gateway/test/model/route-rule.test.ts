@@ -7,7 +7,7 @@ test('a path template may be written with braces or colons', () => {
   assert.equal(routerPath('/orders/:id/*'), '/orders/:id/*')
 })
 
-test('the first rule that fits a route of a local service is taken', () => {
+test('the first rule that matches a route of a local service applies', () => {
   const rules: RouteRule[] = [
     { path: '/users/{id}', methods: ['GET'], scope: 'first' },
     { path: '/users/:user', scope: 'second' },

@@ -17,7 +17,7 @@ function read(token: string, jwk: object) {
   return { header: decoded(header), claims: decoded(body), valid }
 }
 
-test('a context token says who the caller is, to one upstream, for one method and path, for a minute', () => {
+test('a context token names the caller for one upstream, method and path, for a minute', () => {
   const clock = manualClock()
   const tokens = createContextTokens('https://gateway.example', clock)
   const now = clock.now() / 1000
@@ -39,14 +39,14 @@ test('a context token says who the caller is, to one upstream, for one method an
   })
 })
 
-test('a context token never outlives the credential it stands for', () => {
+test("a context token never outlives the caller's credential", () => {
   const clock = manualClock()
   const tokens = createContextTokens('gateway', clock)
   const token = tokens.issue({ ...caller, expiresAt: clock.now() + 5_000 }, request)
   assert.equal(read(token, tokens.keys()[0] ?? {}).claims.exp, clock.now() / 1000 + 5)
 })
 
-test('a context token is signed once for repeated requests, anew for another path and after 20 s', () => {
+test('a context token is reused for repeated requests, not for another path or after 20 s', () => {
   const clock = manualClock()
   const tokens = createContextTokens('gateway', clock)
   const first = tokens.issue(caller, request)
@@ -66,7 +66,7 @@ test('gateways with one secret sign with one key, others with their own', () => 
   assert.notEqual(key(), key())
 })
 
-test('an upstream gets the caller in headers and as a context token, and reads the key from the gateway', async (context) => {
+test('an upstream receives the caller in headers and a context token, and fetches the key', async (context) => {
   const upstream = await startUpstream(context, (req, res) => res.end(JSON.stringify(req.headers)))
   const made = await setup({
     routes: [{ path: '/orders/*', upstream: 'orders' }],
@@ -88,7 +88,7 @@ test('an upstream gets the caller in headers and as a context token, and reads t
   assert.equal(claims.req, createHash('sha256').update('GET /orders/7?x=1').digest('base64url'))
 })
 
-test('the own token goes on to an upstream only where that is configured', async (context) => {
+test("the caller's token is forwarded only where that is configured", async (context) => {
   const upstream = await startUpstream(context, (req, res) => res.end(req.headers.authorization ?? ''))
   const made = await setup({
     routes: [{ path: '/orders/*', upstream: 'orders' }],

@@ -19,7 +19,7 @@ async function proxied(
   return { ...made, upstream, url: await listen(context, made) }
 }
 
-test('a request passes to its upstream with method, path, query and body, and the answer back', async (context) => {
+test('a request is forwarded with method, path, query and body, and the response returned', async (context) => {
   const { url } = await proxied(context, async (req, res) => {
     res.writeHead(201, { 'content-type': 'text/plain', 'x-own': 'yes', 'set-cookie': ['a=1', 'b=2'] })
     res.end(`${req.method} ${req.url} ${await text(req)}`)
@@ -33,7 +33,7 @@ test('a request passes to its upstream with method, path, query and body, and th
   assert.ok(answer.headers.get('x-request-id'))
 })
 
-test("the gateway's limit headers win over an upstream's, and a rejected request never reaches it", async (context) => {
+test("the gateway's limit headers override an upstream's; rejected requests never reach it", async (context) => {
   let reached = 0
   const { url } = await proxied(
     context,
@@ -66,7 +66,7 @@ test('bodies stream both ways, without waiting for their end', async (context) =
   await once(answer, 'end')
 })
 
-test('a body far larger than any buffer arrives whole, in both directions', async (context) => {
+test('a body larger than any buffer arrives whole, in both directions', async (context) => {
   const size = 24 * 1024 * 1024
   const { url } = await proxied(context, async (req, res) => {
     let received = 0
@@ -79,7 +79,7 @@ test('a body far larger than any buffer arrives whole, in both directions', asyn
   assert.equal((await answer.arrayBuffer()).byteLength, size)
 })
 
-test('the upstream is told when the caller goes away', async (context) => {
+test('the upstream request is aborted when the client disconnects', async (context) => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const { url } = await proxied(context, (_req, res) => {
     res.once('close', () => resolve())
@@ -94,7 +94,7 @@ test('the upstream is told when the caller goes away', async (context) => {
   await closed
 })
 
-test('an answer that breaks off is cut off, never passed as whole', async (context) => {
+test('a truncated response is cut off, never completed', async (context) => {
   const { url } = await proxied(context, (_req, res) => {
     res.writeHead(200)
     res.write('half', () => res.destroy())
@@ -102,7 +102,7 @@ test('an answer that breaks off is cut off, never passed as whole', async (conte
   await assert.rejects(async () => (await fetch(`${url}/orders/half`)).text())
 })
 
-test('an upstream that is not there answers 502, one that says nothing 504, as problem details', async (context) => {
+test('an unreachable upstream answers 502, a silent one 504, with problem details', async (context) => {
   const gone = createServer()
   await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
   const { port } = gone.address() as AddressInfo
@@ -117,7 +117,7 @@ test('an upstream that is not there answers 502, one that says nothing 504, as p
   assert.equal((await fetch(`${silent.url}/orders/1`)).status, 504)
 })
 
-test('a safe request is sent again when its connection fails; any other never', async (context) => {
+test('a safe request is retried when its connection fails; any other is not', async (context) => {
   const seen: string[] = []
   const { url } = await proxied(context, (req, res) => {
     seen.push(req.method ?? '')
@@ -132,7 +132,7 @@ test('a safe request is sent again when its connection fails; any other never', 
   }
 })
 
-test('a safe request that fails again and again answers 502 after its retries', async (context) => {
+test('a safe request answers 502 when all its retries fail', async (context) => {
   let attempts = 0
   const { url } = await proxied(context, (req) => {
     attempts++
@@ -142,7 +142,7 @@ test('a safe request that fails again and again answers 502 after its retries', 
   assert.equal(attempts, 2)
 })
 
-test('a base path goes before every path and a prefix is taken off its front', async (context) => {
+test('a base path is prepended and a prefix removed', async (context) => {
   const upstream = await startUpstream(context, (req, res) => res.end(req.url))
   const made = await setup({
     routes: everything,
@@ -173,7 +173,7 @@ test('only the methods of a rule are served', async (context) => {
   assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
 })
 
-test('answers without a body keep their length and hang nothing', async (context) => {
+test('responses without a body keep their length and complete', async (context) => {
   const { url } = await proxied(context, (req, res) => {
     if (req.method === 'HEAD') res.writeHead(200, { 'content-length': '1234' })
     else res.writeHead(req.url?.endsWith('304') ? 304 : 204)
@@ -185,7 +185,7 @@ test('answers without a body keep their length and hang nothing', async (context
   assert.equal((await fetch(`${url}/orders/304`)).status, 304)
 })
 
-test('WebSocket connections are upgraded and joined, after the same checks as every request', async (context) => {
+test('WebSocket connections are upgraded after the same checks as every request', async (context) => {
   const { url, bearer, upstream } = await proxied(context, (_req, res) => res.writeHead(404).end('no socket here'), {
     routes: [{ path: '/orders/*', upstream: 'orders' }],
   })
@@ -226,7 +226,7 @@ test('WebSocket connections are upgraded and joined, after the same checks as ev
   assert.equal(user, 'u1')
 })
 
-test('an upstream that refuses an upgrade is heard', async (context) => {
+test('the response of an upstream that refuses an upgrade reaches the client', async (context) => {
   const { url } = await proxied(context, (_req, res) => res.writeHead(426, { 'x-why': 'closed' }).end('no socket here'))
   const { host, hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -255,7 +255,7 @@ test('open WebSocket connections end when the gateway closes', async (context) =
   await closed
 })
 
-test('a gateway that stops ends the streams of events that pass through it', async (context) => {
+test('a gateway that stops ends its event streams', async (context) => {
   const { url, http } = await proxied(context, (_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     res.write('data: 1\n\n')

@@ -39,7 +39,7 @@ async function cookies(context: TestContext) {
   return { seen, url: await listen(context, made) }
 }
 
-test('an upstream gets no cookie of our own services, however the headers are written', async (context) => {
+test('an upstream receives no own cookie, in any spelling of the headers', async (context) => {
   const { seen, url } = await cookies(context)
   const sent: [string[], string | undefined][] = [
     [['Cookie: gatehouse_session=S; cart=1; gatehouse_device=D'], 'cart=1'],
@@ -60,13 +60,13 @@ test('an upstream gets no cookie of our own services, however the headers are wr
   )
 })
 
-test('an upstream sets no cookie with the name of ours', async (context) => {
+test('an upstream cannot set an own cookie', async (context) => {
   const { url } = await cookies(context)
   const answer = await fetch(`${url}/shop/x`)
   assert.deepEqual(answer.headers.getSetCookie(), ['own=1', 'x-gatehouse_y=2'])
 })
 
-test('a WebSocket upgrade takes no cookie of ours to an upstream, and brings none back', async (context) => {
+test('a WebSocket upgrade neither sends nor sets an own cookie', async (context) => {
   const { seen, url } = await cookies(context)
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -85,7 +85,7 @@ test('a WebSocket upgrade takes no cookie of ours to an upstream, and brings non
   assert.deepEqual(seen, ['a=1'])
 })
 
-test('the service of ours that sets the cookies keeps them behind the gateway', async (context) => {
+test('a sibling that sets own cookies keeps them', async (context) => {
   const { seen, url } = await cookies(context)
   const answer = await fetch(`${url}/login`, { headers: { cookie: 'gatehouse_session=S' } })
   assert.deepEqual(seen, ['gatehouse_session=S'])

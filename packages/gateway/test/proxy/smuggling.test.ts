@@ -24,7 +24,7 @@ async function smuggler(context: TestContext) {
 
 const hidden = 'GET /admin/secret HTTP/1.1\r\nHost: x\r\n\r\n'
 
-test('a request that is framed in two ways is refused, and nothing of it reaches an upstream', async (context) => {
+test('a request with ambiguous framing is refused and never reaches an upstream', async (context) => {
   const { url, seen } = await smuggler(context)
   const framings: [string, string[], string][] = [
     ['Content-Length and Transfer-Encoding', ['Content-Length: 4', 'Transfer-Encoding: chunked'], `0\r\n\r\n${hidden}`],
@@ -54,7 +54,7 @@ test('a request that is framed in two ways is refused, and nothing of it reaches
   }
 })
 
-test('the bytes behind a request are a request of their own, with checks of their own', async (context) => {
+test('the bytes after a request are a separate request with its own checks', async (context) => {
   const { url, seen } = await smuggler(context)
   const first = rawRequest('/public/x', ['Content-Length: 2'], 'ok', 'POST').replace('Connection: close\r\n', '')
   const answer = await sendRaw(url, first + rawRequest('/admin/secret', []))
@@ -62,7 +62,7 @@ test('the bytes behind a request are a request of their own, with checks of thei
   assert.deepEqual(seen, ['POST /public/x ok'])
 })
 
-test('a body without a length is passed on whole, as one request', async (context) => {
+test('a body without a length is forwarded whole, as one request', async (context) => {
   const { url, seen } = await smuggler(context)
   const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
   const answer = await sendRaw(url, rawRequest('/public/x', ['Transfer-Encoding: chunked'], chunked, 'POST'))
@@ -70,7 +70,7 @@ test('a body without a length is passed on whole, as one request', async (contex
   assert.deepEqual(seen, [`POST /public/x ${hidden}`])
 })
 
-test('a credential or a framing header that comes twice is refused', async (context) => {
+test('a repeated credential or framing header is refused', async (context) => {
   const { url, bearer, seen } = await smuggler(context)
   const { authorization } = bearer()
   for (const lines of [
@@ -83,7 +83,7 @@ test('a credential or a framing header that comes twice is refused', async (cont
   assert.deepEqual(seen, [])
 })
 
-test('a target that is not a plain path is refused before an upstream sees it', async (context) => {
+test('a target that is not a path is refused before an upstream sees it', async (context) => {
   const { url, seen } = await smuggler(context)
   for (const target of [
     '/public/../admin/secret',
@@ -98,7 +98,7 @@ test('a target that is not a plain path is refused before an upstream sees it', 
   assert.deepEqual(seen, [])
 })
 
-test('an upgrade to anything but WebSocket is not passed on', async (context) => {
+test('an upgrade to anything but WebSocket is not forwarded', async (context) => {
   const { url, seen } = await smuggler(context)
   const lines = ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA']
   const request = rawRequest('/public/x', lines).replace(

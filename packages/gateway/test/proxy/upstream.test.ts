@@ -38,7 +38,7 @@ async function beforeNothing(context: TestContext, options: Partial<UpstreamDecl
   return { ...made, url, start, status }
 }
 
-test('an upstream that does not answer is spared: 503 with Retry-After, until a probe finds it well', async (context) => {
+test('the breaker of a silent upstream answers 503 with Retry-After until a probe succeeds', async (context) => {
   const { status, start, clock, url, metrics } = await beforeNothing(context)
   assert.deepEqual([await status(), await status(), await status()], [502, 502, 502])
   const spared = await fetch(`${url}/orders/1`)
@@ -57,7 +57,7 @@ test('an upstream that does not answer is spared: 503 with Retry-After, until a 
   assert.match(await metrics.metrics(), /gateway_upstream_breaker\{upstream="orders"\} 0/)
 })
 
-test('a probe that fails spares the upstream again, twice as long', async (context) => {
+test('a failed probe opens the breaker again, twice as long', async (context) => {
   const { status, clock } = await beforeNothing(context)
   for (let i = 0; i < 3; i++) await status()
   clock.advance(1_300)
@@ -68,12 +68,12 @@ test('a probe that fails spares the upstream again, twice as long', async (conte
   assert.equal(await status(), 502)
 })
 
-test('an upstream may be asked whatever its failures', async (context) => {
+test('breaker_failures: 0 disables the breaker', async (context) => {
   const { status } = await beforeNothing(context, { breaker_failures: 0 })
   for (let i = 0; i < 8; i++) assert.equal(await status(), 502)
 })
 
-test('callers who go away are no failure of the upstream', async (context) => {
+test('a client that disconnects is not a failure of the upstream', async (context) => {
   const waiting: Promise<unknown>[] = []
   const upstream = await startUpstream(context, (_req, res) => waiting.push(once(res, 'close')))
   const made = await setup({ routes, upstreams: { orders: { url: upstream.url, breaker_failures: 1 } } })
@@ -88,7 +88,7 @@ test('callers who go away are no failure of the upstream', async (context) => {
   assert.equal(waiting.length, 3, 'each was let through')
 })
 
-test('fields behind a body are passed to callers who read them, but for those that must not stand there', async (context) => {
+test('trailers are forwarded to clients that accept them, except forbidden fields', async (context) => {
   const teHeaders: unknown[] = []
   const { url: upstream } = await startUpstream(context, (req, res) => {
     teHeaders.push(req.headers.te)

@@ -31,7 +31,7 @@ for (const [size, what] of [
   [70_000, 'a frame of 64-bit length'],
 ] as const) {
   for (const cut of [1, 3, 7, size]) {
-    test(`a close is sent after ${what}, never within it, wherever its bytes are cut (${cut})`, async () => {
+    test(`a close is sent after ${what}, never within it, wherever its bytes are split (${cut})`, async () => {
       const first = frame('x'.repeat(size))
       const stream = new WebSocketCloser()
       const received: Buffer[] = []
@@ -94,7 +94,7 @@ async function opened(
 const hour = 3_600_000
 const lastFrame = closeFrame('The credential has ended')
 
-test('a WebSocket ends with 1008 when the token that opened it has expired', async (context) => {
+test('a WebSocket closes with 1008 when its token expires', async (context) => {
   const { socket, received, clock, upstreamEnded } = await opened(context)
   clock.advance(hour)
   context.mock.timers.tick(5_000)
@@ -104,7 +104,7 @@ test('a WebSocket ends with 1008 when the token that opened it has expired', asy
   await upstreamEnded
 })
 
-test('a WebSocket ends when the token that opened it is revoked', async (context) => {
+test('a WebSocket closes when its token is revoked', async (context) => {
   const revoked = new Set<string | undefined>()
   const { socket, received } = await opened(context, { revocations: { covers: ({ grantId }) => revoked.has(grantId) } })
   context.mock.timers.tick(5_000)
@@ -115,7 +115,7 @@ test('a WebSocket ends when the token that opened it is revoked', async (context
   assert.deepEqual(received.bytes.subarray(-lastFrame.length), lastFrame)
 })
 
-test('an upstream may keep its WebSockets whatever becomes of the token', async (context) => {
+test('an upstream may keep its WebSockets after the token has ended', async (context) => {
   const { socket, received, clock, http } = await opened(context, { websockets_at_expiry: 'keep' })
   clock.advance(hour)
   context.mock.timers.tick(5_000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuseAmbiguousPath } from '../../src/routing/path.ts'
 
-test('a path that can be read in one way only passes', () => {
+test('an unambiguous path is accepted', () => {
   for (const path of [
     '/',
     '/a/b',
@@ -17,7 +17,7 @@ test('a path that can be read in one way only passes', () => {
     assert.doesNotThrow(() => refuseAmbiguousPath(path), path)
 })
 
-test('a path that an upstream might read as another one is refused', () => {
+test('an ambiguous path is refused', () => {
   const paths = [
     '/public/../admin',
     '/public/./admin',

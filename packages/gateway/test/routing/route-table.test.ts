@@ -45,7 +45,7 @@ const path = fc
   .filter((one) => !one.includes('//'))
 const method = fc.constantFrom(...allMethods)
 
-test('the rule of a request is the first of the list that fits, for all lists and paths', () => {
+test('the rule of a request is the first that matches, for all lists and paths', () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 12 }), path, method, (rules, path, by) => {
       assert.equal(createRouteTable(rules).find(by, path), firstInOrder(rules, by, path))
@@ -54,7 +54,7 @@ test('the rule of a request is the first of the list that fits, for all lists an
   )
 })
 
-test('a rule that is refused as shadowed takes no request, for all lists and paths', () => {
+test('a shadowed rule matches no request, for all lists and paths', () => {
   fc.assert(
     fc.property(fc.array(rule, { minLength: 2, maxLength: 4 }), path, method, (rules, path, by) => {
       const shadowed = shadowedRules(rules.map((one) => ({ ...one, upstream: 'app' }))).map((one) => one.rule.path)
@@ -107,7 +107,7 @@ test('a rule that some requests reach is not shadowed', () => {
     assert.deepEqual(shadowedRules(rules.map((one) => ({ ...one, upstream }))), [])
 })
 
-test('a rule without an upstream is behind others without one alone', () => {
+test('a rule without an upstream is shadowed only by others without one', () => {
   const local = { path: '/v1/notify' }
   assert.deepEqual(shadowedRules([{ path: '/*', upstream }, local]), [])
   assert.deepEqual(
@@ -123,7 +123,7 @@ test('a path whose rule depends on how its semicolon is read is refused', () => 
   assert.equal(table.find('GET', '/orders/a;v=1/b')?.path, '/orders/*')
 })
 
-test('a template that would not mean what it seems to is refused', () => {
+test('a misleading template is rejected', () => {
   for (const path of ['/a/*/b', '/**', '/{id}*', '/a//b', '/a/../b', 'a'])
     assert.ok(templateFault(path) !== undefined, path)
   for (const path of ['/', '/*', '/a*', '/a/{id}.json', '/a/:id/*', '/a/'])

@@ -32,7 +32,7 @@ async function ordered(context: TestContext, options: Partial<GatewayOptions> = 
   return { ...made, seen, url: await listen(context, made) }
 }
 
-test('an earlier rule with a parameter goes before a later one that spells its path out', async (context) => {
+test('an earlier rule with a parameter precedes a later one with a literal path', async (context) => {
   const { url, seen } = await ordered(context)
   for (const target of [
     '/orders/admin/x',
@@ -54,7 +54,7 @@ test('an earlier rule with a parameter goes before a later one that spells its p
   assert.equal((await fetch(`${url}/orders/admin`)).status, 200)
 })
 
-test('a WebSocket upgrade has the first rule that fits too', async (context) => {
+test('the first matching rule applies to a WebSocket upgrade too', async (context) => {
   const { url, seen } = await ordered(context)
   const upgrade = async (target: string) => {
     const { hostname, port } = new URL(url)
@@ -68,7 +68,7 @@ test('a WebSocket upgrade has the first rule that fits too', async (context) => 
   assert.equal(await upgrade('/orders/live'), 101)
 })
 
-test('a caller with the role passes the earlier rule', async (context) => {
+test('a caller with the role is accepted by the earlier rule', async (context) => {
   const { url, bearer, seen } = await ordered(context)
   assert.equal((await fetch(`${url}/orders/admin/x`, { headers: bearer() })).status, 403)
   assert.equal((await fetch(`${url}/orders/admin/x`, { headers: bearer({ roles: ['admin'] }) })).status, 200)
@@ -82,7 +82,7 @@ test('a path whose first rule names no upstream is closed, whatever later rules 
   assert.deepEqual(seen, [])
 })
 
-test('no rule takes a route of our own over, under any method', async (context) => {
+test('no rule takes over an own route, under any method', async (context) => {
   const { url, seen } = await ordered(context)
   assert.equal(await (await fetch(`${url}/healthz`)).text(), '{"status":"ok"}')
   const refused = await fetch(`${url}/healthz`, { method: 'POST' })
@@ -90,7 +90,7 @@ test('no rule takes a route of our own over, under any method', async (context) 
   assert.deepEqual(seen, [])
 })
 
-test('a rule without an upstream holds for the paths of our own routes, however they are spelled', async () => {
+test('a rule without an upstream applies to own routes in every spelling of the path', async () => {
   const { http, bearer } = await setup({
     routes: [
       { path: '/users/alice', roles: ['admin'] },
@@ -103,7 +103,7 @@ test('a rule without an upstream holds for the paths of our own routes, however 
   assert.equal((await http.inject({ url: '/open', headers: bearer({ roles: ['admin'] }) })).statusCode, 200)
 })
 
-test('a rule that holds for a route of our own holds for it in another process too', async (context) => {
+test('a rule of an own route applies to it in another process too', async (context) => {
   const { url, bearer, seen } = await ordered(context, {
     routes: [
       { path: '/v1/notify', roles: ['clerk'] },
@@ -119,7 +119,7 @@ test('a rule that holds for a route of our own holds for it in another process t
   assert.deepEqual(seen, [])
 })
 
-test('a rule that can never match is refused at start, and those that take its requests are named', async () => {
+test('a rule that can never match is rejected at start, with the rules that precede it', async () => {
   const upstreams = { app: { url: 'http://127.0.0.1:9' } }
   const closed = { path: '/orders/admin/*', roles: ['admin'], upstream: 'app' }
   await assert.rejects(

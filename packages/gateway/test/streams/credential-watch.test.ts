@@ -69,7 +69,7 @@ async function braked(context: TestContext) {
   return { ...made, stream, status, revoke: () => (known = false) }
 }
 
-test('a revoked credential keeps no stream by tripping the brake of its address', async (context) => {
+test("a revoked credential cannot keep a stream by exceeding its address's limit", async (context) => {
   const { stream, status, revoke, clock } = await braked(context)
   assert.equal(status, 429, 'the brake holds')
   revoke()

@@ -33,7 +33,7 @@ for (const [what, end] of [
   ['has expired', ({ clock }: Awaited<ReturnType<typeof opened>>) => clock.advance(3_600_000)],
   ['is revoked', ({ revoked }: Awaited<ReturnType<typeof opened>>) => revoked.add('g1')],
 ] as const)
-  test(`a stream of events ends in good order when the token that opened it ${what}, and its upstream hears of it`, async (context) => {
+  test(`an event stream and its upstream request end when its token ${what}`, async (context) => {
     const stream = await opened(context)
     context.mock.timers.tick(5_000)
     end(stream)
@@ -44,7 +44,7 @@ for (const [what, end] of [
   })
 
 for (const type of ['application/x-ndjson', 'application/grpc-web+proto', 'application/octet-stream'])
-  test(`an answer of type ${type} is broken off with its credential, never ended as if it were whole`, async (context) => {
+  test(`a response of type ${type} is cut off with its credential, never completed`, async (context) => {
     const stream = await opened(context, type)
     stream.revoked.add('g1')
     context.mock.timers.tick(5_000)

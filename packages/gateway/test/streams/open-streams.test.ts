@@ -67,7 +67,7 @@ async function bounded(context: TestContext) {
   return { ...made, url, open, stream, upgrade, freed }
 }
 
-test('a caller holds so many streams and WebSockets and no more, whatever credential they came with', async (context) => {
+test('a caller has a maximum of streams and WebSockets over all its credentials', async (context) => {
   const { stream, upgrade, bearer, url } = await bounded(context)
   assert.equal((await stream(bearer())).statusCode, 200)
   assert.equal((await upgrade(bearer({ jti: 'other' }))).status, 101)
@@ -79,7 +79,7 @@ test('a caller holds so many streams and WebSockets and no more, whatever creden
   assert.equal((await stream(bearer({ sub: 'u2' }))).statusCode, 200, 'other callers are not touched')
 })
 
-test('a place is free again however a stream or a WebSocket has ended', async (context) => {
+test('a stream slot is released however the stream or WebSocket ends', async (context) => {
   const { stream, upgrade, freed, bearer, open } = await bounded(context)
   const [first, second] = [await stream(bearer()), await stream(bearer())]
   first.destroy()
@@ -102,7 +102,7 @@ test('a place is free again however a stream or a WebSocket has ended', async (c
   assert.equal((await stream(bearer())).statusCode, 429)
 })
 
-test('an answer that is still open after five seconds is counted as a stream', (context) => {
+test('a response that is still open after five seconds counts as a stream', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const streams = createOpenStreams(1)
   const caller = { kind: 'user', id: 'u1' }

@@ -13,6 +13,7 @@ import type { RequestIdentity } from './model/request-identity.ts'
 import type { RouteRule } from './model/route-rule.ts'
 import type { Routing } from './routing/routing.ts'
 
+/** What the ingress checks requests with. */
 export interface IngressOptions {
   readonly limiter: Limiter
   readonly identities: IdentityResolver
@@ -24,15 +25,17 @@ export interface IngressOptions {
   readonly ietfFields: IetfFields
 }
 
+/** The middleware that every request passes first. */
 export interface Ingress {
-  /** Every request's way in. Runs before its body is read. */
+  /** Identifies, limits and authorizes a request. Runs before its body is read. */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Who was admitted; undefined on public routes and for requests without a credential. */
+  /** The identity of an admitted request; undefined on public routes. */
   identityOf(raw: FastifyRequest['raw']): RequestIdentity | undefined
+  /** Returns the caller of a request that passed `admit`. */
   readonly authenticate: Authenticate
 }
 
-/** Identify -> tier -> check -> what the route demands. */
+/** Resolve the identity, look up the policy, check the limit, authorize the caller. */
 export function createIngress(parts: IngressOptions): Ingress {
   const { limiter, identities, addresses, routing, policies, metrics, realm, ietfFields } = parts
   const known = new WeakMap<FastifyRequest['raw'], RequestIdentity>()
@@ -69,7 +72,7 @@ export function createIngress(parts: IngressOptions): Ingress {
   }
 }
 
-/** A route that an upstream serves needs a caller; one of ours asks by itself, unless its rule does. */
+/** Checks what the rule requires. An upstream's route needs a caller; an own route requires one itself, or by its rule. */
 function authorizeRoute(
   { caller, refusal }: RequestIdentity,
   { scope, roles, upstream }: RouteRule,
@@ -79,5 +82,5 @@ function authorizeRoute(
   if (caller === undefined) throw refusal ?? missingCredential(realm)
   requireScope(caller, scope, realm)
   if (roles && !roles.some((role) => caller.roles.includes(role)))
-    throw new Problem(403, `One of these roles is needed here: ${roles.join(', ')}.`)
+    throw new Problem(403, `One of these roles is required: ${roles.join(', ')}.`)
 }

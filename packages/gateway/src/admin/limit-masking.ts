@@ -8,7 +8,7 @@ interface KindAndId {
   readonly id: string
 }
 
-/** An identifier without personal data: addresses as their network, accounts that are called by a mail address or a telephone number masked. */
+/** Masks personal data in an identifier: addresses become their network; mail addresses and telephone numbers are masked. */
 export function maskIdentifier<Identifier extends KindAndId>(identifier: Identifier): Identifier {
   const { kind, id } = identifier
   const names = kind.split('-')
@@ -31,7 +31,7 @@ function decodePart(part: string): string {
   }
 }
 
-/** Where a limit is counted; the keys are left out where they are made of personal data. */
+/** Masks an explanation. Keys with personal data are omitted. */
 export function maskExplanation(explanation: Explanation): Explanation {
   const { identifier, rules } = explanation
   const masked = maskIdentifier(identifier)

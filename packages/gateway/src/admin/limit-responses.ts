@@ -2,7 +2,7 @@ import type { Decision, Limiter, Policy } from '@gatehouse/limiter'
 import type { Limits } from '../config/limits.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
 
-/** Every tier and policy, as operators read them. */
+/** Formats every tier and policy, and the routes that name one. */
 export function formatLimits({ tiers, policies, lowest, global }: Limits, rules: readonly RouteRule[]) {
   return {
     lowest,
@@ -42,7 +42,7 @@ function formatPolicy({ name, failureMode, advisory, quota, shared, rules }: Pol
   }
 }
 
-/** How a limit stands, in the words of the response headers. */
+/** Formats the state of a limit, with the names of the response headers. */
 export function formatDecision(decision: Decision) {
   return {
     allowed: decision.allowed,
@@ -66,7 +66,7 @@ function formatStatus({ limit, remaining, resetAt, retryAfterSeconds }: LimitSta
 
 type Explanation = Awaited<ReturnType<Limiter['explain']>>
 
-/** Where a limit is counted and what its counts mean. */
+/** Formats where a limit is counted and what its counts mean. */
 export function formatExplanation({ identifier, failureMode, rules, ...rest }: Explanation) {
   return {
     ...rest,

@@ -4,17 +4,17 @@ import type { FastifyRequest } from 'fastify'
 import type { Authenticate, Caller } from '../model/caller.ts'
 import { maskIdentifier } from './limit-masking.ts'
 
-/** Who may do what to limits: one of these scopes is enough, the first is named to whoever has none. */
+/** Required scopes by action. One is enough; refusals name the first. */
 export const limitScopes = {
   read: ['read:limits', 'admin:limits'],
   grant: ['write:limit-grants', 'admin:limits'],
   manage: ['admin:limits'],
 } as const
 
-/** Personal data as it is; an owner's scope for privacy includes it. */
+/** Scopes to read personal data unmasked. */
 const personalDataScopes = ['read:personal-data', 'admin:privacy']
 
-/** Roles by which people manage begin like this. */
+/** Prefix of the roles that manage Gatehouse. */
 const reservedRole = 'gatehouse-'
 
 interface LimitChange {
@@ -24,14 +24,15 @@ interface LimitChange {
   readonly after?: Readonly<Record<string, unknown>>
 }
 
-/** The checks of the endpoints for operators, and what is kept of their changes. */
+/** Authorization and audit of the operator endpoints. */
 export interface Operators {
-  /** The hook of a route that one of these scopes allows. @throws Problem 401 or 403 */
+  /** A hook that requires one of these scopes. @throws Problem 401 or 403 */
   requireScope(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
+  /** Whether the caller has one of these scopes. Only after `requireScope`. */
   hasScope(request: FastifyRequest, scopes: readonly string[]): boolean
-  /** Whether identifiers that are personal data are masked for the caller. */
+  /** Whether personal data must be masked for the caller. */
   mustMask(request: FastifyRequest): boolean
-  /** Records a change before it is made. @throws Problem 503 when that can't be done: then nothing may be changed */
+  /** Records a change before it is made. @throws Problem 503 when it cannot be recorded; then nothing may change */
   record(request: FastifyRequest, change: LimitChange): Promise<void>
 }
 
@@ -47,7 +48,7 @@ export function createOperators(options: OperatorsOptions): Operators {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)
-    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a check`)
+    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} has no requireScope hook`)
     return caller
   }
   const holds: Operators['hasScope'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
@@ -73,9 +74,9 @@ export function createOperators(options: OperatorsOptions): Operators {
   }
 }
 
-/** 403 that names what would be enough (RFC 6750 §3.1). */
+/** 403 that names the required scope (RFC 6750 §3.1). */
 function insufficientScope(scopes: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${scopes[0]}"`
-  const detail = `This needs ${scopes.length > 1 ? 'one of the scopes' : 'the scope'} ${scopes.join(', ')}.`
+  const detail = `This requires ${scopes.length > 1 ? 'one of the scopes' : 'the scope'} ${scopes.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
 }

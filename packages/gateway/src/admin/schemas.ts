@@ -6,7 +6,7 @@ const text = Type.String()
 const flag = Type.Boolean()
 const count = Type.Integer()
 
-/** Whose limit under which policy: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
+/** One limit: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
 const limitParams = Type.Object({
   policy: Type.String({
     description: 'A tier or policy by name; to read, up to three joined by +, which count together: free+search.',
@@ -20,14 +20,14 @@ const limitStatus = {
   limit: count,
   remaining: count,
   reset: Type.Integer({ description: 'Unix seconds of the next window.' }),
-  retry_after: Type.Integer({ description: 'Seconds to wait; 0 when a request would be let through.' }),
+  retry_after: Type.Integer({ description: 'Seconds to wait; 0 when a request would be allowed.' }),
 }
 
-/** How a limit stands, as X-RateLimit-* would tell it, and each of its rules. */
+/** The state of a limit as in X-RateLimit-*, and of each of its rules. */
 const decisionResponse = Type.Object(
   {
     ...limitStatus,
-    source: Type.String({ description: 'Who answered: store, local, open or closed.' }),
+    source: Type.String({ description: 'The source of the decision: store, local, open or closed.' }),
     rules: Type.Array(
       Type.Object({
         name: text,
@@ -40,7 +40,7 @@ const decisionResponse = Type.Object(
   { title: 'LimitStanding' },
 )
 
-/** Where a limit is counted and what its counts mean, for an operator who is asked why. */
+/** Where a limit is counted and what its counts mean. */
 const explanationResponse = Type.Object(
   {
     identifier: Type.Object({ kind: text, id: text }),
@@ -61,7 +61,7 @@ const declared = Type.Array(
     failure_mode: text,
     mode: text,
     quota: text,
-    shared: Type.Boolean({ description: 'One counter for everybody together.' }),
+    shared: Type.Boolean({ description: 'One counter for all callers together.' }),
     rules: Type.Array(
       Type.Object({ name: text, algorithm: text, limit: count, window_seconds: Type.Number(), shadow: flag }),
     ),
@@ -71,8 +71,8 @@ const declared = Type.Array(
 /** Every limit of the gateway. */
 const limitsResponse = Type.Object(
   {
-    lowest: Type.String({ description: 'The tier of whoever has none.' }),
-    global: Type.Optional(Type.String({ description: 'The policy by which every request is counted too.' })),
+    lowest: Type.String({ description: 'The tier of callers without one.' }),
+    global: Type.Optional(Type.String({ description: 'The policy that every request counts by as well.' })),
     tiers: declared,
     policies: declared,
     routes: Type.Array(
@@ -81,11 +81,11 @@ const limitsResponse = Type.Object(
         methods: Type.Optional(Type.Array(text)),
         policy: Type.Optional(text),
         producers: Type.Optional(
-          Type.String({ description: 'The policy, in place of the tier, of callers that hold write:notifications.' }),
+          Type.String({ description: 'The policy, in place of the tier, of callers with write:notifications.' }),
         ),
         tier: Type.Boolean({ description: "Whether the caller's tier, or anonymous, counts too." }),
       }),
-      { description: 'Routes with policies of their own, in the order in which they are looked up.' },
+      { description: 'Routes with policies, in the order in which they are matched.' },
     ),
   },
   { title: 'Limits' },

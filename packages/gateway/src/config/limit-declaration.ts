@@ -9,7 +9,7 @@ const policyMembers = {
   failure_mode: Type.Optional(
     Type.Union([Type.Literal('open'), Type.Literal('closed'), Type.Literal('local')], {
       description:
-        'What to answer while the counter store is away: allow all, reject all, or count in this process alone.',
+        'What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local).',
       default: 'local',
     }),
   ),
@@ -46,7 +46,7 @@ const furtherRules = {
     Type.Object(
       {
         capacity: positiveInteger('Requests at once.', 20),
-        refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens that come back each second.' }),
+        refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens added each second.' }),
       },
       { additionalProperties: false, description: 'A token bucket.' },
     ),
@@ -57,7 +57,7 @@ const furtherRules = {
       {
         additionalProperties: false,
         minProperties: 1,
-        description: 'Limits on trial: they count and report, but never reject.',
+        description: 'Shadow limits: they count and report, but never reject.',
       },
     ),
   ),
@@ -79,12 +79,12 @@ export const TierDeclaration = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    description: 'A tier: the limits of everybody whose plan has its name.',
+    description: 'A tier: the limits of all users and clients whose plan has its name.',
   },
 )
 export type TierDeclaration = Static<typeof TierDeclaration>
 
-/** A limit of its own, for routes and for sign-in: `search: { rpm: 30 }`. */
+/** A policy as the configuration declares it, for routes and for sign-in: `search: { rpm: 30 }`. */
 export const PolicyDeclaration = Type.Object(
   {
     rpm: perMinute,
@@ -93,7 +93,7 @@ export const PolicyDeclaration = Type.Object(
     algorithm,
     shared: Type.Optional(
       Type.Boolean({
-        description: 'One counter for everybody together instead of one for each caller.',
+        description: 'One counter for all callers together instead of one for each.',
         default: false,
       }),
     ),

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 
-/** What holds for the requests of one path, as the configuration declares it. */
+/** The requirements of one path, as the configuration declares them. */
 export const RouteDeclaration = Type.Object(
   {
     path: Type.String({
       pattern: '^/',
-      description: 'A path template; a trailing * takes whatever follows.',
+      description: 'A path template; a trailing * matches the rest of the path.',
       examples: ['/orders/{id}', '/orders/*'],
     }),
     methods: Type.Optional(
@@ -15,29 +15,32 @@ export const RouteDeclaration = Type.Object(
       }),
     ),
     public: Type.Optional(
-      Type.Boolean({ description: 'No credential is needed or looked at; counted by IP address.', default: false }),
+      Type.Boolean({
+        description: 'Credentials are neither required nor read; requests count by IP address.',
+        default: false,
+      }),
     ),
     scope: Type.Optional(
-      Type.String({ description: 'Scope names, all of which are needed.', examples: ['read:orders'] }),
+      Type.String({ description: 'Scope names, all of which are required.', examples: ['read:orders'] }),
     ),
     roles: Type.Optional(
-      Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is needed.' }),
+      Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is required.' }),
     ),
     policy: Type.Optional(
       Type.String({
-        description: "A policy beside the caller's tier: a request is counted by both or by none. none for no limit.",
+        description: "A policy beside the caller's tier: a request counts by both or by neither. none for no limit.",
         examples: ['search'],
       }),
     ),
     tier: Type.Optional(
       Type.Boolean({
         description:
-          "Whether the caller's tier counts beside `policy`; false puts the policy in its place. Default: true, but false where `public` is true.",
+          "Whether the caller's tier counts beside `policy`; false replaces it with the policy. Default: true, but false where `public` is true.",
       }),
     ),
     upstream: Type.Optional(
       Type.String({
-        description: 'The upstream that serves it; left out for a service of ours.',
+        description: 'The upstream that serves it. Default: a service of Gatehouse.',
         examples: ['orders'],
       }),
     ),

@@ -8,27 +8,27 @@ export const UpstreamDeclaration = Type.Object(
   {
     url: Type.String({
       pattern: '^https?://',
-      description: 'Its address; a base path goes before every path.',
+      description: 'Its address; a base path is prepended to every path.',
       examples: ['http://orders:8080'],
     }),
     strip_prefix: Type.Optional(
-      Type.String({ pattern: '^/.*[^/]$', description: 'Taken off the front of the path.', examples: ['/orders'] }),
+      Type.String({ pattern: '^/.*[^/]$', description: 'Removed from the front of the path.', examples: ['/orders'] }),
     ),
     forward_token: Type.Optional(
-      Type.Boolean({ description: "Passes the caller's own token or API key on.", default: false }),
+      Type.Boolean({ description: "Forwards the caller's token or API key.", default: false }),
     ),
     connections: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000, description: 'The most connections held to it.', default: 64 }),
+      Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum of connections to it.', default: 64 }),
     ),
-    connect_timeout_ms: milliseconds('How long a connection may take to be made.', 1_000),
-    headers_timeout_ms: milliseconds("How long the answer's headers may be awaited.", 30_000),
-    body_timeout_ms: milliseconds("How long the answer's body may pause.", 30_000),
+    connect_timeout_ms: milliseconds('Timeout of a new connection.', 1_000),
+    headers_timeout_ms: milliseconds("Timeout of the response's headers.", 30_000),
+    body_timeout_ms: milliseconds("Maximum pause in the response's body.", 30_000),
     request_timeout_ms: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 86_400_000,
         description:
-          "How long the request's body may take in all; one that comes slower than 500 bytes a second after the first 20 seconds is refused before.",
+          "How long the request's body may take in all; a body slower than 500 bytes a second after the first 20 seconds is refused earlier.",
         default: 3_600_000,
       }),
     ),
@@ -36,24 +36,23 @@ export const UpstreamDeclaration = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 1_000,
-        description: 'Requests in a row without any answer after which it is spared for a while; 0 for never.',
+        description: 'Consecutive requests without an answer after which the breaker opens; 0 for never.',
         default: 5,
       }),
     ),
     breaker_open_ms: milliseconds(
-      'How long it is spared at first; doubles with every failed probe, up to 30 s.',
+      'How long the breaker stays open at first; doubles with every failed probe, up to 30 s.',
       1_000,
     ),
     websockets_at_expiry: Type.Optional(
       Type.Union([Type.Literal('close'), Type.Literal('keep')], {
-        description: 'What becomes of a WebSocket when the credential that opened it expires or is revoked.',
+        description: 'What happens to a WebSocket when its credential expires or is revoked.',
         default: 'close',
       }),
     ),
     streams_at_expiry: Type.Optional(
       Type.Union([Type.Literal('close'), Type.Literal('keep')], {
-        description:
-          'What becomes of an answer that is still under way when the credential that asked for it expires or is revoked.',
+        description: 'What happens to an unfinished response when its credential expires or is revoked.',
         default: 'close',
       }),
     ),
@@ -61,7 +60,7 @@ export const UpstreamDeclaration = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 5,
-        description: 'How often a safe request without a body is sent again when its connection fails.',
+        description: 'How often a safe request without a body is retried when its connection fails.',
         default: 1,
       }),
     ),

@@ -1,19 +1,19 @@
 import { operationsOf } from '@gatehouse/kit'
 
-/** What the API document says about each operation: its id, which names the call in generated clients, a summary and a description. */
+/** Operations in the API document: the id, which names the call in generated clients, a summary and a description. */
 export const operation = operationsOf({
   'contextKeys.get': [
     'Read the keys of context tokens',
     'The keys that verify the context tokens sent to upstreams, as a JSON Web Key Set (RFC 7517).',
   ],
-  'limits.list': ['List tiers and policies', 'As they are at this moment, with the rules of each.'],
-  'limits.get': ['Read how a limit stands', 'What the next request would be answered; nothing is counted.'],
+  'limits.list': ['List tiers and policies', 'The current tiers and policies with their rules.'],
+  'limits.get': ['Read a limit', 'The decision that the next request would get. Counts nothing.'],
   'limits.explain': [
     'Explain how a limit is counted',
-    'Which counters are used, and why the next request would be allowed or rejected.',
+    'The counters that are used, and why the next request would be allowed or rejected.',
   ],
-  'limits.reset': ['Reset a limit', 'Forgets what was counted in the current windows.'],
-  'limits.grant': ['Give requests back', 'Reduces what was counted in the current windows.'],
+  'limits.reset': ['Reset a limit', 'Clears the counts of the current windows.'],
+  'limits.grant': ['Grant requests', 'Reduces the counts of the current windows.'],
 })
 
 /** The ids of this package's operations. */

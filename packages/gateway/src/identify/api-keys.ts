@@ -1,35 +1,36 @@
 import { type Clock, Problem, tokenHash } from '@gatehouse/kit'
 import type { Caller } from '../model/caller.ts'
 
-/** What is known of an API key. */
+/** An API key as identity knows it. */
 export interface ApiKey {
   readonly id: string
   /** The subject it acts for. */
   readonly owner: string
-  /** What the owner is: the key has that one's reach. */
+  /** The kind of its owner. */
   readonly kind: Caller['kind']
   readonly scopes: readonly string[]
   readonly plan?: string | undefined
 }
 
-/** Looks an API key up: `undefined` when there is none such. */
+/** Looks up an API key; undefined for an unknown one. */
 export type ResolveApiKey = (key: string) => Promise<ApiKey | undefined>
 
-/** How long a looked-up key is believed, in milliseconds: so long a revoked one still works. */
+/** How long a key is cached, in milliseconds. A revoked key works this much longer. */
 const keyFreshMs = 5_000
 const maxKeys = 10_000
 const maxKeyLength = 200
 
+/** API keys as callers. */
 export interface ApiKeys {
   /**
-   * The caller a key stands for, and the hash it is counted under. `resolving` is called before an unknown key is looked
-   * up; what it throws refuses the key.
-   * @throws Problem 401 when the key is unknown, 503 when it can't be looked up.
+   * The caller of a key, and the hash that it counts by.
+   * @param beforeLookup called before an uncached key is looked up; what it throws refuses the key
+   * @throws Problem 401 when the key is unknown, 503 when it cannot be looked up
    */
   callerOf(key: string, beforeLookup?: () => void): Promise<{ readonly caller: Caller; readonly hash: string }>
 }
 
-/** API keys as callers, each looked up once in 5 s. */
+/** API keys as callers. Each is looked up at most once in 5 s. */
 export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, realm: string): ApiKeys {
   const known = new Map<string, { readonly caller: Caller; readonly until: number }>()
   const unknown = () =>
@@ -47,7 +48,7 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       if (cached && now < cached.until) return { caller: cached.caller, hash }
       beforeLookup?.()
       const found = await resolve(key).catch((cause: unknown) => {
-        throw new Problem(503, 'API keys can not be looked up at the moment.', { cause })
+        throw new Problem(503, 'API keys cannot be looked up at the moment.', { cause })
       })
       known.delete(hash)
       if (found === undefined) throw unknown()

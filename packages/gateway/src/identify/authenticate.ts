@@ -4,8 +4,8 @@ import { type Authenticate, type Caller, holdsScope } from '../model/caller.ts'
 import type { ApiKeys } from './api-keys.ts'
 
 /**
- * The check for a service that stands alone, without a gateway before it: bearer tokens, each verified here, and API keys
- * (X-API-Key) where there are any. With both, the token counts.
+ * The authentication of a service without a gateway in front of it: bearer tokens, verified here, and API keys
+ * (X-API-Key) if `apiKeys` is passed. With both, the token counts.
  */
 export function createAuthenticate(bearer: Bearer, realm: string, apiKeys?: ApiKeys): Authenticate {
   return async ({ raw }, scope) => {
@@ -20,21 +20,21 @@ export function createAuthenticate(bearer: Bearer, realm: string, apiKeys?: ApiK
   }
 }
 
-/** Every Authorization header: `headers` would show the first of several alone. */
+/** Every Authorization header: `headers` has only the first of several. */
 function authorizationsIn(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_value, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'authorization')
 }
 
 /**
- * The caller itself, when it holds the scope.
- * @throws BearerError `insufficient_scope`.
+ * Returns the caller if it has the scope.
+ * @throws Problem 403 `insufficient_scope` (RFC 6750 §3.1)
  */
 export function requireScope(caller: Caller, scope: string | undefined, realm: string): Caller {
   if (scope === undefined || holdsScope(caller, scope)) return caller
   throw toProblem(new BearerError('insufficient_scope', 'scope', { requiredScope: scope }), realm)
 }
 
-/** The answer to a refused credential; anything else is handed back as it came. */
+/** The problem of a refused credential. Any other error is returned unchanged. */
 export function toProblem(error: unknown, realm: string): unknown {
   if (!(error instanceof BearerError)) return error
   const challenge = wwwAuthenticate(error, { realm })
@@ -53,7 +53,7 @@ export const missingCredential = (realm: string): unknown =>
 
 const callers = new WeakMap<TokenCaller, Caller>()
 
-/** The caller of a verified token; made once for a token that is remembered. */
+/** The caller of a verified token. Created once for a cached token. */
 export function toCaller(token: TokenCaller): Caller {
   const known = callers.get(token)
   if (known) return known

@@ -3,20 +3,20 @@ import { type Clock, Problem } from '@gatehouse/kit'
 import { createLimiter, type Identifier, memoryStore, type Policy } from '@gatehouse/limiter'
 import { toQuotaProblem } from '../http/quota-exceeded.ts'
 
-/** Stops those who send bad credentials again and again, before looking at more of them costs anything. */
+/** Limits bad credentials by address, before more of them are checked. */
 export interface BadCredentialLimit {
-  /** @throws Problem 429 while too many bad credentials came from there. */
+  /** @throws Problem 429 while the address has sent too many bad credentials */
   check(from: Identifier): void
-  /** Counts a credential that was looked at and refused. */
+  /** Counts a refused credential. */
   recordFailure(from: Identifier, error: unknown): void
 }
 
 const maxAddresses = 100_000
 
-/** Refusals that befall honest callers too. */
+/** Refusals that honest clients cause too. They do not count. */
 const harmlessReasons: ReadonlySet<BearerErrorReason> = new Set(['expired', 'not_yet_valid', 'revoked', 'scope'])
 
-/** Counted by address in this process alone: asking a store about every forged token would be what a flood wants. */
+/** Counts in this process only: a store request for every forged token would help a flood of them. */
 export function createBadCredentialLimit(policy: () => Policy, clock: Clock): BadCredentialLimit {
   const limiter = createLimiter({ store: memoryStore({ maxKeys: maxAddresses }), clock })
   return {

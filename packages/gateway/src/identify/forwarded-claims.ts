@@ -2,23 +2,23 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Clock, constantTimeEqual, type Secret } from '@gatehouse/kit'
 
-/** How a gateway tells our own services in other processes for whom it asks. */
+/** The header in which a gateway claims the client's address to our own services in other processes. */
 const claimHeader = 'x-gatehouse-forwarded'
-/** How far two clocks may be apart, and how long a claim may be under way. */
+/** The maximum age of a claim, clock difference included. */
 const maxAgeMs = 60_000
 const maxClaimLength = 200
 
-/** Says, and believes, for whom a request is made: what the service client's secret has signed, wherever it comes from. */
+/** Signs and verifies the client's address of a request between our own processes. */
 export interface ForwardedClaims {
   /** The header for one request to a sibling, with the target as the sibling sees it. */
   headers(method: string, target: string, address: string): Readonly<Record<string, string>>
-  /** The address that our own gateway claims; undefined without a claim, null for one that isn't ours or is too old. */
+  /** The claimed address; undefined without a claim, null for an invalid or expired one. */
   read(raw: IncomingMessage): string | null | undefined
 }
 
 /**
- * Claims signed with HMAC-SHA-256 under a key derived from the service client's secret, which every service of ours has.
- * One holds for one method and target, for a minute: whoever sees it can't speak for other requests with it.
+ * Claims are signed with HMAC-SHA-256 and a key derived from the service client's secret, which all our services have.
+ * A claim is valid for one method and target, for a minute, so that it cannot be used for other requests.
  */
 export function createForwardedClaims(secret: Secret, clock: Clock): ForwardedClaims {
   const key = Buffer.from(hkdfSync('sha256', secret.reveal(), 'gatehouse', 'forwarded address', 32))

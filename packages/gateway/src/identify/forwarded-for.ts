@@ -1,24 +1,25 @@
 import { Problem } from '@gatehouse/kit'
 import { type Address, inRange, parseAddress, parseRange } from '../model/address.ts'
 
-/** The most entries of X-Forwarded-For that are read; a request with more is refused with 400. */
+/** The maximum of X-Forwarded-For entries. A request with more is refused with 400. */
 export const maxForwardedEntries = 32
 
+/** The rules of X-Forwarded-For. */
 export interface ForwardedFor {
-  /** Whether the socket's other end is a proxy of ours, so that what it forwards may be believed. */
+  /** Whether an address is that of a trusted proxy. */
   trusts(peer: Address): boolean
   /**
-   * Who made the request: the peer, unless it is trusted; then X-Forwarded-For is walked from the right, past every
-   * trusted entry, to the first that is not. A malformed entry ends the walk. The header `Forwarded` is never read:
-   * two sources of one truth are a way around it.
+   * The client's address: the peer, unless it is trusted; then the first entry of X-Forwarded-For from the right that is
+   * not trusted. A malformed entry ends the search. The header `Forwarded` is never read: two sources of one fact could
+   * contradict each other.
    * @throws Problem 400 when there are more than {@link maxForwardedEntries} entries.
    */
   clientOf(peer: Address, forwardedFor: string | undefined): Address
 }
 
 /**
- * The forwarded-for rules for the given CIDR ranges of trusted proxies; none are trusted when the list is empty.
- * @throws RangeError on a range that can't be read.
+ * The rules for these CIDR ranges of trusted proxies. With an empty list no proxy is trusted.
+ * @throws RangeError on an invalid range
  */
 export function createForwardedFor(trustedProxies: readonly string[]): ForwardedFor {
   const ranges = trustedProxies.map(parseRange)
@@ -29,7 +30,7 @@ export function createForwardedFor(trustedProxies: readonly string[]): Forwarded
       if (forwardedFor === undefined || !trusts(peer)) return peer
       const entries = forwardedFor.split(',')
       if (entries.length > maxForwardedEntries)
-        throw new Problem(400, `X-Forwarded-For names more than ${maxForwardedEntries} addresses.`)
+        throw new Problem(400, `X-Forwarded-For has more than ${maxForwardedEntries} entries.`)
       let client = peer
       for (const entry of entries.reverse()) {
         const address = parseEntry(entry.trim())

@@ -4,7 +4,7 @@ import type { GatewayMetrics } from '../metrics/gateway-metrics.ts'
 import { countedAddress, parseAddress } from '../model/address.ts'
 import type { Policies } from './policies.ts'
 
-/** A guard's answer. */
+/** The result of one attempt. */
 interface AttemptDecision {
   readonly allowed: boolean
   /** Whole seconds to wait; 0 when allowed. */
@@ -12,24 +12,24 @@ interface AttemptDecision {
 }
 
 /**
- * Counts one try against a policy, by all identifiers together: `{ account, address }`. An `address` is counted as
- * requests from it are, IPv6 by its /64. Rejects with RangeError when there is no policy of that name.
+ * Counts one attempt against a policy, by all identifiers together: `{ account, address }`. An `address` counts as
+ * requests from it do, IPv6 by its /64. Rejects with RangeError when there is no policy of that name.
  */
 export type Limit = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<AttemptDecision>
 
-/** Takes back one try that was counted against a policy by these identifiers, since it was right. */
+/** Takes back one counted attempt of these identifiers, because it succeeded. */
 export type Refund = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-/** Whole seconds for which tries by these identifiers are known here to be rejected, without asking the store; 0 for none. */
+/** Whole seconds for which attempts of these identifiers are known to be rejected, without a store request; else 0. */
 export type Blocked = (policy: string, identifiers: Readonly<Record<string, string>>) => number
 
-/** Forgets the tries counted against a policy by these identifiers, since one of them was right. */
+/** Resets the count of these identifiers, because an attempt succeeded. */
 export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
 const maxIdLength = 255
 const maxBlocks = 10_000
 
-/** What services are handed to count what a route's own limit can't see. */
+/** Attempt limits, for services to count what a route's limit cannot. */
 export interface AttemptLimits {
   readonly limit: Limit
   readonly refund: Refund
@@ -44,6 +44,7 @@ interface AttemptLimitsOptions {
   readonly clock: Clock
 }
 
+/** Attempt limits in the counter store. Rejections are cached in this process. */
 export function createAttemptLimits({ limiter, policies, metrics, clock }: AttemptLimitsOptions): AttemptLimits {
   const blocks = new Map<string, number>()
   const setBlock = (key: string, seconds: number): void => {
@@ -60,6 +61,10 @@ export function createAttemptLimits({ limiter, policies, metrics, clock }: Attem
     metrics.recordDecision(name, decision)
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
+  const blockedSeconds: Blocked = (name, identifiers) => {
+    const until = blocks.get(blockKey(name, identifierOf(identifiers))) ?? 0
+    return Math.max(0, Math.ceil((until - clock.now()) / 1_000))
+  }
   return {
     limit,
     async refund(name, identifiers) {
@@ -67,10 +72,7 @@ export function createAttemptLimits({ limiter, policies, metrics, clock }: Attem
       await limiter.grant(policies.get(name), identifier, 1)
       blocks.delete(blockKey(name, identifier))
     },
-    blocked(name, identifiers) {
-      const until = blocks.get(blockKey(name, identifierOf(identifiers))) ?? 0
-      return Math.max(0, Math.ceil((until - clock.now()) / 1_000))
-    },
+    blocked: blockedSeconds,
     async forgive(name, identifiers) {
       const identifier = identifierOf(identifiers)
       await limiter.reset(policies.get(name), identifier)

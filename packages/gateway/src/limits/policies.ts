@@ -6,26 +6,27 @@ import type { RequestIdentity } from '../model/request-identity.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
 import { createTiers, type TierOptions } from './tiers.ts'
 
-/** Who holds it sends events. */
+/** The scope of callers that send events. */
 const producerScope = 'write:notifications'
 
+/** Selects the policy of a request. */
 export interface Policies {
-  /** The limits of this moment. */
+  /** The current limits. */
   limits(): Limits
-  /** @throws RangeError when there is no policy or tier of that name. */
+  /** A policy or tier by name. @throws RangeError when there is none */
   get(name: string): Policy
   /**
-   * What a request is counted by, all or nothing: the caller's tier, the route's policy and the global one, as far as there
-   * are; undefined when it isn't limited.
+   * The policy of a request: the caller's tier, the route's policy and the global one combined, which count all or
+   * nothing; undefined when the request is not limited.
    */
   policyFor(identity: RequestIdentity, rule: RouteRule | undefined): Policy | undefined | Promise<Policy | undefined>
-  /** Takes new tiers and policies. @throws RangeError when they are not valid, and keeps the old ones. */
+  /** Replaces tiers and policies. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
 }
 
 /**
- * Which policy holds for whom.
- * @throws RangeError when the limits are not valid, or a route names a policy that isn't there.
+ * Selects policies by the declared limits and routes.
+ * @throws RangeError when the limits are invalid, or a route names an unknown policy
  */
 export function createPolicies(
   declared: LimitsDeclaration,
@@ -38,7 +39,7 @@ export function createPolicies(
     const policies = [tier, route, global].filter((policy) => policy !== undefined)
     return policies.length === 0 ? undefined : combinePolicies(policies)
   }
-  /** The platform's own services are counted by a route's policy alone. */
+  /** The platform's own services count by a route's policy only. */
   const policyForPlan = (plan: string, rule: RouteRule | undefined, caller: Caller, route: Policy | undefined) => {
     if (plan === unlimitedPlan) return route
     const producers = rule?.producers !== undefined && holdsScope(caller, producerScope) ? rule.producers : undefined

@@ -1,19 +1,20 @@
 import type { Clock } from '@gatehouse/kit'
 import { type PlanOf, unlimitedPlan } from '../model/plan.ts'
 
-/** How long a looked-up plan is fresh, in milliseconds; then it serves on while it is looked up anew. */
+/** How long a plan is fresh, in milliseconds; then it is used while it is refreshed. */
 export const planFreshMs = 60_000
-/** How long a request waits for a plan that was never looked up, in milliseconds; then it counts as the lowest tier. */
+/** How long a request waits for an uncached plan, in milliseconds; then it counts as the lowest tier. */
 const coldLookupMs = 250
-/** How many subjects' plans are kept. */
+/** How many subjects' plans are cached. */
 const maxPlans = 100_000
 
+/** Options of {@link createTiers}. */
 export interface TierOptions {
   readonly planOf: PlanOf
-  /** The tiers of this moment, and the one for whoever has no plan, an unknown one, or one that can't be looked up. */
+  /** The current tiers, and the one for subjects without a plan, with an unknown one, or whose lookup fails. */
   readonly limits: () => { readonly tiers: ReadonlyMap<string, unknown>; readonly lowest: string }
   readonly clock: Clock
-  /** Told of each lookup that failed. */
+  /** Called for each lookup that fails. */
   readonly onFailure?: (error: unknown) => void
 }
 
@@ -22,14 +23,15 @@ interface Plan {
   readonly staleAt: number
 }
 
+/** The tiers of subjects. */
 export interface Tiers {
-  /** The subject's tier: at once when it is known, else when it is looked up, 250 ms at most. */
+  /** The subject's tier: at once when it is cached, else after a lookup of at most 250 ms. */
   tierOf(subject: string): string | Promise<string>
   /** The tier of a plan's name. */
   tierOfPlan(plan: string | undefined): string
 }
 
-/** Tiers by the subjects' plans, cached 60 s, stale while refreshed, looked up one at a time per subject. */
+/** Tiers by the subjects' plans: cached for 60 s, used while refreshed, one lookup at a time per subject. */
 export function createTiers(options: TierOptions): Tiers {
   return new CachedPlans(options)
 }
@@ -55,7 +57,7 @@ class CachedPlans implements Tiers {
     return this.tierOfPlan(plan.name)
   }
 
-  /** One lookup at a time per subject. Never rejects: what was known stays, and is tried again a second later. */
+  /** One lookup at a time per subject. Never rejects: the cached plan stays, and is looked up again a second later. */
   #lookUp(subject: string): Promise<string> {
     const pending = this.#lookups.get(subject)
     if (pending) return pending
@@ -82,7 +84,7 @@ class CachedPlans implements Tiers {
   }
 }
 
-/** After a lookup that failed, the next is tried this much later, in milliseconds. */
+/** Delay after a failed lookup, in milliseconds. */
 const retryMs = 1_000
 
 function withTimeout<T>(milliseconds: number, promise: Promise<T>, otherwise: T): Promise<T> {

@@ -3,24 +3,24 @@ import type { LimiterOptions } from '@gatehouse/limiter'
 import { breakerValue } from './gateway-metrics.ts'
 
 /**
- * Counts how the counter store fares, and logs when its breaker opens and closes. Hand it to `createLimiter`. Decisions
- * are counted by the gateway itself, which knows their routes.
+ * Counts what the limiter reports about the counter store, and logs when its breaker opens and closes. An observer for
+ * `createLimiter`. The gateway counts decisions itself, by route.
  */
 export function observeLimiter(registry: Registry, log: Log): NonNullable<LimiterOptions['observer']> {
   const registers = [registry]
   const latency = new Histogram({
     name: 'rate_limit_store_seconds',
-    help: 'How long the counter store took to answer',
+    help: 'Response time of the counter store',
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.25],
     registers,
   })
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
-  const timeouts = counter('rate_limit_store_timeouts_total', 'Checks that the counter store did not answer in time')
-  const failures = counter('rate_limit_store_failures_total', 'Checks that the counter store answered with an error')
-  const healed = counter('rate_limit_store_healed_total', 'Counters that the store had lost and got back')
+  const timeouts = counter('rate_limit_store_timeouts_total', 'Checks without an answer from the counter store in time')
+  const failures = counter('rate_limit_store_failures_total', 'Checks that failed in the counter store')
+  const restored = counter('rate_limit_store_restored_total', 'Counters restored after the store lost them')
   const breaker = new Gauge({
     name: 'rate_limit_store_breaker',
-    help: 'Breaker before the counter store: 0 closed, 1 probing, 2 open; patient is that of policies that fail closed',
+    help: 'Breaker of the counter store: 0 closed, 1 probing, 2 open; patient is that of policies that fail closed',
     labelNames: ['way'] as const,
     registers,
   })
@@ -29,39 +29,39 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
     storeAnswered: (milliseconds) => latency.observe(milliseconds / 1000),
     storeTimedOut: () => timeouts.inc(),
     storeFailed: () => failures.inc(),
-    healed: () => healed.inc(),
+    healed: () => restored.inc(),
     breakerChanged(state, way) {
       breaker.set({ way }, breakerValue[state])
-      if (state !== 'half-open') log.warn({ way }, `the breaker before the counter store is ${state}`)
+      if (state !== 'half-open') log.warn({ way }, `the breaker of the counter store is ${state}`)
     },
   }
 }
 
-/** Counts how often the counter store's clock was found to have moved: for the store's `onClockMoved`. */
+/** Counts clock jumps of the counter store: a callback for the store's `onClockMoved`. */
 export function countClockJumps(registry: Registry): () => void {
   const moves = new Counter({
-    name: 'rate_limit_store_clock_moves_total',
-    help: "How often the counter store's clock was not where it had been",
+    name: 'rate_limit_store_clock_jumps_total',
+    help: 'Clock jumps of the counter store',
     registers: [registry],
   })
   return () => moves.inc()
 }
 
-/** Shows whether the counter store may evict counters, once that is known. */
+/** Reports whether the counter store may evict counters, once that is known. */
 export function reportEviction(registry: Registry): (mayEvict: boolean) => void {
   const evicting = new Gauge({
     name: 'rate_limit_store_may_evict',
-    help: '1 when the counter store evicts keys at the end of its memory: limits that fail closed need one that does not',
+    help: '1 when the counter store evicts keys when its memory is full; limits that fail closed need one that does not',
     registers: [registry],
   })
   return (mayEvict) => evicting.set(mayEvict ? 1 : 0)
 }
 
-/** Shows how many gateways share the counters at this moment. */
+/** Reports how many gateways share the counters. */
 export function reportGateways(registry: Registry, living: () => number): void {
   new Gauge({
     name: 'rate_limit_gateways',
-    help: 'Gateways that share the counters; each spends its share of what is counted locally',
+    help: 'Gateways that share the counters. Each has a share of the limits that are counted locally',
     registers: [registry],
     collect() {
       this.set(living())
@@ -69,11 +69,11 @@ export function reportGateways(registry: Registry, living: () => number): void {
   })
 }
 
-/** Shows how many identifiers are asked for so often that they are counted in portions. */
+/** Reports how many identifiers are hot keys. */
 export function reportHotKeys(registry: Registry, hotKeys: () => number): void {
   new Gauge({
     name: 'rate_limit_hot_keys',
-    help: 'Identifiers that this process counts in portions, because they are asked for so often',
+    help: 'Hot keys of this process: identifiers so frequent that it counts them by local leases',
     registers: [registry],
     collect() {
       this.set(hotKeys())
@@ -81,11 +81,11 @@ export function reportHotKeys(registry: Registry, hotKeys: () => number): void {
   })
 }
 
-/** Counts the identifiers that a memory store had to forget while they still mattered: its `onUnexpiredEviction`. */
+/** Counts evictions of unexpired counters from a memory store: a callback for its `onUnexpiredEviction`. */
 export function countEvictions(registry: Registry): () => void {
   const evictions = new Counter({
     name: 'rate_limit_unexpired_evictions_total',
-    help: 'Identifiers that were forgotten although their counters still mattered',
+    help: 'Identifiers evicted from memory before their counters expired',
     registers: [registry],
   })
   return () => evictions.inc()

@@ -12,7 +12,7 @@ export interface AddressRange {
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
 const mappedBits = 96
 
-/** Reads an address; `undefined` when the text is none. IPv4-mapped IPv6 (RFC 4291 §2.5.5.2) is folded to IPv4. */
+/** Parses an address; undefined for other text. IPv4-mapped IPv6 (RFC 4291 §2.5.5.2) is folded to IPv4. */
 export function parseAddress(text: string): Address | undefined {
   const zone = text.indexOf('%')
   const bytes = parseBytes(zone < 0 ? text : text.slice(0, zone))
@@ -20,8 +20,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * Reads a CIDR range such as `10.0.0.0/8`, or a lone address. A range of IPv4-mapped addresses is folded to IPv4; one
- * wider than all of IPv4 (`::ffff:10.0.0.0/8`) is refused, for it would trust everybody.
+ * Parses a CIDR range such as `10.0.0.0/8`, or a single address. A range of IPv4-mapped addresses is folded to IPv4; one
+ * wider than all of IPv4 (`::ffff:10.0.0.0/8`) is rejected, since it would trust every client.
  * @throws RangeError naming the range and what was expected.
  */
 export function parseRange(text: string): AddressRange {
@@ -46,14 +46,14 @@ export function inRange(address: Address, { base, bits }: AddressRange): boolean
   return ((address[whole] ?? 0) & mask & 0xff) === ((base[whole] ?? 0) & mask & 0xff)
 }
 
-/** The address as it is counted: IPv4 in full; IPv6 by its /64, which is what one subscriber holds. */
+/** The address as it is counted: IPv4 in full, IPv6 by its /64, the network of one subscriber. */
 export function countedAddress(address: Address): string {
   if (address.length === 4) return address.join('.')
   const words = [0, 2, 4, 6].map((i) => (((address[i] ?? 0) << 8) | (address[i + 1] ?? 0)).toString(16))
   return `${words.join(':')}::/64`
 }
 
-/** The address in full, as it is told to upstreams. */
+/** The address in full, as upstreams receive it. */
 export function addressText(address: Address): string {
   if (address.length === 4) return address.join('.')
   const words = Array.from({ length: 8 }, (_, i) => ((address[2 * i] ?? 0) << 8) | (address[2 * i + 1] ?? 0))

@@ -1,5 +1,5 @@
-/** The plan that isn't limited: for the platform's own services. A tier can't have this name. */
+/** The plan without a limit, for the platform's own services. No tier can have this name. */
 export const unlimitedPlan = 'unlimited'
 
-/** Looks up a subject's plan: `undefined` when the subject is not known. */
+/** Looks up a subject's plan; undefined for an unknown subject. */
 export type PlanOf = (subject: string) => Promise<{ readonly plan: string } | undefined>

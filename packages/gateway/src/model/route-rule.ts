@@ -1,29 +1,29 @@
-/** What holds for the requests of one path template. The first rule of a list that fits a request is taken. */
+/** The requirements of one path template. The first rule of a list that matches a request applies. */
 export interface RouteRule {
-  /** `/orders/{id}` or `/orders/:id`; a trailing `*` takes whatever follows. */
+  /** `/orders/{id}` or `/orders/:id`; a trailing `*` matches the rest of the path. */
   readonly path: string
   /** Default: every method. */
   readonly methods?: readonly string[]
-  /** No credential is needed or looked at: such a request is counted by its IP address. */
+  /** Credentials are neither required nor read: requests count by IP address. Default: false. */
   readonly public?: boolean
-  /** Space-separated scope names, all of which are needed. */
+  /** Required scope: space-separated names, all of which the caller must have. */
   readonly scope?: string
-  /** Role names, one of which is needed. */
+  /** Role names, one of which the caller must have. */
   readonly roles?: readonly string[]
-  /** A policy by name, counted beside the caller's tier; `none` for no limit at all. */
+  /** A policy by name that counts beside the caller's tier; `none` for no limit. */
   readonly policy?: string
-  /** Whether the caller's tier counts too. Default: true, but false on public routes, where no caller is known. */
+  /** Whether the caller's tier counts too. Default: true; false on public routes, which have no caller. */
   readonly tier?: boolean
-  /** A policy by name in place of the tier, for callers that hold `write:notifications`. */
+  /** A policy by name in place of the tier, for callers with `write:notifications`. */
   readonly producers?: string
-  /** The upstream that serves it, by name; left out for what a local service serves. */
+  /** The upstream that serves it, by name. Default: a local service. */
   readonly upstream?: string
 }
 
 /** The policy of routes that are not limited. */
 export const unlimited = 'none'
 
-/** Methods that a rule without `methods` covers. */
+/** The methods of a rule without `methods`. */
 export const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** A path template as the router writes it: `/orders/{id}` becomes `/orders/:id`. */
@@ -39,7 +39,7 @@ export function ruleFor(rules: readonly RouteRule[], method: string, template: s
   )
 }
 
-/** Parameters are equal whatever their names. */
+/** Names of parameters do not matter. */
 const shapeOf = (template: string) => routerPath(template).replaceAll(/:[A-Za-z_]\w*/g, ':')
 
 function covers(rule: string, template: string): boolean {

@@ -2,7 +2,7 @@ import type { Caller } from '../model/caller.ts'
 
 const cache = new WeakMap<Caller, Readonly<Record<string, string>>>()
 
-/** What upstreams are told about the caller. What is not printable ASCII is percent-encoded. */
+/** The headers that describe the caller to upstreams. Anything but printable ASCII is percent-encoded. */
 export function callerHeaders(caller: Caller): Readonly<Record<string, string>> {
   const known = cache.get(caller)
   if (known) return known
@@ -23,7 +23,7 @@ function headersOf({ kind, subject, clientId, keyId, scopes, roles }: Caller): R
   return headers
 }
 
-/** Percent-encodes what isn't printable ASCII, and the percent sign itself. */
+/** Percent-encodes anything but printable ASCII, and the percent sign. */
 function encodeValue(value: string): string {
   return value.toWellFormed().replaceAll(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent)
 }

@@ -2,13 +2,13 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import { type Clock, KeyRing, type Secret } from '@gatehouse/kit'
 import type { Caller } from '../model/caller.ts'
 
-/** How long a context token is good, in seconds. */
+/** Lifetime of a context token, in seconds. */
 const contextLifetimeSeconds = 60
-/** A token younger than this is used again for the same caller and request, in seconds. */
+/** A token is reused for the same caller and request until this age, in seconds. */
 const reuseSeconds = 20
 const maxTokensPerCaller = 64
 
-/** The request that a context token is bound to, as the upstream sees it. */
+/** The request that a context token is bound to, as the upstream receives it. */
 interface BoundRequest {
   readonly upstream: string
   readonly method: string
@@ -16,8 +16,9 @@ interface BoundRequest {
   readonly target: string
 }
 
+/** Issues context tokens. */
 export interface ContextTokens {
-  /** A signed statement who the caller is, for one upstream, method and path. */
+  /** A signed token that names the caller, for one upstream, method and path. */
   issue(caller: Caller, request: BoundRequest): string
   /** The public keys upstreams verify with (RFC 7517). */
   keys(): Record<string, unknown>[]
@@ -25,10 +26,9 @@ export interface ContextTokens {
 
 /**
  * Short-lived context tokens: an EdDSA JWT (`typ` `gatehouse-context+jwt`) whose `aud` is the upstream's name and whose
- * `req` is the SHA-256 (base64url) of method, space, path and query. An upstream that checks them need not trust
- * headers, or whoever can reach it. Gateways with the same secret sign with the same key; without one, each has its own.
- * Of several secrets the first signs; the keys of all are published, so that a gateway that has them in another order is
- * believed as well.
+ * `req` is the SHA-256 (base64url) of method, space, path and query. An upstream that verifies them need not trust its
+ * network. Gateways with the same secret sign with the same key; without one, each has its own.
+ * Of several secrets the first signs; the keys of all are published, so that gateways with another order are trusted too.
  */
 export function createContextTokens(issuer: string, clock: Clock, secret?: Secret | KeyRing): ContextTokens {
   const keys = secret === undefined ? [generateKeyPairSync('ed25519').privateKey] : keysFrom(KeyRing.of(secret))

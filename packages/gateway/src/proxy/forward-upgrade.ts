@@ -7,25 +7,25 @@ import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 import { WebSocketCloser } from './web-socket-close.ts'
 
-/** A connection whose caller asked for WebSocket, with what it sent after its request. */
+/** The connection of a WebSocket request, with what was sent after the request. */
 export interface UpgradeRequest {
   readonly socket: Duplex
   readonly head: Buffer
 }
 
-/** One upgrade to pass on, with the headers the upstream gets and those every answer of ours carries. */
+/** One upgrade to forward, with the headers of the upstream request and those that every response of ours carries. */
 export interface ForwardUpgrade extends UpgradeRequest {
-  /** The path to ask the upstream for. */
+  /** The path and query of the upstream request. */
   readonly target: string
   readonly headers: readonly string[]
   readonly gatewayHeaders: Readonly<Record<string, string>>
-  /** Told how to end the joined connections with a reason; answers what to call when they have ended by themselves. */
+  /** Called with a function that ends the joined connections; returns one to call when they have ended. */
   readonly onUpgrade?: (end: (reason: string) => void) => () => void
-  /** The same for an upstream that answered otherwise, for as long as its answer takes. */
+  /** The same for the response of an upstream that refuses the upgrade. */
   readonly onResponse?: (end: () => void) => () => void
 }
 
-/** Whether the request asks for WebSocket (RFC 6455 §4.1); any other upgrade is ignored, as RFC 9110 §7.8 allows. */
+/** Whether a request is a WebSocket upgrade (RFC 6455 §4.1). Others are ignored, as RFC 9110 §7.8 allows. */
 export function isWebSocketUpgrade({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
@@ -99,7 +99,7 @@ function runAtClose(socket: Duplex, ended: (() => void) | undefined): void {
   else socket.once('close', ended)
 }
 
-/** A connection of its own, for it is kept as long as the caller keeps theirs. */
+/** Sends the upgrade on a separate connection, which lives as long as the caller's. */
 function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrade): ClientRequest {
   const send = origin.protocol === 'https:' ? httpsRequest : httpRequest
   const request: ClientRequest = send({
@@ -107,7 +107,7 @@ function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrad
     port: origin.port,
     path: target,
     agent: false,
-    // Node takes a flat list here as it does in writeHead; its types know of the object alone.
+    // Node accepts a flat list here, as in writeHead; its types declare only the object.
     headers: [
       ...headers,
       'host',
@@ -124,7 +124,7 @@ function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrad
 
 const upgradeTimeoutMs = 10_000
 
-/** Joins a caller's connection with an upstream's; answers how to end them, after the frame under way. */
+/** Joins the two connections. Returns a function that ends them after the current frame. */
 function joinSockets(caller: Duplex, upstream: Duplex): (reason: string) => void {
   const frames = new WebSocketCloser()
   caller.pipe(upstream)
@@ -145,9 +145,9 @@ function joinSockets(caller: Duplex, upstream: Duplex): (reason: string) => void
   }
 }
 
-/** How long the frame under way, and the caller's answer to the close, may take. */
+/** Timeout of the current frame and of the caller's answer to the close. */
 const closeTimeoutMs = 1_000
-/** After so long a silence the other end is asked whether it still lives. */
+/** TCP keep-alive after this idle time. */
 const keepAliveMs = 30_000
 
 function formatResponseHead(

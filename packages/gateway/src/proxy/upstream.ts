@@ -4,7 +4,7 @@ import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
 import type { UpstreamDeclaration } from '../config/upstream-declaration.ts'
 
-/** What an upstream gets when nothing else is configured. */
+/** The defaults of an upstream's settings. */
 export const upstreamDefaults = {
   strip_prefix: '',
   forward_token: false,
@@ -20,11 +20,11 @@ export const upstreamDefaults = {
   retries: 1,
 } as const satisfies Omit<UpstreamDeclaration, 'url'>
 
-/** What only a service of ours in another process is given. */
+/** An own service in another process, with settings that no declared upstream has. */
 export interface Sibling extends UpstreamDeclaration {
   /** It sets and reads our own cookies. */
   readonly ownCookies?: boolean
-  /** Headers that tell it of a request what it believes of its gateway alone. */
+  /** Headers for one request that it accepts from its gateway only. */
   requestHeaders?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
 }
 
@@ -40,23 +40,24 @@ export interface Upstream {
   requestHeaders(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
-  /** Whether WebSockets go on when the credential that opened them has ended. */
+  /** Whether WebSockets stay open when their credential has ended. */
   readonly keepsWebSockets: boolean
-  /** Whether its answers go on when the credential that asked for them has ended. */
+  /** Whether responses continue when the credential of their request has ended. */
   readonly keepsStreams: boolean
-  /** @throws Problem 503 with Retry-After while it is known not to answer; lets a probe through now and then. */
+  /** Lets a request or a probe through. @throws Problem 503 with Retry-After while the breaker is open */
   admit(): void
-  /** It answered, whatever it said. */
+  /** Records that it answered, with any status. */
   recordSuccess(): void
-  /** It did not answer. */
+  /** Records that it did not answer. */
   recordFailure(error: unknown): void
-  /** The path to ask it for, given the request's own target. */
+  /** The path and query of an upstream request, from those of the caller's. */
   mapTarget(url: string): string
 }
 
+/** What an upstream's breaker needs. */
 export interface UpstreamOptions {
   readonly clock: Clock
-  /** Told when an upstream's breaker opens, probes or closes. */
+  /** Called when its breaker opens, probes or closes. */
   readonly onChange?: (name: string, state: BreakerState) => void
 }
 

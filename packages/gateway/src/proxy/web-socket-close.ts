@@ -5,8 +5,8 @@ const policyViolation = 1008
 const closeOpcode = 0x88
 
 /**
- * Where one frame ends and the next begins, in the bytes of one direction (RFC 6455 §5.2). Servers do not mask, and
- * extensions change no lengths.
+ * Finds frame boundaries in the bytes of one direction (RFC 6455 §5.2). Servers do not mask, and extensions change no
+ * lengths.
  */
 class FrameCursor {
   readonly #head = Buffer.alloc(14)
@@ -17,7 +17,7 @@ class FrameCursor {
     return this.#headLength === 0 && this.#payloadLeft === 0
   }
 
-  /** Goes on from `at` to the end of a frame, or of the chunk; answers where. */
+  /** Advances from `at` to the end of a frame or of the chunk, and returns the position. */
   advance(chunk: Buffer, at: number): number {
     if (this.#payloadLeft === 0) return this.#readHead(chunk, at)
     const end = Math.min(chunk.length, at + this.#payloadLeft)
@@ -51,13 +51,13 @@ function payloadLength(head: Buffer): number {
   return length === 127 ? Number(head.readBigUInt64BE(2)) : length
 }
 
-/** Passes an upstream's frames on, until it is told to end: then the frame under way is the last, and a close follows. */
+/** Forwards an upstream's frames until {@link closeWith}: then the current frame is the last, and a close frame follows. */
 export class WebSocketCloser extends Transform {
   readonly #cursor = new FrameCursor()
   #reason: string | undefined
   #ended = false
 
-  /** Closes with 1008 after the frame under way. */
+  /** Closes with 1008 after the current frame. */
   closeWith(reason: string): void {
     this.#reason ??= reason
     if (this.#cursor.isBetweenFrames) this.#close()

@@ -1,14 +1,14 @@
 import { fitsPath, type PathTemplate, Problem, parsePathTemplate, pathSegments } from '@gatehouse/kit'
 import { allMethods, type RouteRule } from '../model/route-rule.ts'
 
-/** Rules in the order of a list: the first that fits a request's path and method is its rule. */
+/** Rules in the order of a list. The first that matches a request's path and method applies. */
 export interface RouteTable {
   /**
    * The rule of a request.
-   * @throws Problem 400 when servers may read the path as ones with different rules
+   * @throws Problem 400 when servers may read the path in ways that have different rules
    */
   find(method: string, path: string): RouteRule | undefined
-  /** The methods that some rule takes at a path. */
+  /** The methods that rules accept at a path. */
   methodsAt(path: string): readonly string[]
 }
 
@@ -18,7 +18,7 @@ interface Entry {
   readonly methods: ReadonlySet<string>
 }
 
-/** What a rule covers: HEAD goes where GET does (RFC 9110 §9.3.2), lest it be a way round what GET needs. */
+/** The methods of a rule. HEAD is handled as GET (RFC 9110 §9.3.2), so that it cannot bypass what GET requires. */
 function methodsOf({ methods = allMethods }: Pick<RouteRule, 'methods'>): ReadonlySet<string> {
   return new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)
 }
@@ -30,7 +30,7 @@ const entryOf = (rule: RouteRule): Entry => ({
 })
 
 /**
- * A table of rules. Rules are looked through in their order, but only those whose first segment can be the path's.
+ * A table of rules. Rules are searched in order, but only those whose first segment can match.
  */
 export function createRouteTable(rules: readonly RouteRule[]): RouteTable {
   const entries = rules.map(entryOf)
@@ -50,7 +50,7 @@ export function createRouteTable(rules: readonly RouteRule[]): RouteTable {
       const segments = segmentsOf(path)
       const rule = findFirst(method, segments)
       if (segments.some((segment) => segment.includes(';')) && findFirst(method, withoutParameters(segments)) !== rule)
-        throw new Problem(400, 'The path holds a semicolon, with which it may be read in more than one way.')
+        throw new Problem(400, 'The path contains a semicolon, which makes it ambiguous.')
       return rule
     },
     methodsAt(path) {
@@ -67,23 +67,23 @@ function segmentsOf(path: string): string[] {
   throw new Problem(400, 'The path is not percent-encoded UTF-8.')
 }
 
-/** Some servers cut a segment at its semicolon before they compare. */
+/** Some servers cut a segment at its semicolon before they match it. */
 const withoutParameters = (segments: readonly string[]) => segments.map((segment) => segment.split(';', 1)[0] ?? '')
 
-/** The first segment that every path of the rule has; undefined where there may be several. */
+/** The first segment of every path of the rule; undefined where it varies. */
 function firstOf({ template: { segments } }: Entry): string | undefined {
   return typeof segments[0] === 'string' ? segments[0] : undefined
 }
 
-/** A rule that can never match, and the earlier ones that take its requests. */
+/** A rule that can never match, and the earlier ones that match its requests. */
 export interface ShadowedRule {
   readonly rule: RouteRule
   readonly by: readonly RouteRule[]
 }
 
 /**
- * The rules of a list that can never match. What an upstream serves is behind all earlier rules; what a service of ours
- * serves is behind the earlier ones without an upstream alone, for no upstream gets it.
+ * The rules of a list that can never match. A rule with an upstream is shadowed by any earlier rule; one of an own
+ * service only by earlier ones without an upstream, since no upstream receives its requests.
  */
 export function shadowedRules(rules: readonly RouteRule[]): ShadowedRule[] {
   return rules.flatMap((rule, index) => {
@@ -93,7 +93,7 @@ export function shadowedRules(rules: readonly RouteRule[]): ShadowedRule[] {
   })
 }
 
-/** The earlier rules that together take every request of a rule; undefined when some requests are left to it. */
+/** The earlier rules that together match every request of a rule; undefined when it has requests of its own. */
 export function shadowsOf(rule: RouteRule, earlier: readonly RouteRule[]): RouteRule[] | undefined {
   const { template, methods } = entryOf(rule)
   const before = earlier.map(entryOf)
@@ -109,12 +109,12 @@ export function shadowsOf(rule: RouteRule, earlier: readonly RouteRule[]): Route
   return [...by]
 }
 
-/** A segment that no template spells out: what takes it takes any. */
+/** A segment that no template contains literally: what matches it matches any. */
 const anySegment = '\u0000any'
 
 /**
- * Paths that stand for all of a template's: its parameters hold what nobody else spells out, and what follows a `*` is
- * as long as any template looks. Earlier rules that take all of these take everything.
+ * Paths that represent all paths of a template: its parameters are segments that no template contains literally, and
+ * what follows a `*` is as deep as the deepest template. Earlier rules that match all of these match everything.
  */
 function witnesses({ segments, rest, text }: PathTemplate, deepest: number): string[][] {
   const pieces = text.replace(/^\//, '').split('/')
@@ -126,7 +126,7 @@ function witnesses({ segments, rest, text }: PathTemplate, deepest: number): str
   const paths = firsts.map((first) => [...head, first])
   for (const first of firsts) {
     const path = [...head, first]
-    // An empty segment with others behind it is refused before any rule is looked for.
+    // An empty segment before others is refused before rules are matched.
     if (first === '') continue
     for (let more = 0; more <= deepest; more++) {
       paths.push([...path, ''])

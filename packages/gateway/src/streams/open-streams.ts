@@ -1,26 +1,26 @@
 import { Problem } from '@gatehouse/kit'
 import type { Identifier } from '@gatehouse/limiter'
 
-/** How many streams and WebSockets one caller may hold at a time, in one process, when nothing else is configured. */
+/** The default maximum of open streams and WebSockets per caller in one process. */
 export const defaultStreamsPerCaller = 100
 
-/** Counts the streams and WebSockets that each caller holds. */
+/** Counts the open streams and WebSockets of each caller. */
 export interface OpenStreams {
-  /** Counts one; answers how to release it, once. @throws Problem 429 for one too many */
+  /** Counts one and returns a function that releases it. @throws Problem 429 above the maximum */
   acquire(caller: Identifier): () => void
   /**
-   * For an answer that may turn out to be long: counted when it is still open after five seconds, and ended then if it
-   * is one too many. Answers how to release it, once.
+   * Counts a response if it is still open after five seconds, and ends it then if it is above the maximum. Returns a
+   * function that releases it.
    */
   acquireWhenLong(caller: Identifier, end: () => void): () => void
 }
 
-/** An answer that takes longer than this is a stream, whatever its type says. */
+/** A response that takes longer is a stream, whatever its type. */
 const longResponseMs = 5_000
-/** When to try again is anybody's guess: a place is free when one of the caller's own streams ends. */
+/** An estimate: a slot is free when one of the caller's own streams ends. */
 const retryAfterSeconds = 10
 
-/** A count of streams by caller, `most` each. */
+/** Counts streams, at most `maxPerCaller` per caller. */
 export function createOpenStreams(maxPerCaller: number): OpenStreams {
   const counts = new Map<string, number>()
 
@@ -43,7 +43,7 @@ export function createOpenStreams(maxPerCaller: number): OpenStreams {
     acquire(caller) {
       const release = tryAcquire(caller)
       if (release) return release
-      throw new Problem(429, `There are ${maxPerCaller} streams and WebSockets of this caller open already.`, {
+      throw new Problem(429, `This caller already has ${maxPerCaller} open streams and WebSockets, the maximum.`, {
         headers: { 'retry-after': String(retryAfterSeconds) },
       })
     },

@@ -17,7 +17,7 @@ import { type Addresses, createAddresses } from './identify/addresses.ts'
 import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
 import { IdentityResolver } from './identify/identity-resolver.ts'
-import { createIngress } from './ingress.ts'
+import { createIngress, type Ingress } from './ingress.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits.ts'
 import { createPolicies, type Policies } from './limits/policies.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
@@ -111,11 +111,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
   const routing = new Routing({ declared, own })
   const addresses = createAddresses(options.trustedProxies ?? [])
-  const policies = createPolicies(options, rules, {
-    planOf: options.planOf,
-    clock,
-    onFailure: planFailure(metrics, log),
-  })
+  const policies = createPolicies(options, rules, planLookup(options, metrics))
   const identities = createIdentities(options, addresses, policies)
   const ingress = createIngress({ ...ingressDefaults, ...options, identities, addresses, routing, policies, metrics })
   const watch = createCredentialWatch(identities, clock, log)
@@ -133,6 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     onBreaker: breakerChange(metrics, log),
   })
+  const routesOptions = { ...routesDefaults(log, policies, ingress), ...options, contextTokens, rules }
   return {
     authenticate: ingress.authenticate,
     watch: watch.watch,
@@ -142,16 +139,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     plugin: atRoot(async (http) => {
       routing.register(http)
       http.addHook('onRequest', ingress.admit)
-      const { authenticate } = ingress
-      const { limits } = policies
-      const routesOptions = { ...routesDefaults(log), ...options, contextTokens, authenticate, limits, rules }
       await http.register((scope: Http) => routes(scope, routesOptions))
       await http.register(async (scope: Http) => upstreamRoutes.register(scope))
     }),
   }
 }
 
-const routesDefaults = (log: Log) => ({ recordChange: changesInLog(log), maxGrant: defaultMaxGrant })
+const routesDefaults = (log: Log, { limits }: Policies, { authenticate }: Ingress) => ({
+  limits,
+  authenticate,
+  recordChange: changesInLog(log),
+  maxGrant: defaultMaxGrant,
+})
 
 const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
 
@@ -162,9 +161,12 @@ function createIdentities(options: GatewayOptions, addresses: Addresses, policie
   return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
 }
 
-const planFailure = (metrics: GatewayMetrics, log: Log) => (error: unknown) => {
-  metrics.recordPlanFailure()
-  log.warn({ err: error }, 'plan lookup failed')
+function planLookup({ planOf, clock, log }: GatewayOptions, metrics: GatewayMetrics) {
+  const onFailure = (error: unknown) => {
+    metrics.recordPlanFailure()
+    log.warn({ err: error }, 'plan lookup failed')
+  }
+  return { planOf, clock, onFailure }
 }
 
 const breakerChange = (metrics: GatewayMetrics, log: Log) => (upstream: string, state: BreakerState) => {

@@ -82,6 +82,7 @@ export const TierDeclaration = Type.Object(
     description: 'A tier: the limits of all users and clients whose plan has its name.',
   },
 )
+/** The type of {@link TierDeclaration}. */
 export type TierDeclaration = Static<typeof TierDeclaration>
 
 /** A policy as the configuration declares it, for routes and for sign-in: `search: { rpm: 30 }`. */
@@ -101,4 +102,5 @@ export const PolicyDeclaration = Type.Object(
   },
   { additionalProperties: false, minProperties: 1, description: 'A limit that routes name in `policy`.' },
 )
+/** The type of {@link PolicyDeclaration}. */
 export type PolicyDeclaration = Static<typeof PolicyDeclaration>

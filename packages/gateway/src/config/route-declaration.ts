@@ -47,4 +47,5 @@ export const RouteDeclaration = Type.Object(
   },
   { additionalProperties: false },
 )
+/** The type of {@link RouteDeclaration}. */
 export type RouteDeclaration = Static<typeof RouteDeclaration>

@@ -67,4 +67,5 @@ export const UpstreamDeclaration = Type.Object(
   },
   { additionalProperties: false },
 )
+/** The type of {@link UpstreamDeclaration}. */
 export type UpstreamDeclaration = Static<typeof UpstreamDeclaration>

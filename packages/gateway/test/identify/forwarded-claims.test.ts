@@ -46,7 +46,7 @@ test('a claim by another sender, or for another request or time, is rejected', a
     named('NaN 192.0.2.1 '),
   ])
     assert.equal(await ask(headers), '198.51.100.7', JSON.stringify(headers))
-  assert.equal(reported(), 1, 'its operator is told once')
+  assert.equal(reported(), 1, 'the false claim is reported once')
   assert.equal(await ask(good), '192.0.2.1')
   clock.advance(60_001)
   assert.equal(await ask(good), '198.51.100.7')

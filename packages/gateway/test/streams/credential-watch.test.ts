@@ -8,8 +8,8 @@ import { listen, setup, startUpstream } from '../support/setup.ts'
 const raw = {} as IncomingMessage
 const caller = { subject: 'u1', kind: 'user', scopes: new Set<string>(), roles: [] } as const
 
-/** A watch over one connection, and how its looks are answered, one after the other. */
-async function looks(answers: readonly unknown[]): Promise<boolean[]> {
+/** Watches one connection while its checks are answered one after the other; returns whether it had ended after each. */
+async function runChecks(answers: readonly unknown[]): Promise<boolean[]> {
   const left = [...answers]
   const recheck = async () => {
     const next = left.shift()
@@ -38,13 +38,17 @@ const revoked = new Problem(401, 'revoked')
 
 for (const [what, answers, ended] of [
   ['at once when its credential is refused', ['good', revoked], [false, true]],
-  ['at the second look in a row that nobody answers', [away, away], [false, true]],
-  ['at the second look that is told to wait', [busy, busy], [false, true]],
-  ['at the second look that fails', [new Error('x'), new Error('x')], [false, true]],
-  ['not for single looks without an answer', [away, 'good', busy, 'good', away], [false, false, false, false, false]],
+  ['at the second check in a row without an answer', [away, away], [false, true]],
+  ['at the second check that is answered 429', [busy, busy], [false, true]],
+  ['at the second check that fails', [new Error('x'), new Error('x')], [false, true]],
+  [
+    'not after single checks without an answer',
+    [away, 'good', busy, 'good', away],
+    [false, false, false, false, false],
+  ],
 ] as const)
   test(`a connection ends ${what}`, async () => {
-    assert.deepEqual(await looks(answers), ended)
+    assert.deepEqual(await runChecks(answers), ended)
   })
 
 /** A stream opened with an API key, from an address that then sends one unknown key after the other. */

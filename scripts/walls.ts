@@ -38,6 +38,14 @@ const lowerFolders = new Set([
   'hybrid',
   'hot-keys',
   'simulation',
+  'model',
+  'config',
+  'http',
+  'routing',
+  'metrics',
+  'streams',
+  'core',
+  'token',
 ])
 const engines = ['postgres', 'redis', 'nats']
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { clientAddress, createForwardedClaims } from '@gatehouse/gateway'
+import { createClientAddressLookup, createForwardedClaims } from '@gatehouse/gateway'
 import type { Clock, Log } from '@gatehouse/kit'
 import type { Config } from '../config.ts'
 
@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 export function composeAddresses({ settings, file }: Config, clock: Clock, log: Log): (raw: IncomingMessage) => string {
   const { services, serviceClient } = settings
   const behindGateway = serviceClient !== undefined && !services.has('gateway')
-  return clientAddress({
+  return createClientAddressLookup({
     trustedProxies: file.trusted_proxies ?? [],
     ...(behindGateway ? { claims: createForwardedClaims(serviceClient.secret, clock) } : {}),
     onFalseClaim: () =>

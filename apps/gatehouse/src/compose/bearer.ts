@@ -5,13 +5,13 @@ import {
   createBearer,
   createIntrospection,
   createRevocations,
+  createRevocationsReader,
+  createServiceToken,
   type Introspection,
   type Jwk,
   type ReadRevocations,
   type Revocations,
-  revocationsOverHttp,
   type ServiceToken,
-  serviceToken,
 } from '@gatehouse/bearer'
 import { observeBearer } from '@gatehouse/gateway'
 import type { Identity } from '@gatehouse/identity'
@@ -103,7 +103,7 @@ interface FeedParts extends Pick<BearerParts, 'issuer' | 'token'> {
 /** Where revocations are read: in this process, or with a service token where identity runs. */
 function revocationReader({ identityUrl, issuer, token }: FeedParts): ReadRevocations | undefined {
   if (issuer) return async (after) => issuer()?.revocations(after)
-  return token && revocationsOverHttp({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true })
+  return token && createRevocationsReader({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true })
 }
 
 /** Where opaque tokens are asked about: in this process, or as the service client where identity runs. */
@@ -115,7 +115,7 @@ function introspectionAt({
 }: Pick<BearerParts, 'settings' | 'issuer' | 'clock'> & { readonly identityUrl: string }): Introspection | undefined {
   if (issuer) {
     return createIntrospection({
-      ask: async (token) => (await issuer()?.introspect(token)) ?? { active: false },
+      introspect: async (token) => (await issuer()?.introspect(token)) ?? { active: false },
       clock,
     })
   }
@@ -133,7 +133,7 @@ function introspectionAt({
 export function composeServiceToken(settings: Settings): ServiceToken | undefined {
   const { serviceClient } = settings
   if (!serviceClient) return undefined
-  return serviceToken({
+  return createServiceToken({
     tokenEndpoint: `${settings.identityUrl ?? settings.authUrl}/token`,
     clientId: serviceClient.id,
     clientSecret: () => serviceClient.secret.reveal(),

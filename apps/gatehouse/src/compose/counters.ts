@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { countClockMoves, countEvictions, showEviction, showGateways, showHotKeys } from '@gatehouse/gateway'
+import { countClockJumps, countEvictions, reportEviction, reportGateways, reportHotKeys } from '@gatehouse/gateway'
 import { guardPolicies } from '@gatehouse/identity'
 import { type Database, type Log, migrate, type Registry } from '@gatehouse/kit'
 import { type CounterStore, hotKeyStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
@@ -92,8 +92,8 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   } = file.engines ?? {}
   const onUnexpiredEviction = countEvictions(metrics)
   const client = connect(url, cluster, log)
-  watchEviction(client, showEviction(metrics), log)
-  const onClockMoved = countClockMoves(metrics)
+  watchEviction(client, reportEviction(metrics), log)
+  const onClockMoved = countClockJumps(metrics)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
   const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
   const { store: counters, presence } = storeIn(client, key, { onClockMoved, tags })
@@ -101,8 +101,8 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   const living = () => Math.max(gateways ?? 1, presence.instances ?? presumedGateways)
   const hot = hotKeyStore(counters, { perSecond, instances: living })
   const hybrid = hybridStore(hot, { instances: living })
-  if (settings.services.has('gateway')) showGateways(metrics, living)
-  showHotKeys(metrics, () => hot.hotKeys)
+  if (settings.services.has('gateway')) reportGateways(metrics, living)
+  reportHotKeys(metrics, () => hot.hotKeys)
   return {
     store: hybrid,
     areShared: true,

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import {
   type AttemptLimits,
   type Authenticate,
-  authenticateWith,
   type CredentialWatch,
   createApiKeys,
+  createAuthenticate,
   createForwardedClaims,
   createGateway,
-  identityOverHttp,
+  createIdentityClient,
+  createStandaloneWatch,
   observeLimiter,
-  watchWith,
 } from '@gatehouse/gateway'
 import { guardPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
@@ -90,7 +90,7 @@ export async function composeEntrance(
     metrics,
     log,
     clock,
-    guards: guardPolicies,
+    attemptLimits: guardPolicies,
     ...declaredLimits(file),
   })
   const { attempts } = gateway
@@ -103,8 +103,8 @@ export async function composeEntrance(
     await http.register(gateway.plugin)
     return { authenticate: gateway.authenticate, watch: gateway.watch, attempts, reload, follow, engines }
   }
-  const authenticate = authenticateWith(bearer, realm, keys && createApiKeys(keys.resolve, clock, realm))
-  const { watch, stop } = watchWith(authenticate, clock, log)
+  const authenticate = createAuthenticate(bearer, realm, keys && createApiKeys(keys.resolve, clock, realm))
+  const { watch, stop } = createStandaloneWatch(authenticate, clock, log)
   held.push(async () => stop())
   return { authenticate, watch, attempts, reload, follow, engines }
 }
@@ -156,7 +156,7 @@ function remoteServices({ config, clock, addressOf }: Parts) {
   const claims = serviceClient && createForwardedClaims(serviceClient.secret, clock)
   const sibling = {
     forward_token: true,
-    toldOfRequest: (raw: IncomingMessage, target: string) =>
+    requestHeaders: (raw: IncomingMessage, target: string) =>
       claims?.headers(raw.method ?? '', target, addressOf(raw)) ?? {},
   }
   return {
@@ -200,7 +200,7 @@ function subjectLookup(
   }
   const declared = keys ? { resolveApiKey: keys.resolve } : {}
   if (!identityUrl || !token) return { planOf: async () => undefined, ...declared }
-  const elsewhere = identityOverHttp(identityUrl, token)
+  const elsewhere = createIdentityClient(identityUrl, token)
   held.push(() => elsewhere.close())
   const resolveApiKey = async (key: string) => (await keys?.resolve(key)) ?? elsewhere.resolveApiKey(key)
   return { planOf: elsewhere.planOf, resolveApiKey }

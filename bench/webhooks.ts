@@ -148,8 +148,8 @@ async function startOurs(url: string, key: string) {
     deliveries,
     async receive(headers: Record<string, string>, body: string) {
       const request = { headers, body: Buffer.from(body), url: 'http://localhost/v1/webhooks/sendgrid' }
-      const received = await provider.webhook?.receive(request, Date.now())
-      if (received?.kind !== 'refused') throw new Error('a forged webhook was believed')
+      const received = await provider.reports?.read(request, Date.now())
+      if (received?.kind !== 'rejected') throw new Error('a forged webhook was believed')
     },
     async rows() {
       const { rows } = await pool.query<{ rows: string }>(

@@ -1,15 +1,21 @@
-export { type CheckedWebhook, checkWebhook, signWebhook, webhookFault, webhookKey } from './http/standard-webhooks.ts'
+export {
+  checkWebhookHeaders,
+  parseWebhookKey,
+  signWebhook,
+  type VerifiedWebhook,
+  verifyWebhook,
+} from './http/standard-webhooks.ts'
 export { providerKinds } from './kinds.ts'
 export type { Channel } from './model/channel.ts'
 export type { Clock } from './model/clock.ts'
 export type { ProviderContext, ProviderKind } from './model/kind.ts'
 export type { Content, OutgoingMessage, Provider, SendResult, Target } from './model/provider.ts'
 export type {
-  DeliveryReport,
-  ReceivedWebhook,
-  WebhookHeaders,
-  WebhookReceiver,
-  WebhookReport,
-  WebhookRequest,
+  ReadResult,
+  Report,
+  ReportHeaders,
+  ReportReader,
+  ReportRequest,
+  ReportType,
 } from './model/webhook.ts'
 export { createDeadlines, type Deadline } from './transport/deadlines.ts'

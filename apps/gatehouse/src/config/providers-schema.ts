@@ -15,7 +15,7 @@ function carriersOf(channel: Channel): TSchema {
     type: 'object',
     discriminator: { propertyName: 'provider' },
     required: ['provider'],
-    oneOf: kinds.map(({ declaration }) => declaration),
+    oneOf: kinds.map(({ optionsSchema }) => optionsSchema),
   })
   return Type.Array(entry, {
     minItems: 1,

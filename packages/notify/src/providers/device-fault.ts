@@ -14,7 +14,7 @@ export function deviceFault(
   providers: readonly Provider[],
   { deviceId: id, token: address, service }: RegisteredDevice,
 ): string | undefined {
-  const able = providers.filter((each) => each.channel === 'push' && each.carries?.({ id, address, service }))
-  const faults = able.map((each) => each.tokenFault?.(address))
+  const able = providers.filter((each) => each.channel === 'push' && each.supports?.({ id, address, service }))
+  const faults = able.map((each) => each.checkToken?.(address))
   return faults.includes(undefined) ? undefined : faults[0]
 }

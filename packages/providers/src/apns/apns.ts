@@ -2,24 +2,24 @@ import { hash } from 'node:crypto'
 import { Type } from 'typebox'
 import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
-import { textOrFile } from '../options/secret-file.ts'
-import { collapseId } from '../push/collapse-id.ts'
-import { pushData, withinSize } from '../push/push-data.ts'
-import { baseUrl, type HttpAnswer } from '../transport/http.ts'
-import { createHttp2Caller, type Http2Caller, unansweredStream } from '../transport/http2.ts'
-import { type ApnsTokens, apnsKey, createApnsTokens } from './provider-token.ts'
-import { apnsResult, isTokenRefused } from './send-result.ts'
+import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
+import { readTextOrFile } from '../options/secret-file.ts'
+import { createCollapseId } from '../push/collapse-id.ts'
+import { createPushData, fitPayload } from '../push/push-data.ts'
+import { type HttpResponse, parseBaseUrl } from '../transport/http.ts'
+import { createHttp2Client, type Http2Client, resultOfStreamError } from '../transport/http2.ts'
+import { type ApnsTokens, createApnsTokens, parseApnsKey } from './provider-token.ts'
+import { isTokenRejected, resultOfResponse } from './send-result.ts'
 
 const environments = {
   production: 'https://api.push.apple.com',
   sandbox: 'https://api.sandbox.push.apple.com',
 } as const
-const mostPayloadBytes = 4_096
+const maxPayloadBytes = 4_096
 const tokenPattern = /^(?:[0-9a-f]{2}){8,100}$/i
 
 interface Apns {
-  readonly caller: Http2Caller
+  readonly caller: Http2Client
   readonly tokens: ApnsTokens
   readonly topic: string
   readonly ttlMs: number
@@ -63,13 +63,13 @@ export const apns = defineProvider({
   create(declared, context): Provider {
     const { environment = 'production', connections = 4, timeout_seconds: seconds = 10 } = declared
     const callMs = seconds * 1_000
-    const origin = baseUrl('url', declared.url ?? environments[environment]).origin
-    const key = { key: keyOf(declared.key, context.folder), keyId: declared.key_id, teamId: declared.team_id }
+    const origin = parseBaseUrl('url', declared.url ?? environments[environment]).origin
+    const key = { key: readKey(declared.key, context.folder), keyId: declared.key_id, teamId: declared.team_id }
     const settings: Apns = {
-      caller: createHttp2Caller(origin, { connections, callMs }),
+      caller: createHttp2Client(origin, { connections, timeoutMs: callMs }),
       tokens: createApnsTokens(key, context.clock),
       topic: declared.topic,
-      ttlMs: (declared.ttl_seconds ?? longestTtlSeconds) * 1_000,
+      ttlMs: (declared.ttl_seconds ?? maxTtlSeconds) * 1_000,
       now: () => context.clock.now(),
       proven: false,
     }
@@ -78,8 +78,8 @@ export const apns = defineProvider({
       channel: 'push',
       timeoutMs: 2 * callMs,
       batchSize: 10,
-      carries: ({ service }) => service === 'apns',
-      tokenFault: (token) =>
+      supports: ({ service }) => service === 'apns',
+      checkToken: (token) =>
         tokenPattern.test(token) ? undefined : "must be Apple's device token in hexadecimal digits",
       send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
       async close() {
@@ -89,9 +89,9 @@ export const apns = defineProvider({
   },
 })
 
-function keyOf(given: string, folder: string) {
+function readKey(given: string, folder: string) {
   try {
-    return apnsKey(textOrFile(given, /^\s*-----BEGIN/, folder))
+    return parseApnsKey(readTextOrFile(given, /^\s*-----BEGIN/, folder))
   } catch (error) {
     throw new RangeError(`key ${(error as Error).message}`)
   }
@@ -99,19 +99,19 @@ function keyOf(given: string, folder: string) {
 
 /** A push whose provider token is refused is sent once more with a new one, when Apple allows one. */
 async function sendPush(apns: Apns, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const body = JSON.stringify(withinSize(message, payloadOf, mostPayloadBytes))
-  if (Buffer.byteLength(body) > mostPayloadBytes)
-    return { kind: 'permanent', code: 'PayloadTooLarge', reason: `APNs takes ${mostPayloadBytes} bytes at most` }
+  const body = JSON.stringify(fitPayload(message, createPayload, maxPayloadBytes))
+  if (Buffer.byteLength(body) > maxPayloadBytes)
+    return { kind: 'permanent', code: 'PayloadTooLarge', reason: `APNs takes ${maxPayloadBytes} bytes at most` }
   const calledAt = apns.now()
   const token = apns.tokens.get()
   try {
     let answer = await call(apns, message, body, token, signal)
-    if (isTokenRefused(answer) && apns.tokens.renew(token))
+    if (isTokenRejected(answer) && apns.tokens.renew(token))
       answer = await call(apns, message, body, apns.tokens.get(), signal)
     if (answer.status === 200) apns.proven = true
-    return apnsResult(answer, calledAt, apns.proven)
+    return resultOfResponse(answer, calledAt, apns.proven)
   } catch (error) {
-    return unansweredStream(error)
+    return resultOfStreamError(error)
   }
 }
 
@@ -121,29 +121,29 @@ function call(
   body: string,
   token: string,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const headers = {
     ':method': 'POST',
     ':path': `/3/device/${encodeURIComponent(target.address)}`,
     authorization: `bearer ${token}`,
-    'apns-id': uuidOf(id),
+    'apns-id': createApnsId(id),
     'apns-topic': topic,
     'apns-push-type': 'alert',
     'apns-priority': '10',
     'apns-expiration': String(ttlMs === 0 ? 0 : Math.floor((now() + ttlMs) / 1_000)),
-    'apns-collapse-id': collapseId(id, 64),
+    'apns-collapse-id': createCollapseId(id, 64),
   }
-  return caller.call(headers, body, signal)
+  return caller.request(headers, body, signal)
 }
 
-function payloadOf(message: OutgoingMessage): object {
+function createPayload(message: OutgoingMessage): object {
   const { content } = message
   const alert = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
-  return { aps: { alert, sound: 'default' }, ...pushData(message) }
+  return { aps: { alert, sound: 'default' }, ...createPushData(message) }
 }
 
 /** A UUID that is the same for the same message (RFC 9562 §5.8, from its hash). */
-function uuidOf(messageId: string): string {
+function createApnsId(messageId: string): string {
   const hex = hash('sha256', messageId)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

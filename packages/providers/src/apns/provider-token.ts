@@ -8,7 +8,7 @@ export interface ApnsKey {
 }
 
 /** The key of an Apple .p8 file. Throws RangeError when it is none. */
-export function apnsKey(pem: string): KeyObject {
+export function parseApnsKey(pem: string): KeyObject {
   try {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key
@@ -20,13 +20,13 @@ export function apnsKey(pem: string): KeyObject {
 
 /** Apple takes a new token every 20 to 60 minutes. */
 const lifetimeMs = 1_800_000
-const shortestLifetimeMs = 1_200_000
+const minLifetimeMs = 1_200_000
 
 /** The provider token that every call carries. */
 export interface ApnsTokens {
   get(): string
   /** Makes a new one in place of a token that was refused. False when Apple would call it too early. */
-  renew(refused: string): boolean
+  renew(rejected: string): boolean
 }
 
 /**
@@ -34,7 +34,7 @@ export interface ApnsTokens {
  * it at the same moment, and a restart makes no newer token than there was.
  */
 export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock): ApnsTokens {
-  const make = (issuedAt: number) => ({ issuedAt, text: signedToken(key, keyId, teamId, issuedAt) })
+  const make = (issuedAt: number) => ({ issuedAt, text: signToken(key, keyId, teamId, issuedAt) })
   const latest = () => Math.floor(clock.now() / lifetimeMs) * lifetimeMs
   let current = make(latest())
   let usedSince: number | undefined
@@ -50,7 +50,7 @@ export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock):
     renew(refused) {
       if (current.text !== refused) return true
       const now = clock.now()
-      if (usedSince !== undefined && now - usedSince < shortestLifetimeMs) return false
+      if (usedSince !== undefined && now - usedSince < minLifetimeMs) return false
       current = make(now)
       usedSince = undefined
       return true
@@ -58,7 +58,7 @@ export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock):
   }
 }
 
-function signedToken(key: KeyObject, kid: string, iss: string, issuedAt: number): string {
+function signToken(key: KeyObject, kid: string, iss: string, issuedAt: number): string {
   const parts = [
     { alg: 'ES256', kid },
     { iss, iat: Math.floor(issuedAt / 1_000) },

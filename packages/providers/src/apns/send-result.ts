@@ -1,22 +1,22 @@
 import type { SendResult } from '../model/provider.ts'
-import { type HttpAnswer, jsonObject, retryAfterMs, told } from '../transport/http.ts'
+import { describeResponse, type HttpResponse, parseJsonObject, parseRetryAfter } from '../transport/http.ts'
 
 /** Tokens of another environment or app. */
-const notOurs = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic'])
+const foreignTokenReasons = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic'])
 /** What comes from our settings alone, whoever the push is for. */
-const settings = new Set(['BadTopic', 'MissingTopic', 'TopicDisallowed', 'BadMessageId', 'InvalidPushType'])
+const configurationReasons = new Set(['BadTopic', 'MissingTopic', 'TopicDisallowed', 'BadMessageId', 'InvalidPushType'])
 /** Reasons to make a new provider token, once. */
-const ofToken = new Set(['ExpiredProviderToken', 'InvalidProviderToken', 'MissingProviderToken'])
+const providerTokenReasons = new Set(['ExpiredProviderToken', 'InvalidProviderToken', 'MissingProviderToken'])
 
 /** The reason that APNs gives for a refusal. */
-function apnsReason(answer: HttpAnswer): string | undefined {
-  const reason = jsonObject(answer)?.reason
+function parseReason(answer: HttpResponse): string | undefined {
+  const reason = parseJsonObject(answer)?.reason
   return typeof reason === 'string' ? reason : undefined
 }
 
 /** Whether a push was refused for our provider token. */
-export function isTokenRefused(answer: HttpAnswer): boolean {
-  return answer.status === 403 && ofToken.has(apnsReason(answer) ?? '')
+export function isTokenRejected(answer: HttpResponse): boolean {
+  return answer.status === 403 && providerTokenReasons.has(parseReason(answer) ?? '')
 }
 
 /**
@@ -24,31 +24,32 @@ export function isTokenRefused(answer: HttpAnswer): boolean {
  * `calledAt`. `proven`: this environment and topic have taken a push before, so that a token they don't know is dead;
  * else the environment may be the wrong one, and no device is given up for that.
  */
-export function apnsResult(answer: HttpAnswer, calledAt: number, proven: boolean): SendResult {
+export function resultOfResponse(answer: HttpResponse, calledAt: number, proven: boolean): SendResult {
   const { status, headers } = answer
   if (status === 200) {
     const id = headers['apns-id']
     return { kind: 'accepted', ...(typeof id === 'string' ? { providerMessageId: id } : {}) }
   }
-  const code = apnsReason(answer)
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, calledAt)
+  const code = parseReason(answer)
+  const reason = describeResponse(answer)
+  const pause = parseRetryAfter(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
   if (status === 429)
-    return { kind: 'rate_limited', ...retryAfter, ...(code === 'TooManyRequests' ? {} : { pauses: true }), reason }
+    return { kind: 'rate_limited', ...retryAfter, ...(code === 'TooManyRequests' ? {} : { accountWide: true }), reason }
   if (status >= 500 || code === 'IdleTimeout') return { kind: 'transient', ...retryAfter, reason }
-  if (status === 410) return { kind: 'dead_token', at: goneSince(answer, calledAt), reason }
-  if (code !== undefined && notOurs.has(code)) {
+  if (status === 410) return { kind: 'dead_token', at: parseGoneSince(answer, calledAt), reason }
+  if (code !== undefined && foreignTokenReasons.has(code)) {
     if (proven) return { kind: 'dead_token', at: calledAt, reason }
     return { kind: 'permanent', code, reason: `${reason}; is environment or topic that of another app?` }
   }
-  const isOurs = [401, 403, 404, 405].includes(status) || status < 400 || (code !== undefined && settings.has(code))
+  const isOurs =
+    [401, 403, 404, 405].includes(status) || status < 400 || (code !== undefined && configurationReasons.has(code))
   return isOurs ? { kind: 'misconfigured', reason } : { kind: 'permanent', code: code ?? String(status), reason }
 }
 
 /** Since when a device is gone: APNs says so in milliseconds. Never later than the call. */
-function goneSince(answer: HttpAnswer, calledAt: number): number {
-  const timestamp = jsonObject(answer)?.timestamp
+function parseGoneSince(answer: HttpResponse, calledAt: number): number {
+  const timestamp = parseJsonObject(answer)?.timestamp
   const isTime = typeof timestamp === 'number' && Number.isFinite(timestamp) && timestamp > 0
   return isTime ? Math.min(timestamp, calledAt) : calledAt
 }

@@ -1,24 +1,24 @@
 import { Type } from 'typebox'
 import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
-import { textOrFile } from '../options/secret-file.ts'
-import { collapseId } from '../push/collapse-id.ts'
-import { type PushData, pushData, withoutReceiptToken } from '../push/push-data.ts'
+import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
+import { readTextOrFile } from '../options/secret-file.ts'
+import { createCollapseId } from '../push/collapse-id.ts'
+import { createPushData, omitReceiptToken, type PushData } from '../push/push-data.ts'
 import {
   type AccessTokens,
   createAccessTokens,
   readServiceAccount,
   type ServiceAccount,
 } from '../transport/access-token.ts'
-import { baseUrl, createHttpCaller, type HttpAnswer } from '../transport/http.ts'
-import { createHttp2Caller, type Http2Caller, unansweredStream } from '../transport/http2.ts'
-import { fcmResult } from './send-result.ts'
+import { createHttpClient, type HttpResponse, parseBaseUrl } from '../transport/http.ts'
+import { createHttp2Client, type Http2Client, resultOfStreamError } from '../transport/http2.ts'
+import { resultOfResponse } from './send-result.ts'
 
-const mostPayloadBytes = 4_096
+const maxPayloadBytes = 4_096
 
 interface Fcm {
-  readonly caller: Http2Caller
+  readonly caller: Http2Client
   readonly path: string
   readonly tokens: AccessTokens
   readonly ttlSeconds: number
@@ -44,17 +44,23 @@ export const fcm = defineProvider({
     timeout_seconds: timeoutSeconds,
   },
   create(declared, context): Provider {
-    const { service_account: given, url, ttl_seconds: ttl, timeout_seconds: seconds = 10, connections = 4 } = declared
-    const account = accountOf(given, context.folder)
+    const {
+      service_account: serviceAccount,
+      url,
+      ttl_seconds: ttl,
+      timeout_seconds: seconds = 10,
+      connections = 4,
+    } = declared
+    const account = readAccount(serviceAccount, context.folder)
     const callMs = seconds * 1_000
-    const { origin, pathname } = baseUrl('url', url ?? 'https://fcm.googleapis.com')
-    const caller = createHttp2Caller(origin, { connections, callMs })
-    const tokenCaller = createHttpCaller(account.tokenUri, { callMs, connections: 1 })
+    const { origin, pathname } = parseBaseUrl('url', url ?? 'https://fcm.googleapis.com')
+    const caller = createHttp2Client(origin, { connections, timeoutMs: callMs })
+    const tokenCaller = createHttpClient(account.tokenUri, { timeoutMs: callMs, connections: 1 })
     const settings: Fcm = {
       caller,
       path: `${pathname.replace(/\/$/, '')}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
       tokens: createAccessTokens(account, tokenCaller, context.clock),
-      ttlSeconds: ttl ?? longestTtlSeconds,
+      ttlSeconds: ttl ?? maxTtlSeconds,
       now: () => context.clock.now(),
     }
     return {
@@ -62,7 +68,7 @@ export const fcm = defineProvider({
       channel: 'push',
       timeoutMs: 2 * callMs,
       batchSize: 10,
-      carries: ({ service }) => service === 'fcm',
+      supports: ({ service }) => service === 'fcm',
       send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
       async close() {
         caller.close()
@@ -72,9 +78,9 @@ export const fcm = defineProvider({
   },
 })
 
-function accountOf(given: string, folder: string): ServiceAccount {
+function readAccount(given: string, folder: string): ServiceAccount {
   try {
-    return readServiceAccount(textOrFile(given, /^\s*\{/, folder))
+    return readServiceAccount(readTextOrFile(given, /^\s*\{/, folder))
   } catch (error) {
     throw new RangeError(`service_account ${(error as Error).message}`)
   }
@@ -82,24 +88,24 @@ function accountOf(given: string, folder: string): ServiceAccount {
 
 /** A token that is refused is replaced once: it may have been revoked before its time. */
 async function sendPush(fcm: Fcm, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const data = fittingData(message)
-  const body = JSON.stringify({ message: messageOf(message, data, fcm) })
-  if (payloadBytes(message, data) > mostPayloadBytes)
-    return { kind: 'permanent', code: 'PAYLOAD_TOO_LARGE', reason: `FCM takes ${mostPayloadBytes} bytes at most` }
+  const data = fitData(message)
+  const body = JSON.stringify({ message: createMessage(message, data, fcm) })
+  if (countPayloadBytes(message, data) > maxPayloadBytes)
+    return { kind: 'permanent', code: 'PAYLOAD_TOO_LARGE', reason: `FCM takes ${maxPayloadBytes} bytes at most` }
   const calledAt = fcm.now()
   const first = await call(fcm, body, signal)
   if (first.kind === 'result') return first.result
-  if (first.answer.status !== 401) return fcmResult(first.answer, calledAt)
-  fcm.tokens.drop(first.token)
+  if (first.answer.status !== 401) return resultOfResponse(first.answer, calledAt)
+  fcm.tokens.discard(first.token)
   const second = await call(fcm, body, signal)
-  return second.kind === 'result' ? second.result : fcmResult(second.answer, calledAt)
+  return second.kind === 'result' ? second.result : resultOfResponse(second.answer, calledAt)
 }
 
-type Called =
-  | { readonly kind: 'answer'; readonly answer: HttpAnswer; readonly token: string }
+type CallResult =
+  | { readonly kind: 'answer'; readonly answer: HttpResponse; readonly token: string }
   | { readonly kind: 'result'; readonly result: SendResult }
 
-async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSignal): Promise<Called> {
+async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSignal): Promise<CallResult> {
   const access = await tokens.get(signal)
   if (access.kind === 'none') return { kind: 'result', result: access.result }
   const headers = {
@@ -110,10 +116,10 @@ async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSi
     'user-agent': 'gatehouse',
   }
   try {
-    const answer = await caller.call(headers, body, signal)
+    const answer = await caller.request(headers, body, signal)
     return { kind: 'answer', answer, token: access.token }
   } catch (error) {
-    return { kind: 'result', result: unansweredStream(error) }
+    return { kind: 'result', result: resultOfStreamError(error) }
   }
 }
 
@@ -122,10 +128,10 @@ async function call({ caller, path, tokens }: Fcm, body: string, signal: AbortSi
  * per tag, Apple's one per collapse id, the web's one per tag. Android's collapse_key is left out: FCM keeps four of
  * them for a device that is offline, and would lose the rest.
  */
-function messageOf(message: OutgoingMessage, data: PushData, { ttlSeconds: ttl, now }: Fcm): object {
+function createMessage(message: OutgoingMessage, data: PushData, { ttlSeconds: ttl, now }: Fcm): object {
   const { id, target, content } = message
   const notification = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
-  const tag = collapseId(id, 64)
+  const tag = createCollapseId(id, 64)
   const expiration = String(ttl === 0 ? 0 : Math.floor(now() / 1_000) + ttl)
   return {
     token: target.address,
@@ -138,12 +144,12 @@ function messageOf(message: OutgoingMessage, data: PushData, { ttlSeconds: ttl, 
 }
 
 /** What counts against FCM's limit: the notification and the data. */
-function payloadBytes({ content }: OutgoingMessage, data: PushData): number {
+function countPayloadBytes({ content }: OutgoingMessage, data: PushData): number {
   return Buffer.byteLength([content.subject ?? '', content.body, ...Object.entries(data).flat()].join(''))
 }
 
 /** The data, without the receipt token where that is what makes the message too large. */
-function fittingData(message: OutgoingMessage): PushData {
-  const data = pushData(message)
-  return payloadBytes(message, data) > mostPayloadBytes ? pushData(withoutReceiptToken(message)) : data
+function fitData(message: OutgoingMessage): PushData {
+  const data = createPushData(message)
+  return countPayloadBytes(message, data) > maxPayloadBytes ? createPushData(omitReceiptToken(message)) : data
 }

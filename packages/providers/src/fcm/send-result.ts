@@ -1,29 +1,29 @@
 import type { SendResult } from '../model/provider.ts'
-import { type HttpAnswer, jsonObject, retryAfterMs, told } from '../transport/http.ts'
+import { describeResponse, type HttpResponse, parseJsonObject, parseRetryAfter } from '../transport/http.ts'
 
 /** What an answer of FCM's means (firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), for a call made at `calledAt`. */
-export function fcmResult(answer: HttpAnswer, calledAt: number): SendResult {
+export function resultOfResponse(answer: HttpResponse, calledAt: number): SendResult {
   const { status } = answer
-  const body = jsonObject(answer)
-  const reason = told(answer)
+  const body = parseJsonObject(answer)
+  const reason = describeResponse(answer)
   if (status === 200) {
     const name = body?.name
     if (typeof name === 'string' && name.length <= 512) return { kind: 'accepted', providerMessageId: name }
     return { kind: 'ambiguous', reason: `${reason}, which is not FCM's` }
   }
-  const error = errorIn(body?.error)
-  const pause = retryAfterMs(answer, calledAt)
+  const error = parseError(body?.error)
+  const pause = parseRetryAfter(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  if (isOfDevice(error.code ?? error.status) || isBadToken(status, error))
+  if (isDeviceError(error.code ?? error.status) || isBadToken(status, error))
     return { kind: 'dead_token', at: calledAt, reason }
   if (status === 401 || status === 403 || status === 404 || status < 400) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: error.status ?? String(status), reason }
 }
 
 /** A device that is gone, or of another project. */
-function isOfDevice(code: string | undefined): boolean {
+function isDeviceError(code: string | undefined): boolean {
   return code === 'UNREGISTERED' || code === 'SENDER_ID_MISMATCH'
 }
 
@@ -44,7 +44,7 @@ function isBadToken(status: number, { code, fields }: FcmError): boolean {
   return fields.every((field) => field === 'message.token')
 }
 
-function errorIn(given: unknown): FcmError {
+function parseError(given: unknown): FcmError {
   const { status, details } = (given ?? {}) as { status?: unknown; details?: unknown }
   const list = (Array.isArray(details) ? details : []) as Array<Record<string, unknown> | null>
   const ofType = (type: string) => list.find((each) => String(each?.['@type']).endsWith(type))

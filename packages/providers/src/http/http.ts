@@ -4,16 +4,16 @@ import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
 import { timeoutSeconds } from '../options/members.ts'
 import {
-  baseUrl,
-  createHttpCaller,
-  type HttpAnswer,
-  jsonObject,
-  retryAfterMs,
-  told,
-  unanswered,
+  createHttpClient,
+  describeResponse,
+  type HttpResponse,
+  parseBaseUrl,
+  parseJsonObject,
+  parseRetryAfter,
+  resultOfError,
 } from '../transport/http.ts'
-import { httpWebhook } from './reports.ts'
-import { signWebhook, webhookKey } from './standard-webhooks.ts'
+import { createHttpReportReader } from './reports.ts'
+import { parseWebhookKey, signWebhook } from './standard-webhooks.ts'
 
 const Secret = Type.String({
   minLength: 1,
@@ -48,43 +48,43 @@ export const http = defineProvider({
     timeout_seconds: timeoutSeconds,
   },
   create({ url, secret, services, timeout_seconds: seconds = 10 }, context): Provider {
-    const keys = [secret].flat().map(keyOf)
-    const address = baseUrl('url', url)
+    const keys = [secret].flat().map(parseKey)
+    const address = parseBaseUrl('url', url)
     const callMs = seconds * 1_000
-    const caller = createHttpCaller(address, { callMs })
+    const caller = createHttpClient(address, { timeoutMs: callMs })
     const sendOne = async (message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> => {
-      const body = JSON.stringify(bodyOf(message))
+      const body = JSON.stringify(createRequestBody(message))
       const calledAt = context.clock.now()
       const headers = { 'content-type': 'application/json', ...signWebhook(keys, message.id, calledAt, body) }
       try {
-        const answer = await caller.call({ method: 'POST', path: '', headers, body }, signal)
-        return resultOf(answer, message, calledAt)
+        const answer = await caller.request({ method: 'POST', path: '', headers, body }, signal)
+        return resultOfResponse(answer, message, calledAt)
       } catch (error) {
-        return unanswered(error)
+        return resultOfError(error)
       }
     }
     return {
       name: context.name,
       channel: context.channel,
       timeoutMs: callMs + 1_000,
-      carries: ({ service }) => service === undefined || services === undefined || services.includes(service),
+      supports: ({ service }) => service === undefined || services === undefined || services.includes(service),
       send: (messages, signal) => sendEach(messages, (message) => sendOne(message, signal)),
-      webhook: httpWebhook(keys),
+      reports: createHttpReportReader(keys),
       close: () => caller.close(),
     }
   },
 })
 
-function keyOf(secret: string): Buffer {
+function parseKey(secret: string): Buffer {
   try {
-    return webhookKey(secret)
+    return parseWebhookKey(secret)
   } catch (error) {
     throw new RangeError(`secret ${(error as Error).message}`)
   }
 }
 
 /** A message as it is posted. */
-function bodyOf({ target, content, ...message }: OutgoingMessage): Record<string, unknown> {
+function createRequestBody({ target, content, ...message }: OutgoingMessage): Record<string, unknown> {
   const { subject, body, html, locale } = content
   return {
     id: message.id,
@@ -107,21 +107,21 @@ function bodyOf({ target, content, ...message }: OutgoingMessage): Record<string
 }
 
 /** Answers that speak of our address or secret, whoever the message is for. */
-const ours = new Set([401, 403, 404, 405, 415])
-const passing = new Set([408, 425])
+const configurationStatuses = new Set([401, 403, 404, 405, 415])
+const transientStatuses = new Set([408, 425])
 
-function resultOf(answer: HttpAnswer, { channel }: OutgoingMessage, calledAt: number): SendResult {
+function resultOfResponse(answer: HttpResponse, { channel }: OutgoingMessage, calledAt: number): SendResult {
   const { status } = answer
   if (status >= 200 && status < 300) {
-    const id = jsonObject(answer)?.id
+    const id = parseJsonObject(answer)?.id
     return { kind: 'accepted', ...(typeof id === 'string' && id.length <= 256 ? { providerMessageId: id } : {}) }
   }
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, calledAt)
+  const reason = describeResponse(answer)
+  const pause = parseRetryAfter(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
-  if (status >= 500 || passing.has(status)) return { kind: 'transient', ...retryAfter, reason }
-  if (status < 400 || ours.has(status)) return { kind: 'misconfigured', reason }
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
+  if (status >= 500 || transientStatuses.has(status)) return { kind: 'transient', ...retryAfter, reason }
+  if (status < 400 || configurationStatuses.has(status)) return { kind: 'misconfigured', reason }
   if (status !== 410) return { kind: 'permanent', code: String(status), reason }
   if (channel === 'push') return { kind: 'dead_token', at: calledAt, reason }
   return { kind: 'permanent', code: '410', reason, undeliverable: 'bounced' }

@@ -12,7 +12,7 @@ export interface Sender {
  * Reads a sender.
  * @throws RangeError when it is none
  */
-export function readSender(from: string): Sender {
+export function parseSender(from: string): Sender {
   const [, name, named, bare] = /^ *(?:"?([^"<>]*?)"? *<([^<>\s]+)>|([^<>\s]+)) *$/.exec(from) ?? []
   const address = named ?? bare ?? ''
   if (!isSenderAddress(address) || /[\u0000-\u001f\u007f]/.test(from))
@@ -25,7 +25,7 @@ function isSenderAddress(address: string): boolean {
   return isEmailAddress(address.replace(/@localhost$/, '@localhost.localdomain'))
 }
 
-const notOneAddress: SendResult = { kind: 'permanent', code: 'address', reason: `the address ${emailAddressExpected}` }
+const invalidAddress: SendResult = { kind: 'permanent', code: 'address', reason: `the address ${emailAddressExpected}` }
 
 /**
  * Sends each message, of mails those whose address is exactly one. Any other is refused for good before it reaches a program that could
@@ -36,17 +36,17 @@ export function sendEach(
   send: (message: OutgoingMessage) => Promise<SendResult>,
 ): Promise<SendResult[]> {
   const isOne = ({ channel, target }: OutgoingMessage) => channel !== 'email' || isEmailAddress(target.address)
-  return Promise.all(messages.map(async (each) => (isOne(each) ? send(each) : notOneAddress)))
+  return Promise.all(messages.map(async (each) => (isOne(each) ? send(each) : invalidAddress)))
 }
 
 /** The Message-ID of a mail. It is the same at every try, so that mail servers see one mail, and leads back to the delivery. */
-export function messageIdOf({ id }: Pick<OutgoingMessage, 'id'>, { domain }: Sender): string {
+export function createMessageId({ id }: Pick<OutgoingMessage, 'id'>, { domain }: Sender): string {
   return `<${id}@${domain}>`
 }
 
 /** The header fields of a mail beside those that every transport writes itself; none of them can break its line. */
-export function mailHeaders({ event, headers }: OutgoingMessage): Record<string, string> {
+export function createHeaders({ event, headers }: OutgoingMessage): Record<string, string> {
   const campaign = event.replace(/[^\w.-]/g, '-').slice(0, 200)
-  const given = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${campaign}:gatehouse`, ...headers }
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.replace(/[\r\n]+\s*/g, ' ')]))
+  const fields = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${campaign}:gatehouse`, ...headers }
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value.replace(/[\r\n]+\s*/g, ' ')]))
 }

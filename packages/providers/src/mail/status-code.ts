@@ -6,7 +6,7 @@ const noSuchUser =
   /\b(?:no such (?:user|mailbox|recipient|address)|(?:user|recipient|mailbox|address) (?:is )?(?:unknown|not found)|unknown (?:user|recipient|mailbox)|does ?n[o']t exist|no mailbox here|mailbox (?:is )?(?:disabled|inactive))\b/i
 
 /** The enhanced status code of a reply, such as `5.1.1`. */
-export function enhancedCode(text: string): string | undefined {
+export function parseEnhancedCode(text: string): string | undefined {
   return /(?:^|[\s\-(#])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;,])/.exec(text)?.[1]
 }
 

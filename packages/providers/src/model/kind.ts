@@ -22,7 +22,7 @@ export interface ProviderKind {
   readonly kind: string
   readonly channels: readonly Channel[]
   /** An entry of `providers:` in the configuration; its member `provider` is the kind. */
-  readonly declaration: TObject
+  readonly optionsSchema: TObject
   /** Builds one from an entry that fits the declaration. Throws RangeError naming the member that can't be used. */
   create(declared: unknown, context: ProviderContext): Provider
 }
@@ -52,7 +52,7 @@ export function defineProvider<Members extends TProperties>(given: {
   return {
     kind,
     channels,
-    declaration,
+    optionsSchema: declaration,
     create: (declared, context) => create(declared as Static<TObject<Members>>, context),
   }
 }

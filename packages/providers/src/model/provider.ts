@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import type { WebhookReceiver } from './webhook.ts'
+import type { ReportReader } from './webhook.ts'
 
 /** Where one message goes. A push has one target per device, every other channel one. */
 export interface Target {
@@ -53,15 +53,20 @@ export type SendResult =
   | {
       readonly kind: 'rate_limited'
       readonly retryAfterMs?: number
-      readonly pauses?: boolean
-      readonly notTaken?: true
+      readonly accountWide?: boolean
+      readonly noneAccepted?: true
       readonly reason: string
     }
   /**
-   * This call was not taken. With `notTaken`, of this one and of 'rate_limited' and 'misconfigured', the provider has
+   * This call was not taken. With `noneAccepted`, of this one and of 'rate_limited' and 'misconfigured', the provider has
    * looked, and no earlier call of the message was taken either.
    */
-  | { readonly kind: 'transient'; readonly retryAfterMs?: number; readonly notTaken?: true; readonly reason: string }
+  | {
+      readonly kind: 'transient'
+      readonly retryAfterMs?: number
+      readonly noneAccepted?: true
+      readonly reason: string
+    }
   /** Never. With `undeliverable` it is the address that is at fault, and nothing more is sent to it. */
   | {
       readonly kind: 'permanent'
@@ -73,7 +78,7 @@ export type SendResult =
    * The provider refuses us, whoever the message is for: a wrong credential, a closed account, an unverified sender. No
    * try is burnt, and its breaker opens at once. Not for a fault that one recipient could bring about.
    */
-  | { readonly kind: 'misconfigured'; readonly notTaken?: true; readonly reason: string }
+  | { readonly kind: 'misconfigured'; readonly noneAccepted?: true; readonly reason: string }
   /** The device is gone since `at` (Unix milliseconds; now when the provider doesn't say). */
   | { readonly kind: 'dead_token'; readonly at?: number; readonly reason: string }
   /** Nobody knows whether it was taken: the answer never came. */
@@ -88,12 +93,12 @@ export interface Provider {
   /** Messages a call may carry. Default 1. */
   readonly batchSize?: number
   /** Whether it carries to this target at all. Default: to every one of its channel. */
-  carries?(target: Target): boolean
+  supports?(target: Target): boolean
   /** Why a device's token that it would have to carry to can't be one; asked when the device is registered. */
-  tokenFault?(token: string): string | undefined
+  checkToken?(token: string): string | undefined
   /** Answers for each message in order. Throwing counts as ambiguous for all of them. */
   send(messages: readonly OutgoingMessage[], signal: AbortSignal): Promise<readonly SendResult[]>
   /** Who takes the provider's reports at POST /v1/webhooks/{name}; left out where it reports nothing. */
-  readonly webhook?: WebhookReceiver
+  readonly reports?: ReportReader
   close?(): Promise<void>
 }

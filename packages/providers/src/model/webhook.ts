@@ -2,20 +2,13 @@
  * What is reported about a delivery: the provider's acknowledgement, or what followed it. That its recipient
  * unsubscribed says nothing about the delivery itself.
  */
-export type DeliveryReport =
-  | 'acknowledged'
-  | 'delivered'
-  | 'opened'
-  | 'clicked'
-  | 'bounced'
-  | 'complained'
-  | 'unsubscribed'
+export type ReportType = 'acknowledged' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed'
 
-export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+export type ReportHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** A webhook as it came in. */
-export interface WebhookRequest {
-  readonly headers: WebhookHeaders
+export interface ReportRequest {
+  readonly headers: ReportHeaders
   /** The very bytes that were signed. */
   readonly body: Buffer
   /** The public address it was sent to, with its query: some providers sign that too. */
@@ -23,12 +16,12 @@ export interface WebhookRequest {
 }
 
 /** One thing that a provider reports about one of our messages. */
-export interface WebhookReport {
+export interface Report {
   /** The provider's id of this very report; the same at every repetition. */
   readonly eventId: string
   /** Ours, where the provider carried it through. */
   readonly deliveryId?: string
-  readonly report: DeliveryReport
+  readonly report: ReportType
   /** Unix milliseconds. */
   readonly at: number
   readonly reason?: string
@@ -46,25 +39,25 @@ export interface WebhookReport {
 }
 
 /** What a webhook came to. */
-export type ReceivedWebhook =
+export type ReadResult =
   | {
       readonly kind: 'reports'
-      readonly reports: readonly WebhookReport[]
+      readonly reports: readonly Report[]
       /** Why nothing could be made of what came, though it may have told something: for the log. */
-      readonly unread?: string
+      readonly unreadableReason?: string
     }
   /** Forged, stale, or not for us. Nothing of it is believed. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'rejected'; readonly reason: string }
   /** Signed, and yet not in the provider's format. */
   | { readonly kind: 'malformed'; readonly reason: string }
   /** It can't be checked now, for no fault of its own: the provider has to send it again. `busy`: too many came. */
   | { readonly kind: 'unchecked'; readonly reason: string; readonly busy: boolean }
 
 /** Takes a provider's webhooks: checks the signature on the raw bytes, then reads what is reported. */
-export interface WebhookReceiver {
+export interface ReportReader {
   /** The longest body that the provider posts, in bytes; the endpoint has a bound of its own. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
   /** Why its header fields alone show that a webhook is forged or stale. Asked before a byte of the body is read. */
-  refusal?(headers: WebhookHeaders, now: number): string | undefined
-  receive(request: WebhookRequest, now: number): Promise<ReceivedWebhook>
+  checkHeaders?(headers: ReportHeaders, now: number): string | undefined
+  read(request: ReportRequest, now: number): Promise<ReadResult>
 }

@@ -11,14 +11,14 @@ export const timeoutSeconds = Type.Optional(
 )
 
 /** Four weeks: as long as FCM keeps a message. */
-export const longestTtlSeconds = 2_419_200
+export const maxTtlSeconds = 2_419_200
 
 /** For how long a push waits for its device: a member of every kind that carries push to devices. */
 export const ttlSeconds = Type.Optional(
   Type.Integer({
     minimum: 0,
-    maximum: longestTtlSeconds,
+    maximum: maxTtlSeconds,
     description: 'For how long a push waits for a device that is off, in seconds; 0 means now or never.',
-    default: longestTtlSeconds,
+    default: maxTtlSeconds,
   }),
 )

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /** A secret that is given as it is, or as the path of the file that holds it: told apart by how it begins. */
-export function textOrFile(given: string, begins: RegExp, folder: string): string {
-  if (begins.test(given)) return given
-  const path = resolve(folder, given)
+export function readTextOrFile(value: string, begins: RegExp, folder: string): string {
+  if (begins.test(value)) return value
+  const path = resolve(folder, value)
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

@@ -9,7 +9,7 @@ export interface PushData {
   readonly receipt_token?: string
 }
 
-export function pushData({ deliveryId, notificationId, event, receiptToken }: OutgoingMessage): PushData {
+export function createPushData({ deliveryId, notificationId, event, receiptToken }: OutgoingMessage): PushData {
   return {
     delivery_id: deliveryId,
     notification_id: notificationId,
@@ -18,17 +18,17 @@ export function pushData({ deliveryId, notificationId, event, receiptToken }: Ou
   }
 }
 
-export function withoutReceiptToken({ receiptToken: _, ...message }: OutgoingMessage): OutgoingMessage {
+export function omitReceiptToken({ receiptToken: _, ...message }: OutgoingMessage): OutgoingMessage {
   return message
 }
 
 /** A payload, without the receipt token where that is what makes its JSON longer than `maxBytes`. */
-export function withinSize(
+export function fitPayload(
   message: OutgoingMessage,
   payloadOf: (message: OutgoingMessage) => object,
   maxBytes: number,
 ): object {
   const payload = payloadOf(message)
   if (message.receiptToken === undefined || Buffer.byteLength(JSON.stringify(payload)) <= maxBytes) return payload
-  return payloadOf(withoutReceiptToken(message))
+  return payloadOf(omitReceiptToken(message))
 }

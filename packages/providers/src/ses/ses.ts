@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
-import { mailHeaders, readSender, type Sender, sendEach } from '../mail/mail.ts'
+import { createHeaders, parseSender, type Sender, sendEach } from '../mail/mail.ts'
 import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
 import { timeoutSeconds } from '../options/members.ts'
-import { baseUrl, createHttpCaller, type HttpCaller, unanswered } from '../transport/http.ts'
+import { createHttpClient, type HttpClient, parseBaseUrl, resultOfError } from '../transport/http.ts'
 import { type AwsCredentials, signAwsRequest } from './aws-signature.ts'
-import { deliveryTag, sesWebhook } from './reports.ts'
-import { sesResult } from './send-result.ts'
+import { createSesReportReader, deliveryTag } from './reports.ts'
+import { resultOfResponse } from './send-result.ts'
 
 const path = '/v2/email/outbound-emails'
 
@@ -59,8 +59,8 @@ export const ses = defineProvider({
       topic_arns,
     } = declared
     const callMs = (declared.timeout_seconds ?? 10) * 1_000
-    const url = baseUrl('url', declared.url ?? `https://email.${region}.amazonaws.com`)
-    const caller = createHttpCaller(url, { callMs })
+    const url = parseBaseUrl('url', declared.url ?? `https://email.${region}.amazonaws.com`)
+    const caller = createHttpClient(url, { timeoutMs: callMs })
     const credentials = {
       accessKeyId,
       secretAccessKey,
@@ -71,18 +71,18 @@ export const ses = defineProvider({
       url,
       region,
       credentials,
-      sender: readSender(declared.from ?? context.from),
+      sender: parseSender(declared.from ?? context.from),
       ...(declared.configuration_set === undefined ? {} : { configurationSet: declared.configuration_set }),
       now: () => context.clock.now(),
     }
-    const snsUrl = declared.sns_url === undefined ? undefined : baseUrl('sns_url', declared.sns_url)
-    const webhook = topic_arns && sesWebhook(topic_arns, snsUrl, callMs)
+    const snsUrl = declared.sns_url === undefined ? undefined : parseBaseUrl('sns_url', declared.sns_url)
+    const webhook = topic_arns && createSesReportReader(topic_arns, snsUrl, callMs)
     return {
       name: context.name,
       channel: 'email',
       timeoutMs: callMs + 1_000,
       send: (messages, signal) => sendEach(messages, (message) => sendMail(settings, message, signal)),
-      ...(webhook ? { webhook } : {}),
+      ...(webhook ? { reports: webhook } : {}),
       async close() {
         await Promise.all([caller.close(), webhook?.close()])
       },
@@ -91,7 +91,7 @@ export const ses = defineProvider({
 })
 
 interface Ses {
-  readonly caller: HttpCaller
+  readonly caller: HttpClient
   readonly url: URL
   readonly region: string
   readonly credentials: AwsCredentials
@@ -102,7 +102,7 @@ interface Ses {
 
 async function sendMail(ses: Ses, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
   const { caller, url, region, credentials, now } = ses
-  const body = JSON.stringify(mailOf(message, ses))
+  const body = JSON.stringify(createRequestBody(message, ses))
   const folder = url.pathname.replace(/\/$/, '')
   const headers = signAwsRequest(
     { method: 'POST', host: url.host, path: `${folder}${path}`, headers: { 'content-type': 'application/json' }, body },
@@ -111,24 +111,28 @@ async function sendMail(ses: Ses, message: OutgoingMessage, signal: AbortSignal)
     now(),
   )
   try {
-    return sesResult(await caller.call({ method: 'POST', path, headers, body }, signal), message.target.address, now())
+    return resultOfResponse(
+      await caller.request({ method: 'POST', path, headers, body }, signal),
+      message.target.address,
+      now(),
+    )
   } catch (error) {
-    return unanswered(error)
+    return resultOfError(error)
   }
 }
 
 /** The mail as SES's `Simple` content. SES writes the Message-ID itself. */
-function mailOf(message: OutgoingMessage, { sender, configurationSet }: Ses): object {
+function createRequestBody(message: OutgoingMessage, { sender, configurationSet }: Ses): object {
   const { deliveryId, target, content } = message
   const text = (data: string) => ({ Data: data, Charset: 'UTF-8' })
   return {
-    FromEmailAddress: written(sender),
+    FromEmailAddress: formatSender(sender),
     Destination: { ToAddresses: [target.address] },
     Content: {
       Simple: {
         Subject: text(content.subject ?? ''),
         Body: { Text: text(content.body), ...(content.html === undefined ? {} : { Html: text(content.html) }) },
-        Headers: Object.entries(mailHeaders(message)).map(([Name, Value]) => ({ Name, Value })),
+        Headers: Object.entries(createHeaders(message)).map(([Name, Value]) => ({ Name, Value })),
       },
     },
     EmailTags: [{ Name: deliveryTag, Value: deliveryId }],
@@ -137,7 +141,7 @@ function mailOf(message: OutgoingMessage, { sender, configurationSet }: Ses): ob
 }
 
 /** A name beyond ASCII travels as an encoded word (RFC 2047), for SES takes the field as it is to stand in the mail. */
-function written({ name, address }: Sender): string {
+function formatSender({ name, address }: Sender): string {
   if (name === undefined) return address
   const isPlain = /^[\x20-\x7e]*$/.test(name)
   return `${isPlain ? `"${name.replace(/["\\]/g, '\\$&')}"` : `=?UTF-8?B?${Buffer.from(name).toString('base64')}?=`} <${address}>`

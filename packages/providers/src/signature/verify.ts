@@ -7,7 +7,7 @@ import { type KeyObject, verify } from 'node:crypto'
 export function isSignedBy(key: KeyObject, algorithm: string, signed: Buffer, signature: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     try {
-      verify(algorithm, signed, key, signature, (error, isIt) => resolve(!error && isIt))
+      verify(algorithm, signed, key, signature, (error, isValid) => resolve(!error && isValid))
     } catch {
       resolve(false)
     }

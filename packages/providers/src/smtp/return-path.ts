@@ -3,9 +3,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 /** Return paths that lead back to their delivery, and that nobody else can make (VERP). */
 export interface ReturnPaths {
   /** `bounce+<delivery>.<proof>@<domain>`; its local part stays within the 64 octets of RFC 5321 §4.5.3.1.1. */
-  of(deliveryId: string): string
+  create(deliveryId: string): string
   /** The delivery that a return path of ours leads to, undefined for anything else. */
-  deliveryOf(address: string): string | undefined
+  parse(address: string): string | undefined
 }
 
 const proofDigits = 20
@@ -15,11 +15,11 @@ export function createReturnPaths(domain: string, secret: string): ReturnPaths {
   const key = createHmac('sha256', secret).update('return path').digest()
   const proofOf = (id: string) => createHmac('sha256', key).update(id).digest('hex').slice(0, proofDigits)
   return {
-    of(deliveryId) {
+    create(deliveryId) {
       const id = deliveryId.replaceAll('-', '')
       return `bounce+${id}.${proofOf(id)}@${domain}`
     },
-    deliveryOf(address) {
+    parse(address) {
       const [, id, proof, at] = pattern.exec(address.trim().toLowerCase()) ?? []
       if (id === undefined || proof === undefined || at !== domain.toLowerCase()) return undefined
       if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(id)))) return undefined

@@ -1,4 +1,4 @@
-import { enhancedCode, isAddressGone } from '../mail/status-code.ts'
+import { isAddressGone, parseEnhancedCode } from '../mail/status-code.ts'
 import type { SendResult } from '../model/provider.ts'
 
 /** What nodemailer throws. */
@@ -19,19 +19,19 @@ const beforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MA
 const tooMuch = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
 
 /** What an error of a mail means (RFC 5321 §4.2, RFC 3463). */
-export function smtpResult(error: SmtpError): SendResult {
+export function resultOfError(error: SmtpError): SendResult {
   const { code, originalCode = '', response = '', responseCode, command } = error
   const reason = error.message.slice(0, 500)
   if (code === 'EAUTH')
     return isPassing(responseCode) ? { kind: 'transient', reason } : { kind: 'misconfigured', reason }
   if (code === 'ETLS') return { kind: 'misconfigured', reason }
-  if (responseCode === undefined) return withoutReply(code, originalCode, reason)
-  const status = enhancedCode(response)
-  if (responseCode >= 500) return permanent(responseCode, status, response, command ?? '', reason)
+  if (responseCode === undefined) return resultWithoutReply(code, originalCode, reason)
+  const status = parseEnhancedCode(response)
+  if (responseCode >= 500) return resultOfRejection(responseCode, status, response, command ?? '', reason)
   return isRateLimit(responseCode, status, response) ? { kind: 'rate_limited', reason } : { kind: 'transient', reason }
 }
 
-function withoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
+function resultWithoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
   if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'permanent', code, reason }
   const isPassing = code === 'EDNS' || neverConnected.has(originalCode)
   return { kind: isPassing ? 'transient' : 'ambiguous', reason }
@@ -51,7 +51,7 @@ function isRateLimit(reply: number, status: string | undefined, text: string): b
  * A refusal before any recipient was named is one of us, whoever the mail is for (but for a mail that is too large). One
  * of the recipient makes the address undeliverable where it says that the address is not there.
  */
-function permanent(
+function resultOfRejection(
   reply: number,
   status: string | undefined,
   text: string,

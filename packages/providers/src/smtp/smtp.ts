@@ -1,13 +1,13 @@
 import { createPrivateKey } from 'node:crypto'
 import { createTransport, type Transport } from 'nodemailer'
 import { Type } from 'typebox'
-import { mailHeaders, messageIdOf, readSender, type Sender, sendEach } from '../mail/mail.ts'
+import { createHeaders, createMessageId, parseSender, type Sender, sendEach } from '../mail/mail.ts'
 import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { textOrFile } from '../options/secret-file.ts'
-import { bounceWebhook } from './reports.ts'
+import { readTextOrFile } from '../options/secret-file.ts'
+import { createBounceReader } from './reports.ts'
 import { createReturnPaths, type ReturnPaths } from './return-path.ts'
-import { type SmtpError, smtpResult } from './send-result.ts'
+import { resultOfError, type SmtpError } from './send-result.ts'
 
 const Dkim = Type.Object(
   {
@@ -67,7 +67,7 @@ export const smtp = defineProvider({
     bounces: Type.Optional(Bounces),
   },
   create({ url, from, connections = 5, timeout_seconds: seconds = 20, dkim, bounces }, context): Provider {
-    const sender = readSender(from ?? context.from)
+    const sender = parseSender(from ?? context.from)
     const returnPaths = bounces && createReturnPaths(bounces.domain, bounces.secret)
     const transport = createTransport({
       url,
@@ -78,14 +78,15 @@ export const smtp = defineProvider({
       connectionTimeout: Math.min(10, seconds) * 1_000,
       greetingTimeout: Math.min(10, seconds) * 1_000,
       socketTimeout: seconds * 1_000,
-      ...(dkim ? { dkim: dkimOf(dkim, context.folder) } : {}),
+      ...(dkim ? { dkim: createDkim(dkim, context.folder) } : {}),
     })
     return {
       name: context.name,
       channel: 'email',
       timeoutMs: seconds * 1_000 + 10_000,
-      send: (messages) => sendEach(messages, (message) => sendMail(transport, mailOf(message, sender, returnPaths))),
-      ...(bounces && returnPaths ? { webhook: bounceWebhook(bounces.secret, returnPaths) } : {}),
+      send: (messages) =>
+        sendEach(messages, (message) => sendMail(transport, createMail(message, sender, returnPaths))),
+      ...(bounces && returnPaths ? { reports: createBounceReader(bounces.secret, returnPaths) } : {}),
       async close() {
         transport.close()
       },
@@ -97,9 +98,9 @@ export const smtp = defineProvider({
 const signedFields =
   'From:Reply-To:Subject:Date:Message-ID:To:Cc:MIME-Version:Content-Type:Content-Transfer-Encoding:In-Reply-To:' +
   'References:List-Id:List-Unsubscribe:List-Unsubscribe-Post:Auto-Submitted:Feedback-ID'
-const fewestKeyBits = 1024
+const minKeyBits = 1024
 
-function dkimOf(given: { domain: string; selector: string; private_key: string }, folder: string) {
+function createDkim(given: { domain: string; selector: string; private_key: string }, folder: string) {
   const privateKey = readKey(given.private_key, folder)
   return {
     domainName: given.domain,
@@ -111,10 +112,10 @@ function dkimOf(given: { domain: string; selector: string; private_key: string }
 
 function readKey(given: string, folder: string): string {
   try {
-    const pem = textOrFile(given, /^\s*-----BEGIN/, folder)
+    const pem = readTextOrFile(given, /^\s*-----BEGIN/, folder)
     const key = createPrivateKey(pem)
-    if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < fewestKeyBits)
-      throw new RangeError(`must be an RSA key of ${fewestKeyBits} bits or more`)
+    if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < minKeyBits)
+      throw new RangeError(`must be an RSA key of ${minKeyBits} bits or more`)
     return pem
   } catch (error) {
     const why = error instanceof RangeError ? error.message : 'must be an RSA key in PEM'
@@ -122,12 +123,12 @@ function readKey(given: string, folder: string): string {
   }
 }
 
-async function sendMail(transport: Transport, mail: ReturnType<typeof mailOf>): Promise<SendResult> {
+async function sendMail(transport: Transport, mail: ReturnType<typeof createMail>): Promise<SendResult> {
   try {
     const { messageId } = await transport.sendMail(mail)
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return smtpResult(error as SmtpError)
+    return resultOfError(error as SmtpError)
   }
 }
 
@@ -135,19 +136,19 @@ async function sendMail(transport: Transport, mail: ReturnType<typeof mailOf>): 
  * The mail, which asks for notice of its failure alone where the server knows how (RFC 3461). Addresses are objects, in
  * the envelope too: a string would be parsed, and could hold several.
  */
-function mailOf(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
+function createMail(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
   const { deliveryId, target, content } = message
   const to = { name: '', address: target.address }
   return {
     from: { name: sender.name ?? '', address: sender.address },
     to,
-    envelope: { from: { name: '', address: returnPaths?.of(deliveryId) ?? sender.address }, to: [to] },
+    envelope: { from: { name: '', address: returnPaths?.create(deliveryId) ?? sender.address }, to: [to] },
     dsn: { id: deliveryId, return: 'headers', notify: ['failure'], recipient: target.address },
     subject: content.subject ?? '',
     text: content.body,
     ...(content.html === undefined ? {} : { html: content.html }),
-    messageId: messageIdOf(message, sender),
-    headers: mailHeaders(message),
+    messageId: createMessageId(message, sender),
+    headers: createHeaders(message),
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const

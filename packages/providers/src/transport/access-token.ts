@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import type { Clock } from '../model/clock.ts'
 import type { SendResult } from '../model/provider.ts'
-import { type HttpCaller, jsonObject, retryAfterMs, told, unanswered } from './http.ts'
+import { describeResponse, type HttpClient, parseJsonObject, parseRetryAfter, resultOfError } from './http.ts'
 
 /** What a Google service account's JSON tells that we need. */
 export interface ServiceAccount {
@@ -14,7 +14,7 @@ export interface ServiceAccount {
 
 /** Reads a service account's JSON. Throws RangeError saying what of it can't be used; never what it holds. */
 export function readServiceAccount(json: string): ServiceAccount {
-  const account = parsed(json)
+  const account = parseJson(json)
   if (account.type !== 'service_account') throw new RangeError('is not the JSON of a service account')
   const text = (name: string): string => {
     const value = account[name]
@@ -34,7 +34,7 @@ export function readServiceAccount(json: string): ServiceAccount {
 
 const googleTokenUri = 'https://oauth2.googleapis.com/token'
 
-function parsed(json: string): Record<string, unknown> {
+function parseJson(json: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
@@ -63,7 +63,7 @@ export type AccessToken =
 export interface AccessTokens {
   get(signal: AbortSignal): Promise<AccessToken>
   /** Forgets a token that was refused. */
-  drop(token: string): void
+  discard(token: string): void
 }
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
@@ -71,7 +71,7 @@ const assertionSeconds = 3_600
 const renewEarlyMs = 300_000
 
 /** Access tokens by a signed assertion (RFC 7523, RS256), renewed five minutes before they expire. */
-export function createAccessTokens(account: ServiceAccount, caller: HttpCaller, clock: Clock): AccessTokens {
+export function createAccessTokens(account: ServiceAccount, caller: HttpClient, clock: Clock): AccessTokens {
   let current: { readonly token: string; readonly renewAt: number } | undefined
   let fetching: Promise<AccessToken> | undefined
 
@@ -88,27 +88,27 @@ export function createAccessTokens(account: ServiceAccount, caller: HttpCaller, 
       fetching ??= fetchToken().finally(() => {
         fetching = undefined
       })
-      const given = Promise.withResolvers<AccessToken>()
-      signal.addEventListener('abort', () => given.resolve({ kind: 'none', result: tooLate }), { once: true })
-      return Promise.race([fetching, given.promise])
+      const aborted = Promise.withResolvers<AccessToken>()
+      signal.addEventListener('abort', () => aborted.resolve({ kind: 'none', result: timedOut }), { once: true })
+      return Promise.race([fetching, aborted.promise])
     },
-    drop(token) {
+    discard(token) {
       if (current?.token === token) current = undefined
     },
   }
 }
 
-const tooLate: SendResult = { kind: 'transient', reason: 'no access token came in time' }
+const timedOut: SendResult = { kind: 'transient', reason: 'no access token came in time' }
 
 type Fetched =
   | { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number }
   | { readonly kind: 'none'; readonly result: SendResult }
 
-async function requestToken(account: ServiceAccount, caller: HttpCaller, now: number): Promise<Fetched> {
+async function requestToken(account: ServiceAccount, caller: HttpClient, now: number): Promise<Fetched> {
   const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-  const form = new URLSearchParams({ grant_type: grant, assertion: assertionOf(account, now) })
+  const form = new URLSearchParams({ grant_type: grant, assertion: createAssertion(account, now) })
   try {
-    const answer = await caller.call(
+    const answer = await caller.request(
       {
         method: 'POST',
         path: '',
@@ -117,27 +117,27 @@ async function requestToken(account: ServiceAccount, caller: HttpCaller, now: nu
       },
       new AbortController().signal,
     )
-    const reason = `the token endpoint ${told(answer)}`
+    const reason = `the token endpoint ${describeResponse(answer)}`
     if (answer.status === 429 || answer.status >= 500) {
-      const pause = retryAfterMs(answer, now)
-      return none({ kind: 'transient', ...(pause === undefined ? {} : { retryAfterMs: pause }), reason })
+      const pause = parseRetryAfter(answer, now)
+      return failed({ kind: 'transient', ...(pause === undefined ? {} : { retryAfterMs: pause }), reason })
     }
-    if (answer.status !== 200) return none({ kind: 'misconfigured', reason })
-    const body = jsonObject(answer)
+    if (answer.status !== 200) return failed({ kind: 'misconfigured', reason })
+    const body = parseJsonObject(answer)
     if (typeof body?.access_token !== 'string' || typeof body.expires_in !== 'number')
-      return none({ kind: 'transient', reason: 'the token endpoint answered no token' })
+      return failed({ kind: 'transient', reason: 'the token endpoint answered no token' })
     return { kind: 'token', token: body.access_token, lifetimeMs: body.expires_in * 1_000 }
   } catch (error) {
-    const failed = unanswered(error)
-    return none({ kind: 'transient', reason: `the token endpoint gave ${'reason' in failed ? failed.reason : ''}` })
+    const result = resultOfError(error)
+    return failed({ kind: 'transient', reason: `the token endpoint gave ${'reason' in result ? result.reason : ''}` })
   }
 }
 
-function none(result: SendResult): Fetched {
+function failed(result: SendResult): Fetched {
   return { kind: 'none', result }
 }
 
-function assertionOf({ clientEmail, keyId, key, tokenUri }: ServiceAccount, now: number): string {
+function createAssertion({ clientEmail, keyId, key, tokenUri }: ServiceAccount, now: number): string {
   const issuedAt = Math.floor(now / 1_000)
   const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) }
   const claims = { iss: clientEmail, scope, aud: tokenUri.href, iat: issuedAt, exp: issuedAt + assertionSeconds }

@@ -6,13 +6,13 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import type { SendResult } from '../model/provider.ts'
-import { type HttpAnswer, unanswered } from './http.ts'
+import { type HttpResponse, resultOfError } from './http.ts'
 
-export interface Http2CallerOptions {
+export interface Http2ClientOptions {
   /** Most connections open at once; another is opened when those there are full. */
   readonly connections: number
   /** The longest a call or the making of a connection may take, in milliseconds. */
-  readonly callMs: number
+  readonly timeoutMs: number
   /** A connection that was idle for so long is pinged, in milliseconds. Default 60 000. */
   readonly pingMs?: number
   /** A connection that answers no ping for so long is dead, in milliseconds. Default 5 000. */
@@ -20,9 +20,9 @@ export interface Http2CallerOptions {
 }
 
 /** Calls one server over HTTP/2 connections that are kept: as many streams on each as the server allows. */
-export interface Http2Caller {
+export interface Http2Client {
   /** Rejects when there is no answer; with {@link NotProcessed} when the server can't have seen the request. */
-  call(headers: OutgoingHttpHeaders, body: string, signal: AbortSignal): Promise<HttpAnswer>
+  request(headers: OutgoingHttpHeaders, body: string, signal: AbortSignal): Promise<HttpResponse>
   close(): void
 }
 
@@ -30,8 +30,8 @@ export interface Http2Caller {
 class NotProcessed extends Error {}
 
 /** What a call that was rejected means for a message: transient when the server can't have seen it, else nobody knows. */
-export function unansweredStream(error: unknown): SendResult {
-  return error instanceof NotProcessed ? { kind: 'transient', reason: error.message } : unanswered(error)
+export function resultOfStreamError(error: unknown): SendResult {
+  return error instanceof NotProcessed ? { kind: 'transient', reason: error.message } : resultOfError(error)
 }
 
 interface Connection {
@@ -51,13 +51,13 @@ interface Waiter {
   readonly reject: (error: Error) => void
 }
 
-const mostStreams = 1_000
+const maxStreams = 1_000
 /** A request that a connection never looked at goes to another one at once, so often. */
-const mostTries = 3
-const mostBodyBytes = 64 * 1024
+const maxAttempts = 3
+const maxBodyBytes = 64 * 1024
 
-export function createHttp2Caller(origin: string, options: Http2CallerOptions): Http2Caller {
-  const { callMs, pingMs = 60_000, pongMs = 5_000 } = options
+export function createHttp2Client(origin: string, options: Http2ClientOptions): Http2Client {
+  const { timeoutMs: callMs, pingMs = 60_000, pongMs = 5_000 } = options
   const open = new Set<Connection>()
   const waiting = new Set<Waiter>()
 
@@ -74,7 +74,7 @@ export function createHttp2Caller(origin: string, options: Http2CallerOptions): 
     if (waiting.size > 0 && usable.every(({ ready }) => ready) && usable.length < options.connections) start()
   }
   const start = () => {
-    const connection = openConnection(origin, { callMs, pingMs, pongMs }, pump, (failure) => {
+    const connection = openConnection(origin, { timeoutMs: callMs, pingMs, pongMs }, pump, (failure) => {
       open.delete(connection)
       if (!connection.ready) giveUp(failure)
       pump()
@@ -116,12 +116,12 @@ export function createHttp2Caller(origin: string, options: Http2CallerOptions): 
   }
 
   return {
-    async call(headers, body, signal) {
+    async request(headers, body, signal) {
       const ending = AbortSignal.any([signal, AbortSignal.timeout(callMs)])
-      for (let tries = 1; ; tries++) {
+      for (let attempt = 1; ; attempt++) {
         const answer = await callOnce(headers, body, ending)
         if (!(answer instanceof Error)) return answer
-        if (!(answer instanceof NotProcessed) || tries === mostTries) throw answer
+        if (!(answer instanceof NotProcessed) || attempt === maxAttempts) throw answer
       }
     },
     close() {
@@ -133,7 +133,7 @@ export function createHttp2Caller(origin: string, options: Http2CallerOptions): 
 /** A connection under way. `changed` is told when it may carry more or less than before, `ended` when it is no more. */
 function openConnection(
   origin: string,
-  { callMs, pingMs, pongMs }: Required<Omit<Http2CallerOptions, 'connections'>>,
+  { timeoutMs: callMs, pingMs, pongMs }: Required<Omit<Http2ClientOptions, 'connections'>>,
   changed: () => void,
   ended: (failure: Error) => void,
 ): Connection {
@@ -165,7 +165,7 @@ function openConnection(
 }
 
 function streamsOf({ session }: Connection): number {
-  return Math.min(mostStreams, session.remoteSettings.maxConcurrentStreams ?? mostStreams)
+  return Math.min(maxStreams, session.remoteSettings.maxConcurrentStreams ?? maxStreams)
 }
 
 /** A connection that answers no ping is dead, though nobody said so. */
@@ -183,20 +183,20 @@ function exchange(
   headers: OutgoingHttpHeaders,
   body: string,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
-  const stream = requested(connection, headers)
+): Promise<HttpResponse> {
+  const stream = openStream(connection, headers)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
-    let answered: { readonly status: number; readonly headers: HttpAnswer['headers'] } | undefined
+    let answered: { readonly status: number; readonly headers: HttpResponse['headers'] } | undefined
     const cut = () => stream.close(constants.NGHTTP2_CANCEL)
     signal.addEventListener('abort', cut, { once: true })
     stream.on('response', ({ ':status': status = 0, ...fields }) => {
-      answered = { status: Number(status), headers: fields as HttpAnswer['headers'] }
+      answered = { status: Number(status), headers: fields as HttpResponse['headers'] }
     })
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= mostBodyBytes) chunks.push(chunk)
+      if (bytes <= maxBodyBytes) chunks.push(chunk)
       else cut()
     })
     let failure: Error | undefined
@@ -206,7 +206,7 @@ function exchange(
     stream.on('close', () => {
       signal.removeEventListener('abort', cut)
       const isWhole =
-        answered && !signal.aborted && (stream.rstCode === constants.NGHTTP2_NO_ERROR || bytes > mostBodyBytes)
+        answered && !signal.aborted && (stream.rstCode === constants.NGHTTP2_NO_ERROR || bytes > maxBodyBytes)
       if (answered && isWhole) resolve({ ...answered, body: Buffer.concat(chunks).toString('utf8') })
       else reject(failureOf(connection, stream, failure))
     })
@@ -214,7 +214,7 @@ function exchange(
   })
 }
 
-function requested({ session }: Connection, headers: OutgoingHttpHeaders): ClientHttp2Stream {
+function openStream({ session }: Connection, headers: OutgoingHttpHeaders): ClientHttp2Stream {
   if (session.closed || session.destroyed) throw new NotProcessed('the connection was closed')
   try {
     return session.request(headers)

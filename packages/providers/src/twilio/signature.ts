@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { WebhookHeaders, WebhookRequest } from '../model/webhook.ts'
+import type { ReportHeaders, ReportRequest } from '../model/webhook.ts'
 
 /** Whether there is anything that could be a signature: base64 of the 20 bytes of SHA-1. */
-export function hasTwilioSignature({ 'x-twilio-signature': given }: WebhookHeaders): boolean {
-  return typeof given === 'string' && given.length === 28
+export function hasTwilioSignature({ 'x-twilio-signature': signature }: ReportHeaders): boolean {
+  return typeof signature === 'string' && signature.length === 28
 }
 
 /**
@@ -11,21 +11,21 @@ export function hasTwilioSignature({ 'x-twilio-signature': given }: WebhookHeade
  * the address and every form field, sorted by name; for other bodies over the address alone, whose `bodySHA256` then
  * vouches for the body. Twilio signs the address with or without its port, so both count.
  */
-export function isTwilioSigned(authToken: string, { headers, body, url }: WebhookRequest): boolean {
+export function isTwilioSigned(authToken: string, { headers, body, url }: ReportRequest): boolean {
   const given = headers['x-twilio-signature']
   if (typeof given !== 'string') return false
   const isForm = String(headers['content-type'] ?? '').startsWith('application/x-www-form-urlencoded')
-  if (!isForm && !isVouchedFor(url, body)) return false
-  const signed = isForm ? signedFields(body.toString('utf8')) : ''
-  return spellings(url).some((spelling) => isEqual(given, twilioSignature(authToken, spelling + signed)))
+  if (!isForm && !isBodyDigestValid(url, body)) return false
+  const signed = isForm ? concatenateFields(body.toString('utf8')) : ''
+  return urlVariants(url).some((spelling) => isEqual(given, computeSignature(authToken, spelling + signed)))
 }
 
 /** The signature of an address followed by its signed fields. */
-function twilioSignature(authToken: string, signed: string): string {
+function computeSignature(authToken: string, signed: string): string {
   return createHmac('sha1', authToken).update(signed, 'utf8').digest('base64')
 }
 
-function signedFields(form: string): string {
+function concatenateFields(form: string): string {
   const fields = Map.groupBy(new URLSearchParams(form), ([name]) => name)
   return [...fields]
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -33,7 +33,7 @@ function signedFields(form: string): string {
     .join('')
 }
 
-function isVouchedFor(url: string, body: Buffer): boolean {
+function isBodyDigestValid(url: string, body: Buffer): boolean {
   const expected = URL.parse(url)?.searchParams.get('bodySHA256')
   return (
     typeof expected === 'string' && isEqual(expected.toLowerCase(), createHash('sha256').update(body).digest('hex'))
@@ -42,7 +42,7 @@ function isVouchedFor(url: string, body: Buffer): boolean {
 
 const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' }
 
-function spellings(url: string): string[] {
+function urlVariants(url: string): string[] {
   const parts = /^(https?:)\/\/([^/?#]*?)(:\d+)?([/?#].*)?$/.exec(url)
   if (!parts) return [url]
   const [, protocol = '', host = '', port, rest = ''] = parts

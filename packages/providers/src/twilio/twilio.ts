@@ -3,23 +3,23 @@ import { defineProvider, type ProviderContext } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
 import { timeoutSeconds } from '../options/members.ts'
 import {
-  baseUrl,
-  createHttpCaller,
-  type HttpAnswer,
-  type HttpCaller,
-  jsonObject,
-  retryAfterMs,
-  told,
-  unanswered,
+  createHttpClient,
+  describeResponse,
+  type HttpClient,
+  type HttpResponse,
+  parseBaseUrl,
+  parseJsonObject,
+  parseRetryAfter,
+  resultOfError,
 } from '../transport/http.ts'
-import { twilioWebhook } from './reports.ts'
+import { createTwilioReportReader } from './reports.ts'
 
 interface Twilio {
   readonly accountSid: string
   readonly authToken: string
   /** `From` or `MessagingServiceSid`. */
   readonly sender: Readonly<Record<string, string>>
-  readonly caller: HttpCaller
+  readonly caller: HttpClient
   readonly context: ProviderContext
 }
 
@@ -56,7 +56,7 @@ export const twilio = defineProvider({
       accountSid: declared.account_sid,
       authToken: declared.auth_token,
       sender: from === undefined ? { MessagingServiceSid: service ?? '' } : { From: from },
-      caller: createHttpCaller(baseUrl('url', declared.url ?? 'https://api.twilio.com'), { callMs }),
+      caller: createHttpClient(parseBaseUrl('url', declared.url ?? 'https://api.twilio.com'), { timeoutMs: callMs }),
       context,
     }
     return {
@@ -64,7 +64,7 @@ export const twilio = defineProvider({
       channel: 'sms',
       timeoutMs: 2 * callMs,
       send: (messages, signal) => Promise.all(messages.map((message) => sendSms(settings, message, signal))),
-      webhook: twilioWebhook(settings.authToken),
+      reports: createTwilioReportReader(settings.authToken),
       close: () => settings.caller.close(),
     }
   },
@@ -76,7 +76,7 @@ export const twilio = defineProvider({
  */
 async function sendSms(twilio: Twilio, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
   if (message.retried) {
-    const earlier = await findEarlier(twilio, message, signal)
+    const earlier = await findEarlierMessage(twilio, message, signal)
     if (earlier) return earlier
   }
   const result = await sendNow(twilio, message, signal)
@@ -85,9 +85,9 @@ async function sendSms(twilio: Twilio, message: OutgoingMessage, signal: AbortSi
 
 async function sendNow(twilio: Twilio, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
   try {
-    return resultOf(await post(twilio, message, signal), twilio.context.clock.now())
+    return resultOfResponse(await post(twilio, message, signal), twilio.context.clock.now())
   } catch (error) {
-    return unanswered(error)
+    return resultOfError(error)
   }
 }
 
@@ -95,7 +95,7 @@ async function sendNow(twilio: Twilio, message: OutgoingMessage, signal: AbortSi
 function withoutEarlier(result: SendResult): SendResult {
   const { kind } = result
   const isRefusal = kind === 'transient' || kind === 'rate_limited' || kind === 'misconfigured'
-  return isRefusal ? { ...result, notTaken: true } : result
+  return isRefusal ? { ...result, noneAccepted: true } : result
 }
 
 function post(
@@ -105,12 +105,12 @@ function post(
 ) {
   const callback = `${context.publicUrl}/v1/webhooks/${context.name}?delivery=${message.deliveryId}`
   const form = { To: message.target.address, ...sender, Body: message.content.body, StatusCallback: callback }
-  return caller.call(
+  return caller.request(
     {
       method: 'POST',
       path: `/2010-04-01/Accounts/${accountSid}/Messages.json`,
       headers: {
-        authorization: basic(accountSid, authToken),
+        authorization: basicAuthorization(accountSid, authToken),
         'content-type': 'application/x-www-form-urlencoded',
         accept: 'application/json',
       },
@@ -120,31 +120,31 @@ function post(
   )
 }
 
-function basic(accountSid: string, authToken: string): string {
+function basicAuthorization(accountSid: string, authToken: string): string {
   return `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
 }
 
 const clockSkewMs = 60_000
 
 /** The earlier try of a message, when Twilio has it; why it can't be sent now, when Twilio doesn't tell. */
-async function findEarlier(
+async function findEarlierMessage(
   { accountSid, authToken, caller, context }: Twilio,
   { deliveryId, target, content }: OutgoingMessage,
   signal: AbortSignal,
 ): Promise<SendResult | undefined> {
-  const since = madeAt(deliveryId) - clockSkewMs
-  const query = new URLSearchParams({ To: target.address, 'DateSent>': day(since), PageSize: '50' })
+  const since = createdAtOf(deliveryId) - clockSkewMs
+  const query = new URLSearchParams({ To: target.address, 'DateSent>': formatDay(since), PageSize: '50' })
   try {
-    const answer = await caller.call(
+    const answer = await caller.request(
       {
         method: 'GET',
         path: `/2010-04-01/Accounts/${accountSid}/Messages.json?${query}`,
-        headers: { authorization: basic(accountSid, authToken), accept: 'application/json' },
+        headers: { authorization: basicAuthorization(accountSid, authToken), accept: 'application/json' },
       },
       signal,
     )
-    if (answer.status !== 200) return refusalOf(answer, context.clock.now())
-    const messages = jsonObject(answer)?.messages
+    if (answer.status !== 200) return resultOfRejection(answer, context.clock.now())
+    const messages = parseJsonObject(answer)?.messages
     if (!Array.isArray(messages)) return { kind: 'transient', reason: 'the list of messages is not one of Twilio’s' }
     const found = messages.find(
       ({ body, date_created: createdAt }: ListedMessage) =>
@@ -163,44 +163,44 @@ interface ListedMessage {
 }
 
 /** When an id (UUIDv7) was made, in Unix milliseconds. */
-function madeAt(id: string): number {
+function createdAtOf(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 }
 
-const day = (at: number) => new Date(at).toISOString().slice(0, 10)
+const formatDay = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-function resultOf(answer: HttpAnswer, now: number): SendResult {
-  if (answer.status !== 201) return refusalOf(answer, now)
-  const sid = jsonObject(answer)?.sid
+function resultOfResponse(answer: HttpResponse, now: number): SendResult {
+  if (answer.status !== 201) return resultOfRejection(answer, now)
+  const sid = parseJsonObject(answer)?.sid
   if (typeof sid === 'string' && sid.length <= 64) return { kind: 'accepted', providerMessageId: sid }
-  return { kind: 'ambiguous', reason: `${told(answer)}, which is not Twilio's` }
+  return { kind: 'ambiguous', reason: `${describeResponse(answer)}, which is not Twilio's` }
 }
 
 /** Codes that speak of our account or sender, whoever the message is for. */
-const ours = new Set([20003, 20005, 20404, 21212, 21603, 21606, 21659, 21660, 21703, 21704, 30034])
+const accountCodes = new Set([20003, 20005, 20404, 21212, 21603, 21606, 21659, 21660, 21703, 21704, 30034])
 /** Codes that speak of this one number or text, whatever the status. */
-const ofThisMessage = new Set([21408, 21602, 21610, 21612, 21617])
+const messageCodes = new Set([21408, 21602, 21610, 21612, 21617])
 /** Codes that say that the number is none that a message could ever reach. */
-const wrongNumber = new Set([21211, 21214, 21217, 21421, 21614])
+const invalidNumberCodes = new Set([21211, 21214, 21217, 21421, 21614])
 
 /** What a refusal means (twilio.com/docs/api/errors): its code, where it says more than the status. */
-function refusalOf(answer: HttpAnswer, now: number): SendResult {
+function resultOfRejection(answer: HttpResponse, now: number): SendResult {
   const { status } = answer
-  const code = codeOf(answer)
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, now)
+  const code = parseCode(answer)
+  const reason = describeResponse(answer)
+  const pause = parseRetryAfter(answer, now)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429 || code === 20429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
+  if (status === 429 || code === 20429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  const refused = { kind: 'permanent', code: String(code ?? status), reason } as const
-  if (code === 21610) return { ...refused, undeliverable: 'unsubscribed' }
-  if (code !== undefined && wrongNumber.has(code)) return { ...refused, undeliverable: 'bounced' }
-  if (code !== undefined && ofThisMessage.has(code)) return refused
-  const isOurs = status < 400 || [401, 403, 404].includes(status) || (code !== undefined && ours.has(code))
-  return isOurs ? { kind: 'misconfigured', reason } : refused
+  const rejected = { kind: 'permanent', code: String(code ?? status), reason } as const
+  if (code === 21610) return { ...rejected, undeliverable: 'unsubscribed' }
+  if (code !== undefined && invalidNumberCodes.has(code)) return { ...rejected, undeliverable: 'bounced' }
+  if (code !== undefined && messageCodes.has(code)) return rejected
+  const isOurs = status < 400 || [401, 403, 404].includes(status) || (code !== undefined && accountCodes.has(code))
+  return isOurs ? { kind: 'misconfigured', reason } : rejected
 }
 
-function codeOf(answer: HttpAnswer): number | undefined {
-  const code = jsonObject(answer)?.code
+function parseCode(answer: HttpResponse): number | undefined {
+  const code = parseJsonObject(answer)?.code
   return typeof code === 'number' ? code : undefined
 }

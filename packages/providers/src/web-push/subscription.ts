@@ -11,19 +11,19 @@ export interface Subscription {
   readonly auth: Buffer
 }
 
-const longestEndpoint = 2_048
+const maxEndpointLength = 2_048
 
 /** Reads what `JSON.stringify(subscription)` made in the browser. Throws RangeError saying what is wrong with it. */
-export function readSubscription(token: string): Subscription {
-  const { endpoint: address, keys } = parsed(token)
-  const endpoint = typeof address === 'string' && address.length <= longestEndpoint ? URL.parse(address) : null
+export function parseSubscription(token: string): Subscription {
+  const { endpoint: address, keys } = parseJson(token)
+  const endpoint = typeof address === 'string' && address.length <= maxEndpointLength ? URL.parse(address) : null
   if (!endpoint || !/^https?:$/.test(endpoint.protocol) || endpoint.username || endpoint.hash)
     throw new RangeError('must be a subscription whose endpoint is an https address')
   const { p256dh, auth } = (keys ?? {}) as { p256dh?: unknown; auth?: unknown }
-  return { endpoint, publicKey: pointOf(p256dh), auth: secretOf(auth) }
+  return { endpoint, publicKey: parsePublicKey(p256dh), auth: parseAuth(auth) }
 }
 
-function parsed(token: string): { readonly endpoint?: unknown; readonly keys?: unknown } {
+function parseJson(token: string): { readonly endpoint?: unknown; readonly keys?: unknown } {
   try {
     const value: unknown = JSON.parse(token)
     if (typeof value === 'object' && value !== null) return value
@@ -35,7 +35,7 @@ function parsed(token: string): { readonly endpoint?: unknown; readonly keys?: u
 
 const base64url = /^[\w-]+={0,2}$/
 
-function pointOf(text: unknown): Buffer {
+function parsePublicKey(text: unknown): Buffer {
   const bytes = typeof text === 'string' && base64url.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0)
   try {
     if (bytes.length === 65) return ECDH.convertKey(bytes, 'prime256v1') as Buffer
@@ -45,7 +45,7 @@ function pointOf(text: unknown): Buffer {
   throw new RangeError('must be a subscription whose keys.p256dh is a point of P-256 in base64url')
 }
 
-function secretOf(text: unknown): Buffer {
+function parseAuth(text: unknown): Buffer {
   const bytes = typeof text === 'string' && base64url.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0)
   if (bytes.length !== 16) throw new RangeError('must be a subscription whose keys.auth is 16 bytes in base64url')
   return bytes
@@ -68,8 +68,8 @@ export const browserHosts = [
 ] as const
 
 /** Why nothing may be sent to an endpoint; undefined when it may. */
-export function endpointFault({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
-  if (!hosts.some((pattern) => fits(hostname, pattern)))
+export function checkEndpoint({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
+  if (!hosts.some((pattern) => matchesHost(hostname, pattern)))
     return `must be a subscription of a push service that is allowed; ${hostname} is not`
   if (allowPrivate) return undefined
   if (protocol !== 'https:') return 'must be a subscription whose endpoint is an https address'
@@ -77,6 +77,6 @@ export function endpointFault({ protocol, hostname }: URL, { hosts, allowPrivate
   return isIP(address) !== 0 && !isPublicAddress(address) ? 'must be a subscription with a public endpoint' : undefined
 }
 
-function fits(hostname: string, pattern: string): boolean {
+function matchesHost(hostname: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern
 }

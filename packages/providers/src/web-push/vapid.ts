@@ -8,7 +8,7 @@ export interface VapidKeys {
 }
 
 /** The keys that prove who pushes. Throws RangeError naming the member that can't be used. */
-export function vapidKeys(publicKey: string, privateKey: string): VapidKeys {
+export function parseVapidKeys(publicKey: string, privateKey: string): VapidKeys {
   const secret = Buffer.from(privateKey, 'base64url')
   if (secret.length !== 32) throw new RangeError('private_key must be 32 bytes in base64url')
   const pair = createECDH('prime256v1')
@@ -30,7 +30,7 @@ export type Vapid = (origin: string) => string
 
 const lifetimeMs = 12 * 3_600_000
 const renewEarlyMs = 3_600_000
-const mostOrigins = 1_000
+const maxOrigins = 1_000
 
 /** Tokens that say who we are to a push service (RFC 8292), each used for half a day: at most a day is allowed. */
 export function createVapid({ publicKey, key }: VapidKeys, subject: string, clock: Clock): Vapid {
@@ -45,7 +45,7 @@ export function createVapid({ publicKey, key }: VapidKeys, subject: string, cloc
     )
     const signature = sign('sha256', Buffer.from(parts.join('.')), { key, dsaEncoding: 'ieee-p1363' })
     const field = `vapid t=${parts.join('.')}.${signature.toString('base64url')}, k=${publicKey}`
-    if (made.size >= mostOrigins) made.clear()
+    if (made.size >= maxOrigins) made.clear()
     made.set(origin, { field, renewAt: now + lifetimeMs - renewEarlyMs })
     return field
   }

@@ -3,13 +3,19 @@ import { Type } from 'typebox'
 import { Agent } from 'undici'
 import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
-import { pushData, withinSize } from '../push/push-data.ts'
-import { callThrough, type HttpAnswer, retryAfterMs, told, unanswered } from '../transport/http.ts'
+import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
+import { createPushData, fitPayload } from '../push/push-data.ts'
+import { describeResponse, type HttpResponse, parseRetryAfter, resultOfError, sendRequest } from '../transport/http.ts'
 import { lookupPublic } from '../transport/public-address.ts'
-import { encryptPush, mostPlainBytes } from './encryption.ts'
-import { browserHosts, type EndpointRules, endpointFault, readSubscription, type Subscription } from './subscription.ts'
-import { createVapid, type Vapid, vapidKeys } from './vapid.ts'
+import { encryptPush, maxPlaintextBytes } from './encryption.ts'
+import {
+  browserHosts,
+  checkEndpoint,
+  type EndpointRules,
+  parseSubscription,
+  type Subscription,
+} from './subscription.ts'
+import { createVapid, parseVapidKeys, type Vapid } from './vapid.ts'
 
 interface WebPush {
   readonly agent: Agent
@@ -54,7 +60,7 @@ export const webPush = defineProvider({
     timeout_seconds: timeoutSeconds,
   },
   create(declared, context): Provider {
-    const keys = vapidKeys(declared.public_key, declared.private_key)
+    const keys = parseVapidKeys(declared.public_key, declared.private_key)
     const { hosts = [], allow_private: allowPrivate = false, timeout_seconds: seconds = 10 } = declared
     const callMs = seconds * 1_000
     const agent = new Agent({
@@ -67,7 +73,7 @@ export const webPush = defineProvider({
       agent,
       vapid: createVapid(keys, declared.subject, context.clock),
       rules: { hosts: [...browserHosts, ...hosts], allowPrivate },
-      ttlSeconds: declared.ttl_seconds ?? longestTtlSeconds,
+      ttlSeconds: declared.ttl_seconds ?? maxTtlSeconds,
       callMs,
       now: () => context.clock.now(),
       proven: new Set(),
@@ -77,35 +83,35 @@ export const webPush = defineProvider({
       channel: 'push',
       timeoutMs: callMs + 1_000,
       batchSize: 10,
-      carries: ({ service }) => service === 'web',
-      tokenFault: (token) => faultOf(token, settings.rules),
+      supports: ({ service }) => service === 'web',
+      checkToken: (token) => checkSubscription(token, settings.rules),
       send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
       close: () => agent.destroy(),
     }
   },
 })
 
-function faultOf(token: string, rules: EndpointRules): string | undefined {
+function checkSubscription(token: string, rules: EndpointRules): string | undefined {
   try {
-    return endpointFault(readSubscription(token).endpoint, rules)
+    return checkEndpoint(parseSubscription(token).endpoint, rules)
   } catch (error) {
     return (error as Error).message
   }
 }
 
 async function sendPush(push: WebPush, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const fault = faultOf(message.target.address, push.rules)
+  const fault = checkSubscription(message.target.address, push.rules)
   if (fault) return { kind: 'permanent', code: 'bad_subscription', reason: `the device's token ${fault}` }
-  const plain = Buffer.from(JSON.stringify(withinSize(message, payloadOf, mostPlainBytes)))
-  if (plain.length > mostPlainBytes)
-    return { kind: 'permanent', code: 'too_large', reason: `push services take ${mostPlainBytes} bytes at most` }
-  const subscription = readSubscription(message.target.address)
+  const plain = Buffer.from(JSON.stringify(fitPayload(message, createPayload, maxPlaintextBytes)))
+  if (plain.length > maxPlaintextBytes)
+    return { kind: 'permanent', code: 'too_large', reason: `push services take ${maxPlaintextBytes} bytes at most` }
+  const subscription = parseSubscription(message.target.address)
   const calledAt = push.now()
   try {
     const answer = await call(push, subscription, message, plain, signal)
-    return resultOf(answer, calledAt, push.proven, subscription.endpoint.origin)
+    return resultOfResponse(answer, calledAt, push.proven, subscription.endpoint.origin)
   } catch (error) {
-    return unanswered(error)
+    return resultOfError(error)
   }
 }
 
@@ -115,7 +121,7 @@ function call(
   { id, critical }: OutgoingMessage,
   plain: Buffer,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { origin, pathname, search } = subscription.endpoint
   const headers = {
     authorization: vapid(origin),
@@ -123,47 +129,47 @@ function call(
     'content-encoding': 'aes128gcm',
     ttl: String(ttl),
     urgency: critical ? 'high' : 'normal',
-    topic: topicOf(id),
+    topic: createTopic(id),
   }
   const body = encryptPush(plain, subscription)
-  return callThrough(agent, origin, { method: 'POST', path: `${pathname}${search}`, headers, body }, callMs, signal)
+  return sendRequest(agent, origin, { method: 'POST', path: `${pathname}${search}`, headers, body }, callMs, signal)
 }
 
 /** What the browser's service worker gets. */
-function payloadOf(message: OutgoingMessage): object {
+function createPayload(message: OutgoingMessage): object {
   const { id, content } = message
   return {
     ...(content.subject === undefined ? {} : { title: content.subject }),
     body: content.body,
-    tag: topicOf(id),
-    data: pushData(message),
+    tag: createTopic(id),
+    data: createPushData(message),
   }
 }
 
 /** A push whose topic waits already takes that one's place (RFC 8030 §5.4: 32 characters of base64url). */
-function topicOf(messageId: string): string {
+function createTopic(messageId: string): string {
   return hash('sha256', messageId, 'base64url').slice(0, 32)
 }
 
-const ofKey = new Set([400, 401, 403])
+const keyStatuses = new Set([400, 401, 403])
 
 /**
  * What a push service's answer means. It refuses a key that it doesn't know; when it has taken pushes under ours
  * before, then it is this subscription that was made for another key.
  */
-function resultOf(answer: HttpAnswer, calledAt: number, proven: Set<string>, origin: string): SendResult {
+function resultOfResponse(answer: HttpResponse, calledAt: number, proven: Set<string>, origin: string): SendResult {
   const { status, headers } = answer
   if (status >= 200 && status < 300) {
     proven.add(origin)
     const id = headers.location
     return { kind: 'accepted', ...(typeof id === 'string' && id.length <= 512 ? { providerMessageId: id } : {}) }
   }
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, calledAt)
+  const reason = describeResponse(answer)
+  const pause = parseRetryAfter(answer, calledAt)
   const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
   if (status === 404 || status === 410) return { kind: 'dead_token', at: calledAt, reason }
   if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
   if (status >= 500 || status === 408) return { kind: 'transient', ...retryAfter, reason }
-  if (ofKey.has(status) && !proven.has(origin)) return { kind: 'misconfigured', reason }
+  if (keyStatuses.has(status) && !proven.has(origin)) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: String(status), reason }
 }

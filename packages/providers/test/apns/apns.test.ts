@@ -88,7 +88,8 @@ test('every answer of APNs means what its table of reasons says', async (t) => {
     fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } })
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, `${status} ${reason}`)
-    if (result.kind === 'rate_limited') assert.equal(result.pauses === true, reason !== 'TooManyRequests', 'one device')
+    if (result.kind === 'rate_limited')
+      assert.equal(result.accountWide === true, reason !== 'TooManyRequests', 'one device')
   }
 })
 

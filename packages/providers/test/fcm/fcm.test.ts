@@ -42,7 +42,7 @@ test('a push goes to FCM as a notification that a second one with its id replace
 
 test('FCM carries to devices of its own service alone', async (t) => {
   const { provider } = await setup(t)
-  const services = ['fcm', 'apns', 'web'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
+  const services = ['fcm', 'apns', 'web'].map((service) => provider.supports?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false, false])
 })
 
@@ -114,7 +114,7 @@ test('every answer of FCM means what its table of errors says', async (t) => {
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
     if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
-    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
+    if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
   }
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHttp } from '@gatehouse/fakes'
-import { signWebhook, webhookKey } from '../../src/http/standard-webhooks.ts'
+import { parseWebhookKey, signWebhook } from '../../src/http/standard-webhooks.ts'
 import { build, caught, message, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
@@ -55,7 +55,7 @@ test('a secret that is none is named before anything is sent', () => {
 
 test('the generic provider carries to the push services it is given alone', async (t) => {
   const { provider } = await setup(t, { services: ['huawei'] })
-  const services = ['huawei', 'fcm'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
+  const services = ['huawei', 'fcm'].map((service) => provider.supports?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false])
 })
 
@@ -68,9 +68,9 @@ const answers = [
   [{ status: 202, body: 'not json' }, { kind: 'accepted' }],
   [
     { status: 429, retryAfter: 9 },
-    { kind: 'rate_limited', retryAfterMs: 9_000, pauses: true },
+    { kind: 'rate_limited', retryAfterMs: 9_000, accountWide: true },
   ],
-  [{ status: 429 }, { kind: 'rate_limited', pauses: true }],
+  [{ status: 429 }, { kind: 'rate_limited', accountWide: true }],
   [
     { status: 503, retryAfter: 2 },
     { kind: 'transient', retryAfterMs: 2_000 },
@@ -128,18 +128,18 @@ test('reports to the generic provider are believed when they are signed and fres
     'https://gatehouse.example.com',
   )
   const now = Date.now()
-  assert.deepEqual(await provider.webhook?.receive(request, now), {
+  assert.deepEqual(await provider.reports?.read(request, now), {
     kind: 'reports',
     reports: [{ eventId: 'e-1', deliveryId: sent.deliveryId, report: 'bounced', at, soft: true }],
   })
   const forged = { ...request, body: Buffer.from(request.body.toString().replace('bounced', 'delivered')) }
-  assert.equal((await provider.webhook?.receive(forged, now))?.kind, 'refused')
-  assert.equal((await provider.webhook?.receive(request, now + 301_000))?.kind, 'refused')
+  assert.equal((await provider.reports?.read(forged, now))?.kind, 'rejected')
+  assert.equal((await provider.reports?.read(request, now + 301_000))?.kind, 'rejected')
 })
 
 const signed = (body: string) => {
   const id = 'e-2'
-  const headers = signWebhook([webhookKey(secret)], id, Date.now(), body)
+  const headers = signWebhook([parseWebhookKey(secret)], id, Date.now(), body)
   return { headers, body: Buffer.from(body), url: 'https://gatehouse.example.com/v1/webhooks/http' }
 }
 
@@ -157,7 +157,7 @@ test('a signed report that is not in the documented form is malformed, and of a 
     [JSON.stringify({ type: 'message.pondered', data: { delivery_id } }), 'reports'],
   ] as const
   for (const [body, kind] of kinds)
-    assert.equal((await provider.webhook?.receive(signed(body), Date.now()))?.kind, kind, body)
-  const left = await provider.webhook?.receive(signed(JSON.stringify({ type: 'message.pondered' })), Date.now())
+    assert.equal((await provider.reports?.read(signed(body), Date.now()))?.kind, kind, body)
+  const left = await provider.reports?.read(signed(JSON.stringify({ type: 'message.pondered' })), Date.now())
   assert.deepEqual(left, { kind: 'reports', reports: [] })
 })

@@ -65,7 +65,7 @@ test('every answer of SendGrid has its meaning', async (t) => {
     fake.answerNext(behaviour)
     const result = await sendOne(provider, mail())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
-    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
+    if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
     if ('retryAfterMs' in result || pause !== undefined)
       assert.equal('retryAfterMs' in result ? result.retryAfterMs : undefined, pause)
   }
@@ -165,13 +165,13 @@ test('forged, touched, unsigned, old and unreadable webhooks of SendGrid are tol
     return `${received.kind}: ${'reason' in received ? received.reason : ''}`
   }
   assert.equal((await receive(genuine)).kind, 'reports')
-  assert.match(await reasonOf(forged), /refused: the signature/)
+  assert.match(await reasonOf(forged), /rejected: the signature/)
   const touched = { ...genuine, body: Buffer.concat([genuine.body, Buffer.from(' ')]) }
-  assert.match(await reasonOf(touched), /refused: the signature/)
-  assert.match(await reasonOf({ ...genuine, headers: {} }), /refused: .* are needed/)
+  assert.match(await reasonOf(touched), /rejected: the signature/)
+  assert.match(await reasonOf({ ...genuine, headers: {} }), /rejected: .* are needed/)
   const noSignature = { ...genuine.headers, 'x-twilio-email-event-webhook-signature': 'AAAA' }
-  assert.match(await reasonOf({ ...genuine, headers: noSignature }), /refused: the signature/)
-  assert.match(await reasonOf(genuine, clock.now() + 602_000), /refused: .* last 600 seconds/)
+  assert.match(await reasonOf({ ...genuine, headers: noSignature }), /rejected: the signature/)
+  assert.match(await reasonOf(genuine, clock.now() + 602_000), /rejected: .* last 600 seconds/)
   assert.match(await reasonOf(notEvents), /malformed: it must be a JSON array/)
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSes } from '@gatehouse/fakes'
 import { signAwsRequest } from '../../src/ses/aws-signature.ts'
-import { snsOrigin } from '../../src/ses/sns.ts'
+import { snsOriginOf } from '../../src/ses/sns.ts'
 import { caught, message, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
@@ -117,7 +117,7 @@ test('every answer of SES has its meaning', async (t) => {
   }
   fake.answerNext({ status: 429, retryAfter: 3 })
   const limited = await sendOne(provider, mail())
-  assert.ok(limited.kind === 'rate_limited' && limited.retryAfterMs === 3_000 && limited.pauses)
+  assert.ok(limited.kind === 'rate_limited' && limited.retryAfterMs === 3_000 && limited.accountWide)
 })
 
 test('wrong AWS credentials are named as a fault of the configuration', async (t) => {
@@ -201,7 +201,7 @@ test('forged, touched, old and misdirected messages of SNS are refused, and none
   for (const [given, change, reason] of table) {
     const [request] = await caught((to) => fake.sendMessage(to, { Message, ...given }, change), '')
     const received = await receive(request)
-    assert.equal(received.kind, 'refused', JSON.stringify({ given, change }))
+    assert.equal(received.kind, 'rejected', JSON.stringify({ given, change }))
     assert.match(told(received), reason)
   }
   assert.equal(other.certificateRequests(), 0)
@@ -213,7 +213,7 @@ test('messages that name ever other certificates make us fetch ten a minute at m
     const SigningCertURL = `${fake.url}/SimpleNotificationService-${count.toString(16)}.pem`
     const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }, { SigningCertURL }), '')
     const received = await receive(request)
-    if (count < 10) assert.equal(received.kind, 'refused')
+    if (count < 10) assert.equal(received.kind, 'rejected')
     else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true })
   }
   assert.equal(fake.refusals.length, 10)
@@ -244,17 +244,20 @@ test('the subscription to a declared topic is confirmed, and no other address is
     assert.match(told(await receive(signed)), /malformed: SubscribeURL/)
   }
   const [foreign] = await caught((to) => fake.askToConfirm(to, { TopicArn: fake.topicArn.replace('ses', 'x') }), '')
-  assert.match(told(await receive(foreign)), /refused: its topic/)
+  assert.match(told(await receive(foreign)), /rejected: its topic/)
   assert.equal(fake.confirmed.length, 1)
 })
 
 test('without declared topics SES takes no webhooks', async (t) => {
   const { provider } = await setup(t, { topic_arns: undefined })
-  assert.equal(provider.webhook, undefined)
+  assert.equal(provider.reports, undefined)
 })
 
 test('the certificates of a topic are looked for at SNS in its own region and partition', () => {
-  assert.equal(snsOrigin('arn:aws:sns:eu-central-1:123456789012:x'), 'https://sns.eu-central-1.amazonaws.com')
-  assert.equal(snsOrigin('arn:aws-us-gov:sns:us-gov-west-1:123456789012:x'), 'https://sns.us-gov-west-1.amazonaws.com')
-  assert.equal(snsOrigin('arn:aws-cn:sns:cn-north-1:123456789012:x'), 'https://sns.cn-north-1.amazonaws.com.cn')
+  assert.equal(snsOriginOf('arn:aws:sns:eu-central-1:123456789012:x'), 'https://sns.eu-central-1.amazonaws.com')
+  assert.equal(
+    snsOriginOf('arn:aws-us-gov:sns:us-gov-west-1:123456789012:x'),
+    'https://sns.us-gov-west-1.amazonaws.com',
+  )
+  assert.equal(snsOriginOf('arn:aws-cn:sns:cn-north-1:123456789012:x'), 'https://sns.cn-north-1.amazonaws.com.cn')
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import fc from 'fast-check'
-import { enhancedCode, isAddressGone } from '../../src/mail/status-code.ts'
-import { readReturnedMail } from '../../src/smtp/bounce-mail.ts'
+import { isAddressGone, parseEnhancedCode } from '../../src/mail/status-code.ts'
+import { parseReturnedMail } from '../../src/smtp/bounce-mail.ts'
 import { createReturnPaths } from '../../src/smtp/return-path.ts'
 import { rehearse, type TestEnd } from '../support/setup.ts'
 
@@ -19,10 +19,10 @@ test('bounces without the secret are refused, and other things than mail are mal
   const request = (headers: Record<string, string>) => ({ headers, body, url: 'https://x/v1/webhooks/smtp' })
   const type = { 'content-type': 'message/rfc822' }
   for (const authorization of ['', 'Bearer wrong', `Basic ${secret}`, secret])
-    assert.equal((await receive(request({ ...type, authorization }))).kind, 'refused')
+    assert.equal((await receive(request({ ...type, authorization }))).kind, 'rejected')
   const authorization = `Bearer ${secret}`
   assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
-  const told = { kind: 'reports', reports: [], unread: 'it is no notice that we can read' }
+  const told = { kind: 'reports', reports: [], unreadableReason: 'it is no notice that we can read' }
   assert.deepEqual(await receive(request({ ...type, authorization })), told)
 })
 
@@ -77,7 +77,7 @@ test('the reason of a bounce decides whether the address is gone', async (t) => 
   for (const [status, expected] of table)
     for (const encoding of ['7bit', 'base64']) {
       const body = notice({
-        to: `<${paths.of(id)}>`,
+        to: `<${paths.create(id)}>`,
         status: `Final-Recipient: rfc822; a@example.com\n${status}`,
         encoding,
       })
@@ -94,19 +94,19 @@ test('the reason of a bounce decides whether the address is gone', async (t) => 
 
 test('a notice leads to its delivery by the return path, by whom it was handed over for, or by the Message-ID, and by nothing else', async (t) => {
   const { receive } = await setup(t)
-  const forged = paths.of(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
-  const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').of(id)
+  const forged = paths.create(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
+  const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').create(id)
   const table = [
-    [notice({ to: paths.of(id) }), '', id],
-    [notice({ to: paths.of(id).toUpperCase() }), '', id],
-    [notice(), `?to=${encodeURIComponent(paths.of(id))}`, id],
-    [notice({ original: `Return-Path: <${paths.of(id)}>\nSubject: x\n\nhello` }), '', id],
+    [notice({ to: paths.create(id) }), '', id],
+    [notice({ to: paths.create(id).toUpperCase() }), '', id],
+    [notice(), `?to=${encodeURIComponent(paths.create(id))}`, id],
+    [notice({ original: `Return-Path: <${paths.create(id)}>\nSubject: x\n\nhello` }), '', id],
     [notice({ original: `Message-ID: <${id}@example.com>\n\nhello` }), '', id],
     [notice({ original: `Subject: x\nMessage-Id:\n <${id}@example.com>\n\nhello` }), '', id],
     [notice(), '', undefined],
     [notice({ to: forged }), '', undefined],
     [notice({ to: other }), '', undefined],
-    [notice({ to: paths.of(id).replace('bounces.', 'elsewhere.') }), '', undefined],
+    [notice({ to: paths.create(id).replace('bounces.', 'elsewhere.') }), '', undefined],
     [notice({ original: 'Message-ID: <hello@example.com>\n\nhello' }), '', undefined],
   ] as const
   for (const [body, query, expected] of table) {
@@ -118,7 +118,7 @@ test('a notice leads to its delivery by the return path, by whom it was handed o
 })
 
 /** A bounce as the qmail-send program writes it. */
-function qmailBounce(reason: string, to: string = paths.of(id), original: string = 'Subject: x\n\nhello') {
+function qmailBounce(reason: string, to: string = paths.create(id), original: string = 'Subject: x\n\nhello') {
   return Buffer.from(
     [
       'From: MAILER-DAEMON@mx.example.com',
@@ -160,7 +160,7 @@ test('bounces as qmail writes them, which are of no standard, are read too', asy
       expected,
       body.toString(),
     )
-    assert.equal(received.unread, expected.length > 0 ? undefined : 'it is about no mail of ours')
+    assert.equal(received.unreadableReason, expected.length > 0 ? undefined : 'it is about no mail of ours')
   }
 })
 
@@ -169,7 +169,7 @@ test('what comes to a return path and can not be read is told, but for automatic
   const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
   const unreadOf = async (raw: string) => {
     const received = await receive({ headers, body: Buffer.from(raw), url: 'https://x/v1/webhooks/smtp' })
-    return received.kind === 'reports' && received.unread
+    return received.kind === 'reports' && received.unreadableReason
   }
   assert.equal(
     await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'),
@@ -179,7 +179,7 @@ test('what comes to a return path and can not be read is told, but for automatic
   assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it is about no mail of ours')
   assert.equal(await unreadOf('Auto-Submitted: auto-replied\r\n\r\nI am away.'), undefined)
   const delayed = 'Final-Recipient: rfc822; a@example.com\nAction: delayed\nStatus: 4.4.1'
-  assert.equal(await unreadOf(notice({ to: paths.of(id), status: delayed }).toString()), undefined)
+  assert.equal(await unreadOf(notice({ to: paths.create(id), status: delayed }).toString()), undefined)
 })
 
 test('automatic answers, mail of people and broken notices are left alone', () => {
@@ -191,9 +191,9 @@ test('automatic answers, mail of people and broken notices are left alone', () =
     '\r\n\r\n',
     'Content-Type: multipart/report\r\n\r\n--\r\n--',
   ])
-    assert.equal(readReturnedMail(Buffer.from(raw)).kind, 'other')
+    assert.equal(parseReturnedMail(Buffer.from(raw)).kind, 'other')
   const cut = notice()
-  for (let length = 0; length < cut.length; length += 7) readReturnedMail(cut.subarray(0, length))
+  for (let length = 0; length < cut.length; length += 7) parseReturnedMail(cut.subarray(0, length))
 })
 
 test('complaints are told from mail that was no spam and from wishes to be taken off', async (t) => {
@@ -204,7 +204,7 @@ test('complaints are told from mail that was no spam and from wishes to be taken
     ['not-spam', []],
     ['opt-out', ['unsubscribed']],
   ] as const) {
-    const raw = notice({ type: 'feedback-report', to: paths.of(id) }).toString()
+    const raw = notice({ type: 'feedback-report', to: paths.create(id) }).toString()
     const body = Buffer.from(raw.replace('Reporting-MTA:', `Feedback-Type: ${kind}\nReporting-MTA:`))
     const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
     const received = await receive({ headers, body, url: 'https://x/v1/webhooks/smtp' })
@@ -235,7 +235,7 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
   )
   fc.assert(
     fc.property(lines, fc.uint8Array({ maxLength: 200 }), (text, bytes) => {
-      readReturnedMail(Buffer.concat([Buffer.from(text.join('\r\n')), bytes]))
+      parseReturnedMail(Buffer.concat([Buffer.from(text.join('\r\n')), bytes]))
     }),
     { numRuns: 500 },
   )
@@ -247,12 +247,12 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
     `\n\nHi. This is the${'\n\n<a>:\n'.repeat(100_000)}`,
     `Content-Type: multipart/report; boundary=b\n\n${'--b\n'.repeat(100_000)}`,
   ])
-    readReturnedMail(Buffer.from(nasty))
+    parseReturnedMail(Buffer.from(nasty))
 })
 
 test('only codes of the address itself make it gone', () => {
-  assert.equal(enhancedCode('550-5.1.1 The email account'), '5.1.1')
-  assert.equal(enhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
+  assert.equal(parseEnhancedCode('550-5.1.1 The email account'), '5.1.1')
+  assert.equal(parseEnhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
   assert.equal(isAddressGone('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
   assert.equal(isAddressGone('4.1.1', ''), false)
   assert.equal(isAddressGone(undefined, 'mailbox unavailable'), false)

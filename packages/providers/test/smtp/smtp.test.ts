@@ -28,7 +28,7 @@ test('a mail goes over SMTP with its texts, header fields that can not break out
   assert.deepEqual(result, { kind: 'accepted', providerMessageId: `<${sent.id}@example.com>` })
   const [{ from, to, raw } = assert.fail()] = fake.requests
   assert.equal(to, 'alice@example.com')
-  assert.equal(createReturnPaths(bounces.domain, secret).deliveryOf(from), sent.deliveryId)
+  assert.equal(createReturnPaths(bounces.domain, secret).parse(from), sent.deliveryId)
   assert.ok((from.split('@')[0] ?? '').length <= 64)
   assert.match(raw, /^From: Example <hello@example\.com>\r$/m)
   assert.match(raw, new RegExp(`^Message-ID: <${sent.id}@example\\.com>\r$`, 'm'))

@@ -8,9 +8,9 @@ import {
   type Provider,
   type ProviderContext,
   providerKinds,
-  type ReceivedWebhook,
+  type ReadResult,
+  type ReportRequest,
   type SendResult,
-  type WebhookRequest,
 } from '../../src/index.ts'
 
 /** A provider as the configuration builds it from an entry, on the machine's time unless a clock is handed in. */
@@ -38,7 +38,7 @@ export interface Rehearsed<F> {
   readonly provider: Provider
   readonly clock: ManualClock
   /** What the provider makes of a webhook, now unless told otherwise. */
-  receive(webhook: WebhookRequest | undefined, now?: number): Promise<ReceivedWebhook>
+  receive(webhook: ReportRequest | undefined, now?: number): Promise<ReadResult>
 }
 
 /** A provider that sends to a fake, on a clock that starts now; both end with the test. */
@@ -60,7 +60,7 @@ export async function rehearse<F extends Fake>(
     provider,
     clock,
     async receive(webhook, now = clock.now()) {
-      const received = await provider.webhook?.receive(webhook ?? assert.fail('no webhook came'), now)
+      const received = await provider.reports?.read(webhook ?? assert.fail('no webhook came'), now)
       return received ?? assert.fail('it takes no webhooks')
     },
   }
@@ -107,8 +107,8 @@ export async function sendOne(provider: Provider, given: OutgoingMessage = messa
 }
 
 /** The webhooks that `send` posts to the address it is given, as a provider's receiver would get them. */
-export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<WebhookRequest[]> {
-  const requests: WebhookRequest[] = []
+export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<ReportRequest[]> {
+  const requests: ReportRequest[] = []
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)

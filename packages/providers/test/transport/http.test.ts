@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { createHttpCaller } from '../../src/transport/http.ts'
+import { createHttpClient } from '../../src/transport/http.ts'
 
 const never = new AbortController().signal
 
@@ -17,12 +17,12 @@ test('a call that was given up while it waited for a connection is never sent', 
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const caller = createHttpCaller(new URL(`http://127.0.0.1:${port}`), { connections: 1, callMs: 10_000 })
+  const caller = createHttpClient(new URL(`http://127.0.0.1:${port}`), { connections: 1, timeoutMs: 10_000 })
   t.after(async () => {
     await caller.close()
     server.close()
   })
-  const call = (path: string, signal = never) => caller.call({ method: 'POST', path, body: '{}' }, signal)
+  const call = (path: string, signal = never) => caller.request({ method: 'POST', path, body: '{}' }, signal)
   const first = call('/first')
   const impatient = new AbortController()
   const waiting = call('/waits', impatient.signal)
@@ -44,12 +44,12 @@ test('of an answer that never ends only the beginning is read', async (t) => {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const caller = createHttpCaller(new URL(`http://127.0.0.1:${port}`), { callMs: 10_000 })
+  const caller = createHttpClient(new URL(`http://127.0.0.1:${port}`), { timeoutMs: 10_000 })
   t.after(async () => {
     await caller.close()
     server.closeAllConnections()
     server.close()
   })
-  const { status, body } = await caller.call({ method: 'GET', path: '/' }, never)
+  const { status, body } = await caller.request({ method: 'GET', path: '/' }, never)
   assert.deepEqual([status, body.length], [200, 65_536])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { createHttp2Caller } from '../../src/transport/http2.ts'
+import { createHttp2Client } from '../../src/transport/http2.ts'
 
 const listening = (server: Server) =>
   new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
@@ -17,9 +17,9 @@ test('a connection that went silent is found out by a ping, and the next call go
     for (const socket of [near, far]) socket.on('error', () => {})
     near.pipe(far).pipe(near)
   })
-  const caller = createHttp2Caller(`http://127.0.0.1:${await listening(proxy)}`, {
+  const caller = createHttp2Client(`http://127.0.0.1:${await listening(proxy)}`, {
     connections: 1,
-    callMs: 1_000,
+    timeoutMs: 1_000,
     pingMs: 60_000,
     pongMs: 20,
   })
@@ -29,7 +29,7 @@ test('a connection that went silent is found out by a ping, and the next call go
     proxy.close()
     server.close()
   })
-  const call = () => caller.call({ ':method': 'POST', ':path': '/' }, '', new AbortController().signal)
+  const call = () => caller.request({ ':method': 'POST', ':path': '/' }, '', new AbortController().signal)
   assert.equal((await call()).body, 'answered')
   for (const socket of sockets) socket.unpipe()
   await assert.rejects(call())

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import twilio from 'twilio'
-import type { WebhookRequest } from '../../src/index.ts'
+import type { ReportRequest } from '../../src/index.ts'
 import { isTwilioSigned } from '../../src/twilio/signature.ts'
 import { caught, message, sendOne } from '../support/setup.ts'
 import { authToken, publicUrl, setup } from '../support/twilio.ts'
 
-function callback(form: Record<string, string>, signature: string, url: string): WebhookRequest {
+function callback(form: Record<string, string>, signature: string, url: string): ReportRequest {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
   return { headers, url, body: Buffer.from(new URLSearchParams(form).toString()) }
 }
@@ -99,7 +99,7 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
     publicUrl,
   )
   const now = Date.now()
-  const told = await Promise.all(requests.map((request) => provider.webhook?.receive(request, now)))
+  const told = await Promise.all(requests.map((request) => provider.reports?.read(request, now)))
   const about = { deliveryId: sent.deliveryId, at: now }
   assert.deepEqual(told, [
     { kind: 'reports', reports: [{ ...about, eventId: `${sid}.delivered`, report: 'delivered' }] },
@@ -123,7 +123,7 @@ test('a number that opted out at Twilio is unsubscribed, as when Twilio says so 
   const form = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' }
   const url = `${publicUrl}/v1/webhooks/twilio?delivery=${message().deliveryId}`
   const request = callback(form, twilio.getExpectedTwilioSignature(authToken, url, form), url)
-  const received = await provider.webhook?.receive(request, Date.now())
+  const received = await provider.reports?.read(request, Date.now())
   assert.deepEqual(
     received?.kind === 'reports' && received.reports.map(({ eventId, report, soft }) => [eventId, report, soft]),
     [
@@ -141,12 +141,12 @@ test('a report of Twilio’s that is forged, moved to another delivery or change
     (to) => fake.sendWebhook?.(`${to}/v1/webhooks/twilio`, [{ message: sid, what: 'delivered' }]) ?? assert.fail(),
     publicUrl,
   )
-  const forged: WebhookRequest[] = [
+  const forged: ReportRequest[] = [
     { ...request, headers: { ...request.headers, 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' } },
     { ...request, headers: { 'content-type': request.headers['content-type'] } },
     { ...request, url: request.url.replace(/delivery=.*/, 'delivery=another') },
     { ...request, body: Buffer.from(request.body.toString().replace('delivered', 'failed')) },
   ]
-  for (const each of forged) assert.equal((await provider.webhook?.receive(each, Date.now()))?.kind, 'refused')
-  assert.equal((await provider.webhook?.receive(request, Date.now()))?.kind, 'reports')
+  for (const each of forged) assert.equal((await provider.reports?.read(each, Date.now()))?.kind, 'rejected')
+  assert.equal((await provider.reports?.read(request, Date.now()))?.kind, 'reports')
 })

@@ -36,11 +36,11 @@ test('Twilio needs either a number to send from or a messaging service', () => {
 const answers = [
   [
     { status: 429, retryAfter: 7 },
-    { kind: 'rate_limited', retryAfterMs: 7_000, pauses: true },
+    { kind: 'rate_limited', retryAfterMs: 7_000, accountWide: true },
   ],
   [
     { status: 400, body: { code: 20429 } },
-    { kind: 'rate_limited', pauses: true },
+    { kind: 'rate_limited', accountWide: true },
   ],
   [{ status: 500 }, { kind: 'transient' }],
   [
@@ -128,12 +128,12 @@ test('Twilio says that it took none of an SMS once it has looked for the earlier
   const { fake, provider } = await setup(t)
   const sent = message()
   fake.answerNext({ status: 503 })
-  assert.equal('notTaken' in (await sendOne(provider, sent)), false)
+  assert.equal('noneAccepted' in (await sendOne(provider, sent)), false)
   fake.answerNext({ status: 503 })
-  const { kind, notTaken } = { notTaken: undefined, ...(await sendOne(provider, { ...sent, retried: true })) }
-  assert.deepEqual([kind, notTaken], ['transient', true])
+  const { kind, noneAccepted } = { noneAccepted: undefined, ...(await sendOne(provider, { ...sent, retried: true })) }
+  assert.deepEqual([kind, noneAccepted], ['transient', true])
   await fake.stop()
-  assert.equal('notTaken' in (await sendOne(provider, { ...sent, retried: true })), false)
+  assert.equal('noneAccepted' in (await sendOne(provider, { ...sent, retried: true })), false)
 })
 
 test('a Twilio that hangs is given up after its timeout, and one that is not there was never reached', async (t) => {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { decrypt } from 'http_ece'
 import webPush from 'web-push'
 import { isPublicAddress, lookupPublic } from '../../src/transport/public-address.ts'
-import { encryptPush, mostPlainBytes } from '../../src/web-push/encryption.ts'
+import { encryptPush, maxPlaintextBytes } from '../../src/web-push/encryption.ts'
 import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const subject = 'mailto:ops@example.com'
@@ -49,7 +49,7 @@ test('what we encrypt is decrypted by http_ece, whatever its length up to the mo
   const publicKey = browser.generateKeys()
   const auth = Buffer.alloc(16, 5)
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: mostPlainBytes }), (bytes) => {
+    fc.property(fc.uint8Array({ maxLength: maxPlaintextBytes }), (bytes) => {
       const plain = Buffer.from(bytes)
       const sealed = encryptPush(plain, { publicKey, auth })
       const opened = decrypt(sealed, {
@@ -61,7 +61,7 @@ test('what we encrypt is decrypted by http_ece, whatever its length up to the mo
     }),
     { numRuns: 50 },
   )
-  assert.equal(encryptPush(Buffer.alloc(mostPlainBytes), { publicKey, auth }).length, 4_096)
+  assert.equal(encryptPush(Buffer.alloc(maxPlaintextBytes), { publicKey, auth }).length, 4_096)
 })
 
 test('what the web-push library sends is taken by the same push service, so that it checks what others check', async (t) => {
@@ -169,7 +169,7 @@ test('a subscription is checked when its device is registered: its form, its key
     'https://web.push.apple.com/a',
     'https://push.example.com/a',
   ]
-  for (const endpoint of good) assert.equal(provider.tokenFault?.(at(endpoint)), undefined, endpoint)
+  for (const endpoint of good) assert.equal(provider.checkToken?.(at(endpoint)), undefined, endpoint)
   const bad = [
     ['not json', /as JSON/],
     ['null', /as JSON/],
@@ -189,7 +189,7 @@ test('a subscription is checked when its device is registered: its form, its key
       /keys\.p256dh is a point/,
     ],
   ] as const
-  for (const [token, expected] of bad) assert.match(provider.tokenFault?.(token) ?? '', expected, token)
+  for (const [token, expected] of bad) assert.match(provider.checkToken?.(token) ?? '', expected, token)
 })
 
 test('an endpoint on our own machine or network is never called, whatever its name resolves to', async (t) => {

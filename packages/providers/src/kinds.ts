@@ -1,7 +1,7 @@
 import { apns } from './apns/apns.ts'
 import { fcm } from './fcm/fcm.ts'
 import { http } from './http/http.ts'
-import type { ProviderKind } from './model/kind.ts'
+import type { ProviderKind } from './kind/provider-kind.ts'
 import { sendgrid } from './sendgrid/sendgrid.ts'
 import { ses } from './ses/ses.ts'
 import { smtp } from './smtp/smtp.ts'

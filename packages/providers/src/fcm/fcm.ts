@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { defineProvider } from '../model/kind.ts'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../kind/shared-options.ts'
+import { readTextOrFile } from '../kind/text-or-file.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
-import { readTextOrFile } from '../options/secret-file.ts'
 import { createCollapseId } from '../push/collapse-id.ts'
 import { createPushData, omitReceiptToken, type PushData } from '../push/push-data.ts'
 import {

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { timeoutSeconds } from '../kind/shared-options.ts'
 import { sendEach } from '../mail/mail.ts'
-import { defineProvider } from '../model/kind.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { timeoutSeconds } from '../options/members.ts'
 import {
   createHttpClient,
   describeResponse,

@@ -1,6 +1,6 @@
 import { deliveryIdPattern } from '../model/delivery-id.ts'
+import type { ReadResult, ReportReader, ReportRequest, ReportType } from '../model/report.ts'
 import { parseTimestamp, timestampExpected } from '../model/timestamp.ts'
-import type { ReadResult, ReportReader, ReportRequest, ReportType } from '../model/webhook.ts'
 import { checkWebhookHeaders, verifyWebhook } from './standard-webhooks.ts'
 
 const reportTypes: Readonly<Record<string, ReportType>> = {

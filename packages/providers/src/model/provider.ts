@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import type { ReportReader } from './webhook.ts'
+import type { ReportReader } from './report.ts'
 
 /** Where one message goes. A push has one target per device, every other channel one. */
 export interface Target {

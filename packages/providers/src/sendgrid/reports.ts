@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { isAddressGone } from '../mail/status-code.ts'
-import type { ReadResult, Report, ReportHeaders, ReportReader } from '../model/webhook.ts'
-import { isSignedBy } from '../signature/verify.ts'
+import { isAddressGone } from '../mail/enhanced-code.ts'
+import type { ReadResult, Report, ReportHeaders, ReportReader } from '../model/report.ts'
+import { isSignedBy } from '../signature/verify-signature.ts'
 
 const signatureField = 'x-twilio-email-event-webhook-signature'
 const timestampField = 'x-twilio-email-event-webhook-timestamp'

@@ -1,5 +1,5 @@
+import type { ReadResult, Report, ReportReader } from '../model/report.ts'
 import { parseTimestamp } from '../model/timestamp.ts'
-import type { ReadResult, Report, ReportReader } from '../model/webhook.ts'
 import { createSnsClient, isSnsSigned, parseSnsMessage, type SnsClient, type SnsMessage, snsOriginOf } from './sns.ts'
 
 /** The tag that carries the delivery's id through SES, and back in its events. */

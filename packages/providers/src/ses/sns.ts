@@ -1,5 +1,5 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
-import { isSignedBy } from '../signature/verify.ts'
+import { isSignedBy } from '../signature/verify-signature.ts'
 import { createHttpClient, type HttpClient } from '../transport/http.ts'
 
 /** A message of SNS's, as it is posted to an HTTP endpoint (docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html). */

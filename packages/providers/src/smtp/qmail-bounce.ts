@@ -1,4 +1,4 @@
-import { parseEnhancedCode } from '../mail/status-code.ts'
+import { parseEnhancedCode } from '../mail/enhanced-code.ts'
 
 /** What qmail and its kin say of one recipient. */
 interface FailedRecipient {

@@ -1,4 +1,4 @@
-import { isAddressGone, parseEnhancedCode } from '../mail/status-code.ts'
+import { isAddressGone, parseEnhancedCode } from '../mail/enhanced-code.ts'
 import type { SendResult } from '../model/provider.ts'
 
 /** What nodemailer throws. */

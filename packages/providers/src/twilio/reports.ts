@@ -1,4 +1,4 @@
-import type { ReadResult, Report, ReportReader, ReportType } from '../model/webhook.ts'
+import type { ReadResult, Report, ReportReader, ReportType } from '../model/report.ts'
 import { hasTwilioSignature, isTwilioSigned } from './signature.ts'
 
 /** What a status of Twilio's says that we keep; of the others we know it already, or it says nothing final. */

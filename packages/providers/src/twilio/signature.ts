@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { ReportHeaders, ReportRequest } from '../model/webhook.ts'
+import type { ReportHeaders, ReportRequest } from '../model/report.ts'
 
 /** Whether there is anything that could be a signature: base64 of the 20 bytes of SHA-1. */
 export function hasTwilioSignature({ 'x-twilio-signature': signature }: ReportHeaders): boolean {

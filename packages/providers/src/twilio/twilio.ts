@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { defineProvider, type ProviderContext } from '../model/kind.ts'
+import { defineProvider, type ProviderContext } from '../kind/provider-kind.ts'
+import { timeoutSeconds } from '../kind/shared-options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { timeoutSeconds } from '../options/members.ts'
 import {
   createHttpClient,
   describeResponse,

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
-import type { Channel } from './channel.ts'
-import type { Clock } from './clock.ts'
-import type { Provider } from './provider.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Clock } from '../model/clock.ts'
+import type { Provider } from '../model/provider.ts'
 
 /** What every provider is built with, beside what is declared of it. */
 export interface ProviderContext {

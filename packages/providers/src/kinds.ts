@@ -8,5 +8,5 @@ import { smtp } from './smtp/smtp.ts'
 import { twilio } from './twilio/twilio.ts'
 import { webPush } from './web-push/web-push.ts'
 
-/** Every provider that can be declared. */
+/** All kinds of providers. To add one, define it in a folder of its own and add a line here. */
 export const providerKinds: readonly ProviderKind[] = [smtp, ses, sendgrid, fcm, apns, webPush, twilio, http]

@@ -39,7 +39,8 @@ function build({ config, clock }: Parts, channel: Channel, declared: DeclaredPro
   const { mailFrom: from, baseUrl: publicUrl } = config.settings
   try {
     if (!kind) throw new RangeError(`${declared.provider} is not a provider`)
-    return kind.create(declared, { name, channel, from, publicUrl, folder: config.folder, clock })
+    const reportUrl = `${publicUrl}/v1/webhooks/${name}`
+    return kind.createProvider(declared, { name, channel, from, reportUrl, folder: config.folder, clock })
   } catch (error) {
     if (error instanceof RangeError) throw new StartError(`providers.${channel}, ${name}: ${error.message}`)
     throw error

@@ -14,13 +14,11 @@ export function build(
 ): Provider {
   const kind = providerKinds.find(({ kind }) => kind === entry.provider)
   if (!kind) throw new Error(`${entry.provider} is not a provider`)
-  const [channel] = kind.channels
-  if (!channel) throw new Error(`${entry.provider} carries nothing`)
-  return kind.create(entry, {
+  return kind.createProvider(entry, {
     name: entry.provider,
-    channel,
+    channel: kind.channels[0],
     from: 'Example <hello@example.com>',
-    publicUrl: 'https://gatehouse.example.com',
+    reportUrl: `https://gatehouse.example.com/v1/webhooks/${context.name ?? entry.provider}`,
     folder: process.cwd(),
     clock: present(),
     ...context,

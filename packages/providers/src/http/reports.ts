@@ -12,15 +12,15 @@ const reportTypes: Readonly<Record<string, ReportType>> = {
 }
 
 /**
- * Takes reports of the generic provider: `{"type": "message.delivered", "timestamp", "data": {"delivery_id", "reason"?,
- * "soft"?}}`, signed as Standard Webhooks says; `webhook-id` is the id of the report. Types that we don't know are left.
+ * Creates the reader of reports in JSON, signed according to Standard Webhooks: `{"type": "message.delivered",
+ * "timestamp", "data": {"delivery_id", "reason"?, "soft"?}}`. The `webhook-id` is the event id. Unknown types are ignored.
  */
 export function createHttpReportReader(keys: readonly Buffer[]): ReportReader {
   return {
     checkHeaders: checkWebhookHeaders,
     async read({ headers, body }: ReportRequest, now): Promise<ReadResult> {
-      const checked = verifyWebhook(keys, headers, body, now)
-      if (checked.kind === 'rejected') return checked
+      const verified = verifyWebhook(keys, headers, body, now)
+      if (verified.kind === 'rejected') return verified
       const event = parseEvent(body)
       if (typeof event?.type !== 'string') return rejectMalformed('type is needed')
       const report = reportTypes[event.type]
@@ -28,13 +28,13 @@ export function createHttpReportReader(keys: readonly Buffer[]): ReportReader {
       const { delivery_id: deliveryId, reason, soft } = event.data ?? {}
       if (typeof deliveryId !== 'string' || !deliveryIdPattern.test(deliveryId))
         return rejectMalformed('data.delivery_id must be the delivery_id of a message')
-      const at = event.timestamp === undefined ? checked.at : parseTime(event.timestamp)
+      const at = event.timestamp === undefined ? verified.at : parseTime(event.timestamp)
       if (at === undefined) return rejectMalformed(`timestamp ${timestampExpected}`)
-      const optional = {
+      const details = {
         ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
         ...(typeof soft === 'boolean' ? { soft } : {}),
       }
-      return { kind: 'reports', reports: [{ eventId: checked.id, deliveryId, report, at, ...optional }] }
+      return { kind: 'reports', reports: [{ eventId: verified.id, deliveryId, report, at, ...details }] }
     },
   }
 }
@@ -53,10 +53,10 @@ function parseEvent(body: Buffer): ReportEvent | null | undefined {
   }
 }
 
-function rejectMalformed(reason: string): ReadResult {
-  return { kind: 'malformed', reason }
+function parseTime(timestamp: unknown): number | undefined {
+  return typeof timestamp === 'string' ? parseTimestamp(timestamp) : undefined
 }
 
-function parseTime(told: unknown): number | undefined {
-  return typeof told === 'string' ? parseTimestamp(told) : undefined
+function rejectMalformed(reason: string): ReadResult {
+  return { kind: 'malformed', reason }
 }

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { ReportHeaders } from '../model/report.ts'
 
-/** A webhook of the Standard Webhooks specification is older or newer than this at most, in seconds. */
+/** The maximum difference between a webhook's timestamp and the clock. */
 const toleranceSeconds = 300
 
 const prefix = 'whsec_'
@@ -8,8 +9,8 @@ const minKeyBytes = 24
 const maxKeyBytes = 64
 
 /**
- * The key behind a secret as Standard Webhooks writes it: `whsec_` and base64 of 24 to 64 bytes.
- * @throws RangeError when it is none
+ * Parses a secret of Standard Webhooks 1.0: base64 of 24 to 64 bytes, with or without `whsec_` before it.
+ * @throws RangeError if it is anything else
  */
 export function parseWebhookKey(secret: string): Buffer {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret
@@ -20,7 +21,10 @@ export function parseWebhookKey(secret: string): Buffer {
   return key
 }
 
-/** The fields `webhook-id`, `webhook-timestamp` and `webhook-signature` of a body; one signature for each key. */
+/**
+ * Signs a webhook (Standard Webhooks 1.0): the header fields `webhook-id`, `webhook-timestamp` and `webhook-signature`,
+ * with one signature per key. `atMs` is in Unix milliseconds.
+ */
 export function signWebhook(
   keys: readonly Buffer[],
   id: string,
@@ -32,30 +36,30 @@ export function signWebhook(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-/** What became of checking a webhook: its id and time, or why it is not believed. */
+/** A verified webhook with its id and time (Unix milliseconds), or why it was rejected. */
 export type VerifiedWebhook =
   | { readonly kind: 'genuine'; readonly id: string; readonly at: number }
   | { readonly kind: 'rejected'; readonly reason: string }
 
 /**
- * Checks a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
- * one of the keys, so that keys can be rotated, and the time within five minutes of `now`.
+ * Verifies a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
+ * one of the keys, so that keys can be rotated, and the timestamp within five minutes of `now` (Unix milliseconds).
  */
 export function verifyWebhook(
   keys: readonly Buffer[],
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  headers: ReportHeaders,
   body: Buffer,
   now: number,
 ): VerifiedWebhook {
   const reason = checkWebhookHeaders(headers, now)
   if (reason !== undefined) return { kind: 'rejected', reason }
   const [id, timestamp, signature] = headerNames.map((name) => String(headers[name])) as [string, string, string]
-  const given = signature
+  const signatures = signature
     .split(' ')
     .flatMap((part) => (part.startsWith('v1,') ? [Buffer.from(part.slice('v1,'.length), 'base64')] : []))
   const isGenuine = keys.some((key) => {
     const expected = computeMac(key, id, timestamp, body)
-    return given.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
+    return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
   if (!isGenuine) return { kind: 'rejected', reason: 'webhook-signature is not ours' }
   return { kind: 'genuine', id, at: Number(timestamp) * 1_000 }
@@ -63,16 +67,13 @@ export function verifyWebhook(
 
 const headerNames = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
-/** What the header fields of a webhook lack, whatever its body is. */
-export function checkWebhookHeaders(
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-  now: number,
-): string | undefined {
+/** Why the header fields alone make a webhook invalid, or undefined. */
+export function checkWebhookHeaders(headers: ReportHeaders, now: number): string | undefined {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
     return 'webhook-id, webhook-timestamp and webhook-signature are needed'
   if (id.length === 0 || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_048)
-    return 'webhook-id, webhook-timestamp or webhook-signature is not as it must be'
+    return 'webhook-id, webhook-timestamp or webhook-signature is malformed'
   const isOfNow = Math.abs(now - Number(timestamp) * 1_000) <= toleranceSeconds * 1_000
   return isOfNow ? undefined : 'webhook-timestamp is not of the last five minutes'
 }

@@ -2,57 +2,120 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import type { Channel } from '../model/channel.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Provider } from '../model/provider.ts'
+import type { ReportReader } from '../model/report.ts'
+import { checkOptions } from './check-options.ts'
 
-/** What every provider is built with, beside what is declared of it. */
+/** What a provider is created with in addition to its own options. */
 export interface ProviderContext {
-  /** What it is called: in metrics, timelines, breakers, and in the path of its webhooks. */
+  /** The name of the provider in logs, metrics and the URL of its reports. */
   readonly name: string
+  /** One of the channels of the kind. */
   readonly channel: Channel
-  /** The sender of mail that names none, `Name <address>`. */
+  /** The sender of email whose options name none: an address or `Name <address>`. */
   readonly from: string
-  /** Where the world reaches us, without a slash at the end. */
-  readonly publicUrl: string
-  /** Where relative paths of files start. */
+  /**
+   * The public URL at which the reports of the provider are received, without a query. It is sent to
+   * Twilio with every message; without it Twilio reports nothing. Other providers have it in their own settings.
+   */
+  readonly reportUrl?: string
+  /** The folder to which relative file names in options refer. */
   readonly folder: string
   readonly clock: Clock
 }
 
-/** A sort of provider: what may be declared of one, and how it is built from that. */
+/** A kind of provider: the schema of its options, and how it is created from them. */
 export interface ProviderKind {
+  /** The value of the option `provider`, such as `twilio`. */
   readonly kind: string
-  readonly channels: readonly Channel[]
-  /** An entry of `providers:` in the configuration; its member `provider` is the kind. */
+  readonly channels: readonly [Channel, ...Channel[]]
+  /** JSON Schema of the options. */
   readonly optionsSchema: TObject
-  /** Builds one from an entry that fits the declaration. Throws RangeError naming the member that can't be used. */
-  create(declared: unknown, context: ProviderContext): Provider
+  /**
+   * Checks options against the schema.
+   * @throws RangeError naming every option that is invalid
+   */
+  parseOptions(value: unknown): ProviderOptions
+  /**
+   * Creates a provider, which opens connections only when it sends.
+   * @throws RangeError naming the option that cannot be used, such as a key that is not a key
+   */
+  createProvider(options: ProviderOptions, context: ProviderContext): Provider
+  /**
+   * Creates the report reader alone, for a process that sends nothing. Undefined if the provider reports nothing, or its
+   * options do not configure reports.
+   * @throws RangeError naming the option that cannot be used
+   */
+  createReportReader(options: ProviderOptions, context: ProviderContext): ReportReader | undefined
 }
 
-/** Defines a kind: `members` beside those that every entry has. */
-export function defineProvider<Members extends TProperties>(given: {
+/** Options that fit the schema of a kind. */
+export interface ProviderOptions {
+  /** The kind. */
+  readonly provider: string
+  /** See {@link ProviderContext.name}. Default: the kind. */
+  readonly name?: string
+}
+
+/** The part of a provider that sends; {@link defineProvider} adds the rest. */
+export type MessageSender = Omit<Provider, 'name' | 'channel' | 'reports'>
+
+/** The definition of a kind, from which {@link defineProvider} makes a {@link ProviderKind}. */
+export interface ProviderDefinition<Options extends TProperties> {
   readonly kind: string
-  readonly channels: readonly Channel[]
+  readonly channels: readonly [Channel, ...Channel[]]
   readonly description: string
-  readonly members: Members
-  readonly create: (declared: Static<TObject<Members>>, context: ProviderContext) => Provider
-}): ProviderKind {
-  const { kind, channels, description, members, create } = given
-  const declaration = Type.Object(
+  /** The options of the kind in addition to `provider` and `name`. */
+  readonly options: Options
+  createSender(options: Static<TObject<Options>>, context: ProviderContext): MessageSender
+  /** Left out if the provider reports nothing. */
+  createReportReader?(options: Static<TObject<Options>>, context: ProviderContext): ReportReader | undefined
+}
+
+/** Defines a kind of provider: its one entry point is this call in the folder of the provider. */
+export function defineProvider<Options extends TProperties>(definition: ProviderDefinition<Options>): ProviderKind {
+  const { kind, channels } = definition
+  const optionsSchema = createOptionsSchema(definition)
+  const typed = (options: ProviderOptions) => options as unknown as Static<TObject<Options>>
+  const createReportReader = (options: ProviderOptions, context: ProviderContext) =>
+    definition.createReportReader?.(typed(options), context)
+  return {
+    kind,
+    channels,
+    optionsSchema,
+    parseOptions: (value) => checkOptions<ProviderOptions>(optionsSchema, value),
+    createProvider(options, context) {
+      const sender = definition.createSender(typed(options), context)
+      const reports = createReportReader(options, context)
+      return {
+        name: context.name,
+        channel: context.channel,
+        ...sender,
+        ...(reports === undefined ? {} : { reports }),
+        async close() {
+          await Promise.all([sender.close?.(), reports?.close?.()])
+        },
+      }
+    },
+    createReportReader,
+  }
+}
+
+function createOptionsSchema<Options extends TProperties>({
+  kind,
+  description,
+  options,
+}: ProviderDefinition<Options>): TObject {
+  return Type.Object(
     {
       provider: Type.Literal(kind),
       name: Type.Optional(
         Type.String({
           pattern: '^[a-z][a-z0-9-]{0,63}$',
-          description: 'What it is called in metrics, timelines and the path of its webhooks. Default: the kind.',
+          description: 'The name in metrics, timelines and the path of its webhooks. Default: the kind.',
         }),
       ),
-      ...members,
+      ...options,
     },
     { additionalProperties: false, description },
   )
-  return {
-    kind,
-    channels,
-    optionsSchema: declaration,
-    create: (declared, context) => create(declared as Static<TObject<Members>>, context),
-  }
 }

@@ -1,24 +1,39 @@
 import { Type } from 'typebox'
 
-/** How long a call to a provider may take: a member of every kind that calls over HTTP. */
+/** Option `timeout_seconds`: the maximum duration of an HTTP call to the provider. */
 export const timeoutSeconds = Type.Optional(
   Type.Number({
     minimum: 0.1,
     maximum: 20,
-    description: 'The longest a call may take, in seconds; what is not answered by then is tried again.',
+    description: 'Maximum duration of a call, in seconds. A call without a response by then is retried.',
     default: 10,
   }),
 )
 
-/** Four weeks: as long as FCM keeps a message. */
+/** Option `from` of email providers: the sender. */
+export const from = Type.Optional(
+  Type.String({ description: 'The sender. Default: MAIL_FROM.', examples: ['Example <hello@example.com>'] }),
+)
+
+/** Option `connections` of push providers over HTTP/2. */
+export const http2Connections = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 32,
+    description: 'Maximum number of connections; each carries many pushes.',
+    default: 4,
+  }),
+)
+
+/** Four weeks, in seconds: as long as FCM keeps a message. */
 export const maxTtlSeconds = 2_419_200
 
-/** For how long a push waits for its device: a member of every kind that carries push to devices. */
+/** Option `ttl_seconds` of push providers: how long a push waits for its device. */
 export const ttlSeconds = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: maxTtlSeconds,
-    description: 'For how long a push waits for a device that is off, in seconds; 0 means now or never.',
+    description: 'How long a push waits for a device that is offline, in seconds. 0: deliver now or never.',
     default: maxTtlSeconds,
   }),
 )

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** A secret that is given as it is, or as the path of the file that holds it: told apart by how it begins. */
-export function readTextOrFile(value: string, begins: RegExp, folder: string): string {
-  if (begins.test(value)) return value
+/**
+ * The text of an option that holds a key itself or the name of its file. Text that starts like `start` is the key.
+ * @throws RangeError if the file cannot be read
+ */
+export function readTextOrFile(value: string, start: RegExp, folder: string): string {
+  if (start.test(value)) return value
   const path = resolve(folder, value)
   try {
     return readFileSync(path, 'utf8')

@@ -1,63 +1,71 @@
 /**
- * What is reported about a delivery: the provider's acknowledgement, or what followed it. That its recipient
- * unsubscribed says nothing about the delivery itself.
+ * The type of a report. `acknowledged`: the provider sent the message. `unsubscribed`: the recipient opted out, which
+ * changes nothing about the delivery itself.
  */
 export type ReportType = 'acknowledged' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed'
 
+/** The header fields of an HTTP request, as Node's `IncomingMessage.headers` holds them: names in lower case. */
 export type ReportHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A webhook as it came in. */
+/** The HTTP request in which a provider delivers reports. */
 export interface ReportRequest {
   readonly headers: ReportHeaders
-  /** The very bytes that were signed. */
+  /** The raw bytes of the body: signatures cover them. */
   readonly body: Buffer
-  /** The public address it was sent to, with its query: some providers sign that too. */
+  /** The public URL of the request, with its query: some providers sign it too. */
   readonly url: string
 }
 
-/** One thing that a provider reports about one of our messages. */
+/** One event in the life of a message. */
 export interface Report {
-  /** The provider's id of this very report; the same at every repetition. */
+  /** The provider's id of this event, identical whenever the event is reported again: the key for deduplication. */
   readonly eventId: string
-  /** Ours, where the provider carried it through. */
+  /** {@link OutgoingMessage.deliveryId}, where the provider returned it. */
   readonly deliveryId?: string
   readonly report: ReportType
-  /** Unix milliseconds. */
+  /** When it happened, Unix milliseconds. */
   readonly at: number
   readonly reason?: string
-  /** For bounces: a soft one, after which the address is still good. */
+  /** Bounces only: a temporary one, after which the address is still valid. */
   readonly soft?: boolean
-  /** For opens and clicks: no person made it. It is told, and changes no state. */
+  /** Opens and clicks only: made by a program, not by a person. */
   readonly machine?: boolean
-  /** For clicks: the link or action that was followed. */
+  /** Clicks only: the link or action that was followed. */
   readonly link?: string
   /**
-   * Reported by whoever received the message, with a token or a link of it. It counts once for each delivery, report and
-   * link, for as long as the timeline is kept, whatever its event id.
+   * Reported by the recipient with a token or link of the message, not by the provider. Such reports count once per
+   * delivery, type and link, whatever their event ids.
    */
   readonly byRecipient?: boolean
 }
 
-/** What a webhook came to. */
+/** The result of verifying and reading a {@link ReportRequest}. */
 export type ReadResult =
+  /** Verified. `reports` is empty if the provider reported nothing that has a {@link ReportType}. */
   | {
       readonly kind: 'reports'
       readonly reports: readonly Report[]
-      /** Why nothing could be made of what came, though it may have told something: for the log. */
+      /** Why the content could not be interpreted, although it may matter: log it. */
       readonly unreadableReason?: string
     }
-  /** Forged, stale, or not for us. Nothing of it is believed. */
+  /** Forged, expired or meant for someone else. Respond with 403. */
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** Signed, and yet not in the provider's format. */
+  /** The signature is valid, but the content does not have the provider's format. Respond with 400. */
   | { readonly kind: 'malformed'; readonly reason: string }
-  /** It can't be checked now, for no fault of its own: the provider has to send it again. `busy`: too many came. */
+  /** The signature cannot be verified now. Respond with 503, or with 429 if `busy`, so that the provider retries. */
   | { readonly kind: 'unchecked'; readonly reason: string; readonly busy: boolean }
 
-/** Takes a provider's webhooks: checks the signature on the raw bytes, then reads what is reported. */
+/** Verifies the signature of report requests on their raw bytes, then reads the reports. */
 export interface ReportReader {
-  /** The longest body that the provider posts, in bytes; the endpoint has a bound of its own. */
+  /** The maximum size of a body that the provider sends, in bytes. Respond with 413 to a larger one. */
   readonly maxBytes?: number
-  /** Why its header fields alone show that a webhook is forged or stale. Asked before a byte of the body is read. */
+  /**
+   * Why the header fields alone prove that a request is forged or expired, or undefined. Call it before the body is
+   * received. `now` is in Unix milliseconds.
+   */
   checkHeaders?(headers: ReportHeaders, now: number): string | undefined
+  /** Verifies and reads a request received at `now` (Unix milliseconds). */
   read(request: ReportRequest, now: number): Promise<ReadResult>
+  /** Closes the connections that the reader opened, if any. Closing the provider does it too. */
+  close?(): Promise<void>
 }

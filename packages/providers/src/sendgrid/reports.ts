@@ -1,14 +1,15 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { isAddressGone } from '../mail/enhanced-code.ts'
+import { isAddressInvalid } from '../mail/enhanced-code.ts'
 import type { ReadResult, Report, ReportHeaders, ReportReader } from '../model/report.ts'
-import { isSignedBy } from '../signature/verify-signature.ts'
+import { verifySignature } from '../signature/verify-signature.ts'
 
 const signatureField = 'x-twilio-email-event-webhook-signature'
 const timestampField = 'x-twilio-email-event-webhook-timestamp'
 
 /**
- * Takes SendGrid's signed event webhook (twilio.com/docs/sendgrid/for-developers/tracking-events): ECDSA with P-256 and
- * SHA-256 over the timestamp and the raw body. Throws RangeError when `publicKey` is none.
+ * Creates the reader of SendGrid's signed event webhook (twilio.com/docs/sendgrid/for-developers/tracking-events): ECDSA
+ * with P-256 and SHA-256 over the timestamp and the raw body.
+ * @throws RangeError if `publicKey` is not a key
  */
 export function createSendgridReportReader(publicKey: string, toleranceSeconds: number): ReportReader {
   const key = parseKey(publicKey)
@@ -19,13 +20,13 @@ export function createSendgridReportReader(publicKey: string, toleranceSeconds: 
       if (reason !== undefined) return { kind: 'rejected', reason }
       const signature = Buffer.from(String(headers[signatureField]), 'base64')
       const signed = Buffer.concat([Buffer.from(String(headers[timestampField])), body])
-      if (await isSignedBy(key, 'sha256', signed, signature)) return parseEvents(body, now)
+      if (await verifySignature(key, 'sha256', signed, signature)) return parseEvents(body, now)
       return { kind: 'rejected', reason: 'the signature is not by the declared key' }
     },
   }
 }
 
-/** A signature of P-256 in DER has 72 bytes at most, 96 letters of base64. */
+/** A P-256 signature in DER has at most 72 bytes, 96 characters of base64. */
 const maxSignatureLength = 96
 
 function checkSignatureHeaders(headers: ReportHeaders, toleranceSeconds: number, now: number): string | undefined {
@@ -42,7 +43,7 @@ function parseKey(text: string): KeyObject {
     const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
     if (key.asymmetricKeyType === 'ec') return key
   } catch {
-    // told below
+    // the error is thrown below
   }
   throw new RangeError("webhook_public_key must be the verification key as SendGrid's settings show it")
 }
@@ -75,7 +76,7 @@ function parseJsonArray(body: Buffer): unknown[] | undefined {
 
 type Interpretation = Pick<Report, 'report' | 'soft'>
 
-/** Events on the way (processed, deferred) and those that we know nothing of mean nothing here. */
+/** No interpretation for unknown events and those that are not final (processed, deferred). */
 function interpretEvent({
   event,
   type,
@@ -93,7 +94,7 @@ function interpretEvent({
     case 'click':
       return [{ report: 'clicked' }]
     case 'bounce':
-      return [{ report: 'bounced', soft: type === 'blocked' || (code !== undefined && !isAddressGone(code, text)) }]
+      return [{ report: 'bounced', soft: type === 'blocked' || (code !== undefined && !isAddressInvalid(code, text)) }]
     case 'dropped':
       return interpretDrop(text)
     case 'spamreport':
@@ -106,7 +107,7 @@ function interpretEvent({
   }
 }
 
-/** SendGrid did not even try, since the address is on a list of its own. */
+/** SendGrid did not send the mail, because the address is on one of its suppression lists. */
 function interpretDrop(reason: string): readonly Interpretation[] {
   if (/unsubscribed/i.test(reason)) return [{ report: 'bounced', soft: true }, { report: 'unsubscribed' }]
   if (/spam report/i.test(reason)) return [{ report: 'complained' }]
@@ -117,10 +118,10 @@ function createReports(event: SendgridEvent, now: number): Report[] {
   const { sg_event_id: id, delivery_id: deliveryId, timestamp, reason } = event
   if (typeof id !== 'string' || typeof deliveryId !== 'string') return []
   const at = typeof timestamp === 'number' ? timestamp * 1_000 : now
-  return interpretEvent(event).map((meaning, index) => ({
+  return interpretEvent(event).map((interpretation, index) => ({
     eventId: index === 0 ? id : `${id}.${index}`,
     deliveryId,
-    ...meaning,
+    ...interpretation,
     at,
     ...(typeof reason === 'string' ? { reason } : {}),
   }))

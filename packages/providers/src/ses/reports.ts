@@ -2,40 +2,41 @@ import type { ReadResult, Report, ReportReader } from '../model/report.ts'
 import { parseTimestamp } from '../model/timestamp.ts'
 import { createSnsClient, isSnsSigned, parseSnsMessage, type SnsClient, type SnsMessage, snsOriginOf } from './sns.ts'
 
-/** The tag that carries the delivery's id through SES, and back in its events. */
+/** The email tag that carries the delivery id to SES and back in its events. */
 export const deliveryTag = 'delivery_id'
 
-/** SNS tries a message again under the timestamp it had first. */
+/** SNS retries a message with its original timestamp. */
 const toleranceMs = 3_600_000
-/** A message of SNS's has 256 KiB; as JSON within JSON it may have twice as much and its envelope. */
+/** An SNS message has up to 256 KiB; escaped as JSON within JSON it can double, plus its envelope. */
 const maxMessageBytes = 640 * 1024
 
 /**
- * Takes SES's events by way of SNS: believes messages of the declared topics alone, signed by the certificate of SNS in
- * the topic's region, and confirms the subscription to those topics by itself.
+ * Creates the reader of SES events, which arrive over SNS. It accepts messages of the configured topics only, signed
+ * with a certificate of SNS in the region of the topic, and confirms the subscription to these topics.
  */
 export function createSesReportReader(
   topicArns: readonly string[],
   snsUrl: URL | undefined,
-  callMs: number,
-): ReportReader & { close(): Promise<void> } {
+  timeoutMs: number,
+): ReportReader {
   const origins = new Map(topicArns.map((arn) => [arn, snsUrl?.origin ?? snsOriginOf(arn)]))
   const known = new Map(
-    [...new Set(origins.values())].map((origin) => [origin, createSnsClient(new URL(origin), callMs)]),
+    [...new Set(origins.values())].map((origin) => [origin, createSnsClient(new URL(origin), timeoutMs)]),
   )
   return {
     maxBytes: maxMessageBytes,
     async read({ body }, now): Promise<ReadResult> {
       const message = parseSnsMessage(body)
-      if (!message) return reject('it is no signed message of SNS')
+      if (!message) return reject('it is not a signed message of SNS')
       const sns = known.get(origins.get(message.TopicArn) ?? '')
       if (!sns) return reject('its topic is not declared')
       const at = Date.parse(message.Timestamp)
       if (!(Math.abs(now - at) <= toleranceMs)) return reject('its Timestamp is not of the last hour')
       const key = await sns.fetchKey(message.SigningCertURL, now)
-      if (key === 'away') return { kind: 'unchecked', reason: 'SNS does not give its certificate', busy: false }
-      if (key === 'busy') return { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true }
-      if (!key) return reject('its SigningCertURL is no valid certificate of SNS in the region of the topic')
+      if (key === 'unavailable')
+        return { kind: 'unchecked', reason: 'SNS does not return its certificate', busy: false }
+      if (key === 'busy') return { kind: 'unchecked', reason: 'too many certificates were requested', busy: true }
+      if (!key) return reject('its SigningCertURL is not a valid certificate of SNS in the region of the topic')
       if (!(await isSnsSigned(message, key))) return reject('the signature is not by that certificate')
       return readVerified(message, sns, now)
     },
@@ -57,13 +58,14 @@ async function readVerified(message: SnsMessage, sns: SnsClient, now: number): P
   return { kind: 'reports', reports: createReports(event, message.MessageId, now) }
 }
 
+/** The part of an event that depends on its type. */
 interface EventDetails {
   readonly timestamp?: unknown
 }
 
 interface SesEvent {
   readonly eventType?: unknown
-  /** In place of eventType where the event comes from an identity's feedback notifications. */
+  /** Replaces `eventType` in the feedback notifications of an identity. */
   readonly notificationType?: unknown
   readonly mail?: { readonly tags?: Readonly<Record<string, unknown>> }
   readonly delivery?: EventDetails
@@ -87,22 +89,27 @@ function parseEvent(text: string): SesEvent | undefined {
   }
 }
 
-type Interpretation = Pick<Report, 'report' | 'soft' | 'reason'> & { readonly told?: EventDetails | undefined }
+type Interpretation = Pick<Report, 'report' | 'soft' | 'reason'> & { readonly details?: EventDetails | undefined }
 
-/** Sends, delays, failed renderings and what we know nothing of mean nothing here. */
+/** Undefined for sends, delays, rendering failures and unknown types. */
 function interpretEvent(event: SesEvent): Interpretation | undefined {
   const { delivery, open, click, complaint, bounce, reject } = event
   switch (event.eventType ?? event.notificationType) {
     case 'Delivery':
-      return { report: 'delivered', told: delivery }
+      return { report: 'delivered', details: delivery }
     case 'Open':
-      return { report: 'opened', told: open }
+      return { report: 'opened', details: open }
     case 'Click':
-      return { report: 'clicked', told: click }
+      return { report: 'clicked', details: click }
     case 'Complaint':
-      return complaint?.complaintFeedbackType === 'not-spam' ? undefined : { report: 'complained', told: complaint }
+      return complaint?.complaintFeedbackType === 'not-spam' ? undefined : { report: 'complained', details: complaint }
     case 'Bounce':
-      return { report: 'bounced', soft: bounce?.bounceType !== 'Permanent', reason: bounceReason(bounce), told: bounce }
+      return {
+        report: 'bounced',
+        soft: bounce?.bounceType !== 'Permanent',
+        reason: bounceReason(bounce),
+        details: bounce,
+      }
     case 'Reject':
       return { report: 'bounced', soft: true, reason: `SES rejected it: ${reject?.reason}` }
     default:
@@ -117,12 +124,12 @@ function bounceReason(bounce: SesEvent['bounce']): string {
 }
 
 function createReports(event: SesEvent, eventId: string, now: number): Report[] {
-  const meaning = interpretEvent(event)
+  const interpretation = interpretEvent(event)
   const tag = event.mail?.tags?.[deliveryTag]
   const deliveryId: unknown = Array.isArray(tag) ? tag[0] : undefined
-  if (!meaning || typeof deliveryId !== 'string') return []
-  const { told, ...report } = meaning
-  return [{ eventId, deliveryId, ...report, at: parseTimestamp(String(told?.timestamp)) ?? now }]
+  if (!interpretation || typeof deliveryId !== 'string') return []
+  const { details, ...report } = interpretation
+  return [{ eventId, deliveryId, ...report, at: parseTimestamp(String(details?.timestamp)) ?? now }]
 }
 
 function reject(reason: string): ReadResult {

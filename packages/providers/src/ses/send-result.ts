@@ -1,7 +1,10 @@
-import type { SendResult } from '../model/provider.ts'
-import { describeResponse, type HttpResponse, parseJsonObject, parseRetryAfter } from '../transport/http.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { describeResponse, type HttpResponse, parseJsonObject, retryAfterOf } from '../transport/http.ts'
 
-/** Errors of our account, whoever the mail is for (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html#API_SendEmail_Errors). */
+/**
+ * Errors of the account, whatever the mail
+ * (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html#API_SendEmail_Errors).
+ */
 const accountErrors = new Set([
   'AccountSuspendedException',
   'SendingPausedException',
@@ -25,29 +28,28 @@ const throttlingErrors = new Set([
   'LimitExceededException',
 ])
 
-/** What an answer of SES's means for a mail to `address`. */
-export function resultOfResponse(answer: HttpResponse, address: string, now: number): SendResult {
-  const { status } = answer
-  const body = parseJsonObject(answer)
-  const reason = describeResponse(answer)
+/** The result of SES's response to a mail to `address`. */
+export function resultOfResponse(response: HttpResponse, address: string, now: number): SendResult {
+  const { status } = response
+  const body = parseJsonObject(response)
   if (status === 200) {
     const id = body?.MessageId
     return { kind: 'accepted', ...(typeof id === 'string' ? { providerMessageId: id } : {}) }
   }
-  const error = findError(answer, body)
-  const pause = parseRetryAfter(answer, now)
-  const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
+  const reason = describeResponse(response)
+  const error = findError(response, body)
+  const retryAfter = retryAfterOf(response, now)
   if (status === 429 || throttlingErrors.has(error))
     return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
   if (accountErrors.has(error) || status === 401 || status === 403 || status === 404 || status < 400)
     return { kind: 'misconfigured', reason }
   const text = String(body?.message ?? body?.Message ?? '')
-  const isOurSender = error === 'MessageRejected' && /not verified/i.test(text) && !text.includes(address)
-  return isOurSender ? { kind: 'misconfigured', reason } : { kind: 'permanent', code: error, reason }
+  const isSenderUnverified = error === 'MessageRejected' && /not verified/i.test(text) && !text.includes(address)
+  return isSenderUnverified ? { kind: 'misconfigured', reason } : { kind: 'permanent', code: error, reason }
 }
 
-/** The error's name: in a header field, `Name:http://…`, or in the body, `namespace#Name`. */
+/** The name of the error: in a header field as `Name:http://…`, or in the body as `namespace#Name`. */
 function findError({ status, headers }: HttpResponse, body: Readonly<Record<string, unknown>> | undefined): string {
   const name = [headers['x-amzn-errortype']].flat()[0] ?? body?.__type ?? body?.code
   return typeof name === 'string' ? (name.split(':')[0]?.split('#').at(-1) ?? '') : String(status)

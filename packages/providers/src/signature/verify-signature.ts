@@ -1,10 +1,15 @@
 import { type KeyObject, verify } from 'node:crypto'
 
 /**
- * Whether a signature is by a key. It is reckoned on the thread pool: a flood of forged ones must not hold up whatever
- * else this process does. What is no signature at all is not by the key.
+ * Whether a signature was made with the private key that belongs to `key`. It is computed on the thread pool, so that a
+ * flood of forged requests does not block the event loop. Malformed signatures are invalid.
  */
-export function isSignedBy(key: KeyObject, algorithm: string, signed: Buffer, signature: Buffer): Promise<boolean> {
+export function verifySignature(
+  key: KeyObject,
+  algorithm: string,
+  signed: Buffer,
+  signature: Buffer,
+): Promise<boolean> {
   return new Promise((resolve) => {
     try {
       verify(algorithm, signed, key, signature, (error, isValid) => resolve(!error && isValid))

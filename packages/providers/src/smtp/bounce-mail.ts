@@ -1,6 +1,6 @@
 import { parseQmailBounce } from './qmail-bounce.ts'
 
-/** Header fields by their names in lower case; of a field that stands there twice, all. */
+/** Header fields by name in lower case, with all values of a repeated field. */
 type Fields = ReadonlyMap<string, readonly string[]>
 
 /** One recipient of a delivery status notification (RFC 3464 §2.3). */
@@ -11,29 +11,29 @@ interface RecipientStatus {
   readonly diagnostic: string
 }
 
-/** A mail that came back, as far as it concerns a mail of ours. */
+/** A mail received at a return path. */
 export type ReturnedMail =
-  /** A delivery status notification (RFC 3464), or a bounce as qmail writes it. */
+  /** A delivery status notification (RFC 3464) or a qmail bounce. */
   | { readonly kind: 'status'; readonly recipients: readonly RecipientStatus[]; readonly about: MailReference }
   /** A feedback report (ARF, RFC 5965). */
   | { readonly kind: 'feedback'; readonly feedback: string; readonly about: MailReference }
-  /** Anything else: mail of people, vacation notices and other automatic answers (RFC 3834). */
+  /** Anything else: mail of people, or an automatic response such as a vacation notice (RFC 3834). */
   | { readonly kind: 'other'; readonly isAutomatic: boolean }
 
-/** What may lead to the mail that came back. */
+/** What identifies the mail that a notification refers to. */
 export interface MailReference {
-  /** Addresses that the notice was sent to, or that the mail had as its return path. */
+  /** Addresses that the notification was sent to, or that the mail had as its return path. */
   readonly returnPaths: readonly string[]
-  /** The Message-ID of the mail that came back. */
+  /** The Message-ID of that mail. */
   readonly messageId?: string
-  /** The Message-ID of the notice itself. */
+  /** The Message-ID of the notification itself. */
   readonly noticeId?: string
 }
 
 const maxParts = 20
 const maxRecipients = 100
 
-/** Reads a mail that came to a return path: a notice of its standard, or `other`. */
+/** Parses a mail received at a return path. */
 export function parseReturnedMail(raw: Buffer): ReturnedMail {
   const mail = parsePart(raw.toString('latin1'))
   const { value: type, parameters } = parseContentType(mail.fields)
@@ -52,13 +52,13 @@ export function parseReturnedMail(raw: Buffer): ReturnedMail {
     const [ofMessage, ...groups] = parseGroups(decodeBody(status))
     if (!ofMessage || groups.length === 0) return other
     const recipients = groups.slice(0, maxRecipients).map(parseRecipient)
-    return { kind: 'status', recipients, about: about(mail.fields, ofMessage, original) }
+    return { kind: 'status', recipients, about: createReference(mail.fields, ofMessage, original) }
   }
   const feedback = find('message/feedback-report')
   if (!feedback) return other
   const [report = new Map()] = parseGroups(decodeBody(feedback))
   const kind = firstValue(report, 'feedback-type')?.toLowerCase() ?? ''
-  return { kind: 'feedback', feedback: kind, about: about(mail.fields, report, original) }
+  return { kind: 'feedback', feedback: kind, about: createReference(mail.fields, report, original) }
 }
 
 function parseUnstructured(mail: Part): ReturnedMail | undefined {
@@ -67,11 +67,11 @@ function parseUnstructured(mail: Part): ReturnedMail | undefined {
   return {
     kind: 'status',
     recipients: bounce.recipients,
-    about: about(mail.fields, new Map(), parsePart(bounce.original).fields),
+    about: createReference(mail.fields, new Map(), parsePart(bounce.original).fields),
   }
 }
 
-function about(notice: Fields, report: Fields, original: Fields): MailReference {
+function createReference(notice: Fields, report: Fields, original: Fields): MailReference {
   const addressed = ['x-original-to', 'delivered-to', 'to'].flatMap((name) => notice.get(name) ?? [])
   const [messageId, noticeId] = [findMessageId(original), findMessageId(notice)]
   return {
@@ -98,7 +98,7 @@ interface Part {
   readonly body: string
 }
 
-/** Splits the header from the body (RFC 5322 §2.1), with lines that were folded put together. */
+/** Splits the header from the body (RFC 5322 §2.1) and unfolds it. */
 function parsePart(text: string): Part {
   const end = /\r?\n\r?\n/.exec(text)
   const head = end ? text.slice(0, end.index) : text
@@ -118,7 +118,7 @@ function parseFields(head: string): Fields {
   return fields
 }
 
-/** Groups of fields with an empty line between them. */
+/** Groups of fields, separated by empty lines. */
 function parseGroups(text: string): Fields[] {
   return text
     .split(/\r?\n[ \t]*\r?\n/)
@@ -130,7 +130,7 @@ function firstValue(fields: Fields, name: string): string | undefined {
   return fields.get(name)?.[0]
 }
 
-/** The type and its parameters (RFC 2045 §5.1). */
+/** The media type and its parameters (RFC 2045 §5.1). */
 function parseContentType(fields: Fields): { value: string; parameters: ReadonlyMap<string, string> } {
   const [value = '', ...rest] = (firstValue(fields, 'content-type') ?? '').split(';')
   const parameters = rest.map((part): [string, string] => {
@@ -146,7 +146,7 @@ function parseContentType(fields: Fields): { value: string; parameters: Readonly
   return { value: value.trim().toLowerCase(), parameters: new Map(parameters) }
 }
 
-/** The parts of a multipart body (RFC 2046 §5.1.1), found by their delimiter lines alone. */
+/** The parts of a multipart body, split at its delimiter lines (RFC 2046 §5.1.1). */
 function splitParts(body: string, boundary: string): Part[] {
   if (boundary === '' || boundary.length > 70) return []
   const parts: string[] = []
@@ -164,7 +164,7 @@ function splitParts(body: string, boundary: string): Part[] {
   return parts.map(parsePart)
 }
 
-/** The content of a part; in a notice it is seldom encoded, yet may be (RFC 2045 §6). */
+/** The decoded body of a part (RFC 2045 §6). */
 function decodeBody({ fields, body }: Part): string {
   const encoding = firstValue(fields, 'content-transfer-encoding')?.toLowerCase()
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1')

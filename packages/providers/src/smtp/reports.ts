@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isAddressGone, parseEnhancedCode } from '../mail/enhanced-code.ts'
+import { isAddressInvalid, parseEnhancedCode } from '../mail/enhanced-code.ts'
 import { deliveryIdPattern } from '../model/delivery-id.ts'
 import type { ReadResult, Report, ReportHeaders, ReportReader } from '../model/report.ts'
 import { constantTimeEqual } from '../signature/equal.ts'
@@ -7,48 +7,52 @@ import { type MailReference, parseReturnedMail, type ReturnedMail } from './boun
 import type { ReturnPaths } from './return-path.ts'
 
 /**
- * Takes mail that came to a return path, as a mail server's pipe posts it: the raw message as `message/rfc822`, with the
- * secret as a bearer token, and in the query as `to` whom it was for, where the server knows that.
+ * Creates the reader of bounces and complaints: mail received at a return path, which the mail server posts as raw
+ * `message/rfc822` with the secret as bearer token, and the envelope recipient as query parameter `to` if it is known.
  */
 export function createBounceReader(secret: string, returnPaths: ReturnPaths): ReportReader {
-  const refusal = ({ authorization }: ReportHeaders) => {
+  const checkHeaders = ({ authorization }: ReportHeaders) => {
     const [, token] = /^Bearer (.+)$/i.exec(String(authorization ?? '')) ?? []
-    const isOurs = token !== undefined && constantTimeEqual(token, secret)
-    return isOurs ? undefined : 'the bearer token is not the declared secret'
+    const isValid = token !== undefined && constantTimeEqual(token, secret)
+    return isValid ? undefined : 'the bearer token is not the declared secret'
   }
   return {
-    checkHeaders: refusal,
+    checkHeaders,
     async read({ headers, body, url }, now): Promise<ReadResult> {
-      const reason = refusal(headers)
+      const reason = checkHeaders(headers)
       if (reason !== undefined) return { kind: 'rejected', reason }
       if (!/^message\/rfc822\b/i.test(String(headers['content-type'] ?? '')))
         return { kind: 'malformed', reason: 'its content type must be message/rfc822' }
       const to = URL.parse(url)?.searchParams.getAll('to') ?? []
       const mail = parseReturnedMail(body)
-      const deliveryId = mail.kind === 'other' ? undefined : findDelivery(mail.about, to, returnPaths)
-      if (mail.kind !== 'other' && deliveryId !== undefined)
-        return { kind: 'reports', reports: createReports(mail, deliveryId, now) }
-      const unread = mail.kind === 'other' ? 'it is no notice that we can read' : 'it is about no mail of ours'
-      const isNothing = mail.kind === 'other' && mail.isAutomatic
-      return { kind: 'reports', reports: [], ...(isNothing ? {} : { unreadableReason: unread }) }
+      if (mail.kind === 'other')
+        return mail.isAutomatic ? { kind: 'reports', reports: [] } : withoutReports('its format is unknown')
+      const deliveryId = findDelivery(mail.about, to, returnPaths)
+      if (deliveryId === undefined) return withoutReports('it refers to no known mail')
+      return { kind: 'reports', reports: createReports(mail, deliveryId, now) }
     },
   }
 }
 
+function withoutReports(unreadableReason: string): ReadResult {
+  return { kind: 'reports', reports: [], unreadableReason }
+}
+
+/** A notification that refers to a mail. */
 type Notice = Exclude<ReturnedMail, { kind: 'other' }>
 
 function createReports(mail: Notice, deliveryId: string, now: number): Report[] {
-  return interpretNotice(mail).map((meaning) => ({
-    eventId: createEventId(mail.about, deliveryId, meaning),
+  return interpretNotice(mail).map((interpretation) => ({
+    eventId: createEventId(mail.about, deliveryId, interpretation),
     deliveryId,
-    ...meaning,
+    ...interpretation,
     at: now,
   }))
 }
 
 type Interpretation = Pick<Report, 'report' | 'soft' | 'reason'>
 
-/** Delays and relays are no end; a complaint that says the mail was no spam is none. */
+/** Delays and relays are not final. A feedback report of type `not-spam` is not a complaint. */
 function interpretNotice(mail: Notice): Interpretation[] {
   if (mail.kind === 'feedback') {
     if (mail.feedback === 'opt-out') return [{ report: 'unsubscribed' }]
@@ -58,13 +62,13 @@ function interpretNotice(mail: Notice): Interpretation[] {
     if (action === 'delivered') return [{ report: 'delivered' }]
     if (action !== 'failed') return []
     const code = /^\d\.0\.0$/.test(status) ? (parseEnhancedCode(diagnostic) ?? undefined) : status || undefined
-    return [{ report: 'bounced', soft: !isAddressGone(code, diagnostic), reason: `${status} ${diagnostic}`.trim() }]
+    return [{ report: 'bounced', soft: !isAddressInvalid(code, diagnostic), reason: `${status} ${diagnostic}`.trim() }]
   })
 }
 
-/** By a return path of ours, which nobody else can make; else by the Message-ID that we gave the mail. */
-function findDelivery({ returnPaths: told, messageId }: MailReference, to: readonly string[], paths: ReturnPaths) {
-  for (const address of [...to, ...told]) {
+/** The delivery of a return path, which cannot be forged, else that of the Message-ID. */
+function findDelivery({ returnPaths, messageId }: MailReference, to: readonly string[], paths: ReturnPaths) {
+  for (const address of [...to, ...returnPaths]) {
     const deliveryId = paths.parse(address)
     if (deliveryId !== undefined) return deliveryId
   }
@@ -72,7 +76,7 @@ function findDelivery({ returnPaths: told, messageId }: MailReference, to: reado
   return deliveryIdPattern.test(id) ? id : undefined
 }
 
-/** A notice that is handed over twice is one. */
+/** The same for a notification that is posted twice. */
 function createEventId({ noticeId }: MailReference, deliveryId: string, { report, reason }: Interpretation): string {
   return createHash('sha256')
     .update(JSON.stringify([noticeId, deliveryId, report, reason]))

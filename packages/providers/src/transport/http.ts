@@ -1,118 +1,156 @@
 import { type Dispatcher, Pool } from 'undici'
-import type { SendResult } from '../model/provider.ts'
+import type { SendResult } from '../model/send-result.ts'
 import { createDeadlines, type Deadline } from './deadlines.ts'
 
-/** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */
+/** The response of a provider. A body longer than 64 KiB is truncated. */
 export interface HttpResponse {
   readonly status: number
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
 }
 
+/** A request to a provider. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
-  /** From the base address, with the query. */
+  /** Relative to the base URL, with the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-/** Calls one provider over connections that are kept open; HTTP/2 where it offers that. */
+/** Calls one provider over connections that stay open. Redirects are not followed. */
 export interface HttpClient {
-  /** Rejects when there is no answer in time; {@link resultOfError} tells what that means for a message. */
+  /** Rejects if no response arrives in time; {@link resultOfError} turns the error into a result. */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   close(): Promise<void>
 }
 
+/** Options of {@link createHttpClient}. */
 export interface HttpClientOptions {
-  /** Connections at most, opened as calls come together; kept open. Default 64. */
+  /** Maximum number of connections, opened as requests are concurrent. Default 64. */
   readonly connections?: number
-  /** The longest a call may take, in milliseconds. */
+  /** Maximum duration of a request, in milliseconds. */
   readonly timeoutMs: number
 }
 
 const maxBodyBytes = 64 * 1024
 const maxRetryAfterMs = 86_400_000
 
-/** A caller of what is at `base`. No redirect is followed. */
-export function createHttpClient(base: URL, { connections = 64, timeoutMs: callMs }: HttpClientOptions): HttpClient {
-  const pool = new Pool(base.origin, { connections, connectTimeout: callMs })
+/** Creates a client for the URLs below `base`. */
+export function createHttpClient(base: URL, { connections = 64, timeoutMs }: HttpClientOptions): HttpClient {
+  const pool = new Pool(base.origin, { connections, connectTimeout: timeoutMs })
   const folder = base.pathname.replace(/\/$/, '')
   return {
     request: (request, signal) =>
-      sendRequest(pool, base.origin, { ...request, path: `${folder}${request.path}` || '/' }, callMs, signal),
+      sendRequest(pool, base.origin, { ...request, path: `${folder}${request.path}` || '/' }, { timeoutMs, signal }),
     close: () => pool.destroy(),
   }
 }
 
-const agent = { 'user-agent': 'gatehouse' } as const
-const deadlines = new Map<number, () => Deadline>()
-
-/** When calls of so many milliseconds that begin now must have ended. */
-function deadlineAfter(callMs: number): Deadline {
-  const known = deadlines.get(callMs) ?? createDeadlines(callMs, `it took longer than ${callMs} ms`)
-  deadlines.set(callMs, known)
-  return known()
+/** When a request is abandoned. */
+export interface RequestLimits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
 }
 
-/** One call within `callMs`, over a dispatcher that may serve many origins. */
+const defaultHeaders = { 'user-agent': 'gatehouse' } as const
+
+/** Sends one request over a dispatcher, which may serve many origins. Rejects if no response arrives in time. */
 export function sendRequest(
   dispatcher: Dispatcher,
   origin: string,
   { method, path, headers, body }: HttpRequest,
-  callMs: number,
-  signal: AbortSignal,
+  { timeoutMs, signal }: RequestLimits,
 ): Promise<HttpResponse> {
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined
-    let failure: Error | undefined
-    let head: Pick<HttpResponse, 'status' | 'headers'> | undefined
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const end = () => {
-      stopWatching()
-      signal.removeEventListener('abort', onAbort)
-    }
-    const fail = (reason: Error) => {
-      end()
-      reject(reason)
-      failure = reason
-      controller?.abort(reason)
-    }
-    const onAbort = () => fail(signal.reason as Error)
-    const respond = () => {
-      end()
-      if (head) resolve({ ...head, body: Buffer.concat(chunks).subarray(0, maxBodyBytes).toString('utf8') })
-    }
-    const stopWatching = deadlineAfter(callMs).watch(fail)
-    signal.addEventListener('abort', onAbort)
-    const options = { origin, method, path, headers: { ...agent, ...headers }, body: body ?? null }
-    dispatcher.dispatch(
-      { ...options, headersTimeout: 0, bodyTimeout: 0 },
-      {
-        onRequestStart(started) {
-          if (failure) started.abort(failure)
-          controller = started
-        },
-        onResponseStart(_, status, fields) {
-          head = { status, headers: fields }
-        },
-        onResponseData(_, chunk) {
-          chunks.push(chunk)
-          bytes += chunk.length
-          if (bytes <= maxBodyBytes) return
-          respond()
-          controller?.abort(new Error('the rest of the answer is not needed'))
-        },
-        onResponseEnd: respond,
-        onResponseError: (_, error) => fail(error),
-      },
-    )
-    if (signal.aborted) onAbort()
-  })
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
+  const exchange = new Exchange(resolve, reject, signal)
+  exchange.start(deadlineAfter(timeoutMs))
+  const options = { origin, method, path, headers: { ...defaultHeaders, ...headers }, body: body ?? null }
+  dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, exchange)
+  if (signal.aborted) exchange.abort()
+  return promise
 }
 
-/** Errors before the first byte of a request went out. */
+const deadlines = new Map<number, () => Deadline>()
+
+function deadlineAfter(timeoutMs: number): Deadline {
+  const known = deadlines.get(timeoutMs) ?? createDeadlines(timeoutMs, `it took longer than ${timeoutMs} ms`)
+  deadlines.set(timeoutMs, known)
+  return known()
+}
+
+/** One request and its response, which settles a promise exactly once. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (response: HttpResponse) => void
+  readonly #reject: (error: Error) => void
+  readonly #signal: AbortSignal
+  #stopWatching: (() => void) | undefined
+  #controller: Dispatcher.DispatchController | undefined
+  #failure: Error | undefined
+  #head: Pick<HttpResponse, 'status' | 'headers'> | undefined
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(resolve: (response: HttpResponse) => void, reject: (error: Error) => void, signal: AbortSignal) {
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#signal = signal
+  }
+
+  start(deadline: Deadline): void {
+    this.#stopWatching = deadline.watch(this.#fail)
+    this.#signal.addEventListener('abort', this.abort)
+  }
+
+  readonly abort = (): void => this.#fail(this.#signal.reason as Error)
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#failure) controller.abort(this.#failure)
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    this.#head = { status, headers }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes <= maxBodyBytes) return
+    this.onResponseEnd()
+    this.#controller?.abort(new Error('the rest of the body is not needed'))
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+    if (!this.#head) return
+    const body = Buffer.concat(this.#chunks).subarray(0, maxBodyBytes).toString('utf8')
+    this.#resolve({ ...this.#head, body })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error)
+  }
+
+  readonly #fail = (error: Error): void => {
+    this.#end()
+    this.#reject(error)
+    this.#failure = error
+    this.#controller?.abort(error)
+  }
+
+  #end(): void {
+    this.#stopWatching?.()
+    this.#signal.removeEventListener('abort', this.abort)
+  }
+}
+
+/** Errors that occur before the first byte of a request is sent. */
 const neverSentCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -129,22 +167,31 @@ const neverSentCodes = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** What a call without an answer means: transient when it never got out, else nobody knows. */
+/** The result of a request without a response: transient if it was never sent, else ambiguous. */
 export function resultOfError(error: unknown): SendResult {
   const { code, message } = error as { code?: string; message?: string }
   const reason = `no answer: ${message || code || 'the call failed'}`.slice(0, 500)
   return { kind: neverSentCodes.has(code ?? '') ? 'transient' : 'ambiguous', reason }
 }
 
-/** How long an answer asks to wait (RFC 9110 §10.2.3, seconds or a date), a day at most; undefined when it doesn't say. */
+/**
+ * The delay in milliseconds that a Retry-After field asks for (RFC 9110 §10.2.3, seconds or a date), at most a day.
+ * Undefined if there is none.
+ */
 export function parseRetryAfter({ headers }: HttpResponse, now: number): number | undefined {
   const field = [headers['retry-after']].flat()[0]?.trim()
   if (!field) return undefined
-  const pause = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now
-  return Number.isNaN(pause) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, pause))
+  const delay = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now
+  return Number.isNaN(delay) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, delay))
 }
 
-/** An answer's body, when it is a JSON object. */
+/** The member `retryAfterMs` of a result, if the response has a Retry-After field. */
+export function retryAfterOf(response: HttpResponse, now: number): { readonly retryAfterMs?: number } {
+  const retryAfterMs = parseRetryAfter(response, now)
+  return retryAfterMs === undefined ? {} : { retryAfterMs }
+}
+
+/** The body of a response, if it is a JSON object. */
 export function parseJsonObject({ body }: HttpResponse): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(body)
@@ -154,17 +201,20 @@ export function parseJsonObject({ body }: HttpResponse): Readonly<Record<string,
   }
 }
 
-/** What an answer says, short enough for a timeline. */
+/** Status and body of a response in one line of at most 300 characters of body, for logs and timelines. */
 export function describeResponse({ status, body }: HttpResponse): string {
   const text = body.replace(/\s+/g, ' ').trim().slice(0, 300)
   return text ? `answered ${status}: ${text}` : `answered ${status}`
 }
 
-/** The address of a member such as `url`. Throws RangeError naming it when it can't be one. */
-export function parseBaseUrl(member: string, text: string): URL {
+/**
+ * The URL of an option.
+ * @throws RangeError naming the option if it is not an http or https URL, or has a user, query or fragment
+ */
+export function parseBaseUrl(option: string, text: string): URL {
   const url = URL.parse(text)
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username
   if (!isPlain)
-    throw new RangeError(`${member} must be an http:// or https:// address without user, query and fragment`)
+    throw new RangeError(`${option} must be an http:// or https:// address without user, query and fragment`)
   return url
 }

@@ -1,7 +1,7 @@
 import type { ReadResult, Report, ReportReader, ReportType } from '../model/report.ts'
 import { hasTwilioSignature, isTwilioSigned } from './signature.ts'
 
-/** What a status of Twilio's says that we keep; of the others we know it already, or it says nothing final. */
+/** The statuses that are reported. The others are known from the response, or not final. */
 const reportTypes: Readonly<Record<string, ReportType>> = {
   sent: 'acknowledged',
   delivered: 'delivered',
@@ -10,13 +10,13 @@ const reportTypes: Readonly<Record<string, ReportType>> = {
   failed: 'bounced',
 }
 
-/** Errors after which the number is no good: blocked, unknown, a landline, not a mobile number. */
+/** Errors that make the number invalid: blocked, unknown, a landline, not a mobile number. */
 const hardBounceCodes = new Set(['30004', '30005', '30006', '21211', '21614'])
 const optOutCode = '21610'
 
 const invalidSignature = 'X-Twilio-Signature is not ours'
 
-/** Takes Twilio's status callbacks. The address they are sent to carries the delivery's id. */
+/** Creates the reader of Twilio's status callbacks, whose URL contains the delivery id. */
 export function createTwilioReportReader(authToken: string): ReportReader {
   return {
     maxBytes: 64 * 1024,
@@ -24,26 +24,29 @@ export function createTwilioReportReader(authToken: string): ReportReader {
     async read(request, now): Promise<ReadResult> {
       if (!isTwilioSigned(authToken, request)) return { kind: 'rejected', reason: invalidSignature }
       const form = new URLSearchParams(request.body.toString('utf8'))
-      const [sid, status] = [
-        form.get('MessageSid') ?? form.get('SmsSid'),
-        form.get('MessageStatus') ?? form.get('SmsStatus'),
-      ]
+      const sid = form.get('MessageSid') ?? form.get('SmsSid')
+      const status = form.get('MessageStatus') ?? form.get('SmsStatus')
       if (!sid || !status) return { kind: 'malformed', reason: 'MessageSid and MessageStatus are needed' }
-      const report = reportTypes[status]
-      if (!report) return { kind: 'reports', reports: [] }
       const deliveryId = URL.parse(request.url)?.searchParams.get('delivery')
-      const told = createReports(form, sid, status, report, now)
-      return { kind: 'reports', reports: deliveryId ? told.map((each) => ({ ...each, deliveryId })) : told }
+      const reports = createReports({ sid, status, code: form.get('ErrorCode') }, now)
+      return { kind: 'reports', reports: deliveryId ? reports.map((report) => ({ ...report, deliveryId })) : reports }
     },
   }
 }
 
-/** Twilio gives its callbacks no id: the message and its status are one, for a message has each status once. */
-function createReports(form: URLSearchParams, sid: string, status: string, report: ReportType, now: number): Report[] {
-  const code = form.get('ErrorCode')
-  const about = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
+interface StatusCallback {
+  readonly sid: string
+  readonly status: string
+  readonly code: string | null
+}
+
+/** Callbacks have no id. Message and status identify one, since a message has each status once. */
+function createReports({ sid, status, code }: StatusCallback, now: number): Report[] {
+  const report = reportTypes[status]
+  if (!report) return []
+  const details = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
   const eventId = `${sid}.${status}`
-  if (report !== 'bounced') return [{ eventId, report, ...about }]
-  const bounce = { eventId, report, ...about, soft: !hardBounceCodes.has(code ?? '') }
-  return code === optOutCode ? [bounce, { eventId: `${eventId}.stop`, report: 'unsubscribed', ...about }] : [bounce]
+  if (report !== 'bounced') return [{ eventId, report, ...details }]
+  const bounce: Report = { eventId, report, ...details, soft: !hardBounceCodes.has(code ?? '') }
+  return code === optOutCode ? [bounce, { eventId: `${eventId}.stop`, report: 'unsubscribed', ...details }] : [bounce]
 }

@@ -4,10 +4,10 @@ import type { Subscription } from './subscription.ts'
 const recordBytes = 4_096
 const overheadBytes = 16 + 4 + 1 + 65 + 1 + 16
 
-/** The longest text that a push service takes, in bytes, once it is encrypted to {@link recordBytes} (RFC 8030 §7.2). */
+/** The maximum length of a plaintext, in bytes: push services must accept 4096 bytes of ciphertext (RFC 8030 §7.2). */
 export const maxPlaintextBytes = recordBytes - overheadBytes
 
-/** Encrypts a text for a browser, in one record (RFC 8291 with RFC 8188): only the browser reads it. */
+/** Encrypts a plaintext for a browser, in a single record (RFC 8291 §3.4, RFC 8188 §2). */
 export function encryptPush(plaintext: Buffer, { publicKey, auth }: Pick<Subscription, 'publicKey' | 'auth'>): Buffer {
   const ours = createECDH('prime256v1')
   const ourKey = ours.generateKeys()

@@ -2,18 +2,21 @@ import { ECDH } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isPublicAddress } from '../transport/public-address.ts'
 
-/** Where and for whom a browser takes pushes (W3C Push API, PushSubscription). */
+/** The push subscription of a browser (W3C Push API, PushSubscription). */
 export interface Subscription {
   readonly endpoint: URL
-  /** The browser's public key, a point of P-256, uncompressed. */
+  /** The public key of the browser, an uncompressed P-256 point. */
   readonly publicKey: Buffer
-  /** The secret of 16 bytes between the browser and us. */
+  /** The authentication secret of the browser, 16 bytes (RFC 8291 §3.2). */
   readonly auth: Buffer
 }
 
 const maxEndpointLength = 2_048
 
-/** Reads what `JSON.stringify(subscription)` made in the browser. Throws RangeError saying what is wrong with it. */
+/**
+ * Parses the result of `JSON.stringify(subscription)` in the browser.
+ * @throws RangeError describing what is wrong
+ */
 export function parseSubscription(token: string): Subscription {
   const { endpoint: address, keys } = parseJson(token)
   const endpoint = typeof address === 'string' && address.length <= maxEndpointLength ? URL.parse(address) : null
@@ -28,7 +31,7 @@ function parseJson(token: string): { readonly endpoint?: unknown; readonly keys?
     const value: unknown = JSON.parse(token)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // said below
+    // the error is thrown below
   }
   throw new RangeError('must be a Web Push subscription as JSON: endpoint, keys.p256dh and keys.auth')
 }
@@ -40,7 +43,7 @@ function parsePublicKey(text: unknown): Buffer {
   try {
     if (bytes.length === 65) return ECDH.convertKey(bytes, 'prime256v1') as Buffer
   } catch {
-    // said below
+    // the error is thrown below
   }
   throw new RangeError('must be a subscription whose keys.p256dh is a point of P-256 in base64url')
 }
@@ -51,15 +54,15 @@ function parseAuth(text: unknown): Buffer {
   return bytes
 }
 
-/** Where pushes may go: an endpoint is an address that a browser gave, and could be any. */
+/** Which endpoints may be called: they are URLs from clients, which could name any server. */
 export interface EndpointRules {
-  /** Host names; `*.` before one stands for any names below it. */
+  /** Host names; `*.` matches all subdomains. */
   readonly hosts: readonly string[]
-  /** Also addresses that are not on the public internet, and without TLS: for rehearsals on one machine. */
+  /** Also private addresses, and URLs without TLS: for tests on one machine. */
   readonly allowPrivate: boolean
 }
 
-/** The push services of the browsers there are. */
+/** The push services of all major browsers. */
 export const browserHosts = [
   'fcm.googleapis.com',
   '*.push.services.mozilla.com',
@@ -67,7 +70,7 @@ export const browserHosts = [
   '*.push.apple.com',
 ] as const
 
-/** Why nothing may be sent to an endpoint; undefined when it may. */
+/** Why an endpoint may not be called, or undefined if it may. */
 export function checkEndpoint({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
   if (!hosts.some((pattern) => matchesHost(hostname, pattern)))
     return `must be a subscription of a push service that is allowed; ${hostname} is not`

@@ -204,7 +204,7 @@ test("a key that is none of Apple's is named at start, and never printed", () =>
   for (const key of ['-----BEGIN hush', rsa])
     assert.throws(
       () => build({ ...entry, key }),
-      (error: Error) => error instanceof RangeError && /^key is no P-256 key/.test(error.message),
+      (error: Error) => error instanceof RangeError && /^key is not a P-256 key/.test(error.message),
     )
   assert.throws(() => build({ ...entry, key: './none.p8' }), /key names the file .*none\.p8, which can't be read/)
 })

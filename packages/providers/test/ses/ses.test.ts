@@ -196,7 +196,7 @@ test('forged, touched, old and misdirected messages of SNS are refused, and none
     [{}, { SigningCertURL: 'not a url' }, /SigningCertURL/],
     [{ Timestamp: new Date(clock.now() - 3_700_000).toISOString() }, {}, /Timestamp/],
     [{ Timestamp: 'soon' }, {}, /Timestamp/],
-    [{}, { MessageId: undefined }, /no signed message/],
+    [{}, { MessageId: undefined }, /not a signed message/],
   ] as const
   for (const [given, change, reason] of table) {
     const [request] = await caught((to) => fake.sendMessage(to, { Message, ...given }, change), '')
@@ -214,7 +214,7 @@ test('messages that name ever other certificates make us fetch ten a minute at m
     const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }, { SigningCertURL }), '')
     const received = await receive(request)
     if (count < 10) assert.equal(received.kind, 'rejected')
-    else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true })
+    else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were requested', busy: true })
   }
   assert.equal(fake.refusals.length, 10)
 })
@@ -225,7 +225,7 @@ test('a message whose certificate SNS does not give now is not refused: it is to
   await fake.stop()
   assert.deepEqual(await receive(request), {
     kind: 'unchecked',
-    reason: 'SNS does not give its certificate',
+    reason: 'SNS does not return its certificate',
     busy: false,
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import fc from 'fast-check'
-import { isAddressGone, parseEnhancedCode } from '../../src/mail/enhanced-code.ts'
+import { isAddressInvalid, parseEnhancedCode } from '../../src/mail/enhanced-code.ts'
 import { parseReturnedMail } from '../../src/smtp/bounce-mail.ts'
 import { createReturnPaths } from '../../src/smtp/return-path.ts'
 import { rehearse, type TestEnd } from '../support/setup.ts'
@@ -22,7 +22,7 @@ test('bounces without the secret are refused, and other things than mail are mal
     assert.equal((await receive(request({ ...type, authorization }))).kind, 'rejected')
   const authorization = `Bearer ${secret}`
   assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
-  const told = { kind: 'reports', reports: [], unreadableReason: 'it is no notice that we can read' }
+  const told = { kind: 'reports', reports: [], unreadableReason: 'its format is unknown' }
   assert.deepEqual(await receive(request({ ...type, authorization })), told)
 })
 
@@ -160,7 +160,7 @@ test('bounces as qmail writes them, which are of no standard, are read too', asy
       expected,
       body.toString(),
     )
-    assert.equal(received.unreadableReason, expected.length > 0 ? undefined : 'it is about no mail of ours')
+    assert.equal(received.unreadableReason, expected.length > 0 ? undefined : 'it refers to no known mail')
   }
 })
 
@@ -171,12 +171,9 @@ test('what comes to a return path and can not be read is told, but for automatic
     const received = await receive({ headers, body: Buffer.from(raw), url: 'https://x/v1/webhooks/smtp' })
     return received.kind === 'reports' && received.unreadableReason
   }
-  assert.equal(
-    await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'),
-    'it is no notice that we can read',
-  )
-  assert.equal(await unreadOf('Auto-Submitted: no\r\n\r\nhello'), 'it is no notice that we can read')
-  assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it is about no mail of ours')
+  assert.equal(await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'), 'its format is unknown')
+  assert.equal(await unreadOf('Auto-Submitted: no\r\n\r\nhello'), 'its format is unknown')
+  assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it refers to no known mail')
   assert.equal(await unreadOf('Auto-Submitted: auto-replied\r\n\r\nI am away.'), undefined)
   const delayed = 'Final-Recipient: rfc822; a@example.com\nAction: delayed\nStatus: 4.4.1'
   assert.equal(await unreadOf(notice({ to: paths.create(id), status: delayed }).toString()), undefined)
@@ -253,7 +250,7 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
 test('only codes of the address itself make it gone', () => {
   assert.equal(parseEnhancedCode('550-5.1.1 The email account'), '5.1.1')
   assert.equal(parseEnhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
-  assert.equal(isAddressGone('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
-  assert.equal(isAddressGone('4.1.1', ''), false)
-  assert.equal(isAddressGone(undefined, 'mailbox unavailable'), false)
+  assert.equal(isAddressInvalid('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
+  assert.equal(isAddressInvalid('4.1.1', ''), false)
+  assert.equal(isAddressInvalid(undefined, 'mailbox unavailable'), false)
 })

@@ -246,7 +246,7 @@ test('VAPID keys that do not fit one another are named at start', () => {
   assert.throws(() => build({ ...entry, public_key, private_key: 'hush' }), /^RangeError: private_key must be 32 bytes/)
   assert.throws(
     () => build({ ...entry, public_key, private_key: Buffer.alloc(32).toString('base64url') }),
-    /^RangeError: private_key is no key/,
+    /^RangeError: private_key is not a P-256 key/,
   )
   assert.doesNotThrow(() => build({ ...entry, public_key, private_key }))
 })

@@ -119,6 +119,6 @@ test('a push that some device took ends as finished when it expires, and one tha
   const claimed = { ...fresh, expiresAt: evening }
   assert.equal(heldBack(claimed, rules, evening - 1, 0), undefined)
   assert.equal(heldBack(claimed, rules, evening, 0)?.what, 'expired')
-  const taken = heldBack({ ...claimed, message: { ...fresh.message, taken: true } }, rules, evening, 0)
+  const taken = heldBack({ ...claimed, message: { ...fresh.message, partlyAccepted: true } }, rules, evening, 0)
   assert.deepEqual([taken?.what, taken?.next.kind], ['finished', 'expired'])
 })

@@ -15,7 +15,7 @@ export const holdRules: HoldRules = { zone: 'UTC', morningSpreadMs: 120_000 }
 
 export const policy: RetryPolicy = {
   attempts: 5,
-  backoff: { baseMs: 1_000, factor: 2, longestMs: 60_000 },
+  backoff: { baseMs: 1_000, factor: 2, maxMs: 60_000 },
   suppressionDays: { bounced: 90, complained: 0 },
   patienceMs: 3_600_000,
 }

@@ -39,8 +39,8 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     receiptDays: declared.receipt_days,
     inboxStreams: {
       ...inboxStreams,
-      most: declared.inbox_streams ?? inboxStreams.most,
-      mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
+      max: declared.inbox_streams ?? inboxStreams.max,
+      maxPerUser: declared.inbox_streams_per_user ?? inboxStreams.maxPerUser,
     },
     devicesPerUser: declared.devices_per_user,
     changeReaders: declared.events && {
@@ -93,17 +93,17 @@ function workerOptions({
       ...given({
         baseMs: milliseconds(backoff?.first_seconds),
         factor: backoff?.factor,
-        longestMs: milliseconds(backoff?.longest_seconds),
+        maxMs: milliseconds(backoff?.longest_seconds),
       }),
     },
     breaker: {
       ...defaultOptions.breaker,
       ...given({
         windowMs: milliseconds(breaker?.window_seconds),
-        leastCalls: breaker?.least_calls,
+        minCalls: breaker?.least_calls,
         failureRate: breaker?.failure_rate,
         openMs: milliseconds(breaker?.open_seconds),
-        longestOpenMs: milliseconds(breaker?.longest_open_seconds),
+        maxOpenMs: milliseconds(breaker?.longest_open_seconds),
       }),
     },
   }

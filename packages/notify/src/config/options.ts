@@ -52,22 +52,22 @@ export interface BreakerRules {
   /** The span over which calls are counted, in milliseconds. */
   readonly windowMs: number
   /** Fewest calls in the span before their failures say anything. */
-  readonly leastCalls: number
+  readonly minCalls: number
   /** The share of failures (0 to 1) at which it opens. */
   readonly failureRate: number
   /** How long it stays open at first, in milliseconds; twice as long with each probe that fails. */
   readonly openMs: number
-  readonly longestOpenMs: number
+  readonly maxOpenMs: number
 }
 
 /** How many streams of in-app feeds a process holds open, and for how long. */
 export interface InboxStreamRules {
-  readonly most: number
-  readonly mostPerUser: number
+  readonly max: number
+  readonly maxPerUser: number
   /** From one sign of life to the next, in milliseconds; a reader that takes nothing for two of them is cut off. */
   readonly heartbeatMs: number
   /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
-  readonly longestMs: number
+  readonly maxLifeMs: number
   /** From one look at the inboxes that are read to the next, in milliseconds, for changes whose notice was lost. */
   readonly pollMs: number
 }
@@ -151,8 +151,8 @@ export const defaultOptions: NotifyOptions = {
   // ours: a day; nothing waits for ever
   patienceMs: 86_400_000,
   // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
-  backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
-  breaker: { windowMs: 30_000, leastCalls: 20, failureRate: 0.5, openMs: 10_000, longestOpenMs: 300_000 },
+  backoff: { baseMs: 1_000, factor: 10, maxMs: 900_000 },
+  breaker: { windowMs: 30_000, minCalls: 20, failureRate: 0.5, openMs: 10_000, maxOpenMs: 300_000 },
   // specification, part B, Limits: 5 minutes
   aggregationDelayMs: 300_000,
   aggregationThreshold: 3,
@@ -177,7 +177,7 @@ export const defaultOptions: NotifyOptions = {
   },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
-  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000, pollMs: 5_000 },
+  inboxStreams: { max: 10_000, maxPerUser: 10, heartbeatMs: 20_000, maxLifeMs: 900_000, pollMs: 5_000 },
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
   changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },

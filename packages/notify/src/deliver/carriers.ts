@@ -50,7 +50,7 @@ const usualPauseMs = 60_000
 const longestPauseMs = 300_000
 const failing: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
 /** A refused credential is no matter of statistics. */
-const atOnce = { leastCalls: 1, failureRate: 0 } as const
+const atOnce = { minCalls: 1, failureRate: 0 } as const
 
 export function createCarriers(
   providers: readonly Provider[],

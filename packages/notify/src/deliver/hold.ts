@@ -36,7 +36,7 @@ export function heldBack(
   const { message, failures, crashes, expiresAt = Number.POSITIVE_INFINITY } = claimed
   if (isExpired(claimed, now)) {
     const detail = { expires_at: new Date(expiresAt).toISOString() }
-    const what = message.taken ? 'finished' : 'expired'
+    const what = message.partlyAccepted ? 'finished' : 'expired'
     return { claimed, at: now, what, detail, deadTokens: [], next: { kind: 'expired' } }
   }
   const end = quietEnd(claimed, zone, now)
@@ -44,7 +44,7 @@ export function heldBack(
   const spread = end + Math.floor(random * morningSpreadMs)
   const resumesAt = quietEnd(claimed, zone, spread) === undefined ? spread : end
   const dueAt = Math.min(resumesAt, expiresAt)
-  const { targets, taken = false, waitsSince } = message
+  const { targets, partlyAccepted: taken = false, waitsSince } = message
   const left = { targets, taken, waitsSince: waitsSince === undefined ? undefined : waitsSince + dueAt - now }
   const detail = { until: new Date(end).toISOString() }
   const next = { kind: 'again', dueAt, failures, crashes, left } as const

@@ -71,7 +71,7 @@ export function judge(
   const failures = claimed.failures + (burns ? 1 : 0)
   const counted = burns ? failures : undefined
   const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, results, counted, policy, context)
-  const taken = accepted !== undefined || claimed.message.taken === true
+  const taken = accepted !== undefined || claimed.message.partlyAccepted === true
   /** Where some target took it, what the others came to is no matter for a dead letter. */
   const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
     taken
@@ -186,7 +186,7 @@ export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
 export function giveUp(claimed: ClaimedDelivery, now: number): TryRecord {
   const detail = 'no provider took it in time: each has been failing, or asks for a pause'
   const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
-  if (claimed.message.taken) return { ...record, what: 'finished', next: { kind: 'done' } }
+  if (claimed.message.partlyAccepted) return { ...record, what: 'finished', next: { kind: 'done' } }
   const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
   return { ...record, what: 'dead_letter', next }
 }

@@ -13,7 +13,7 @@ export interface RecorderOptions {
   readonly options: NotifyOptions
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly hints: Pick<Hints, 'waiting' | 'changed'>
+  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
 }
 
 /** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
@@ -69,8 +69,8 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
     const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
     if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
   }
-  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.waiting()
-  settings.hints.changed()
+  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.onDeferred()
+  settings.hints.onChanged()
   for (const [what, mine] of Map.groupBy(records, (each) => each.what)) countRecorded(settings, what, mine.length)
   return records.map(() => true)
 }

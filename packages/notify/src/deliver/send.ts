@@ -23,7 +23,7 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
 
 /** The message without what is kept of its attempts. */
 function contentOf(message: Message): Content {
-  const { targets, taken, waitsSince, postponements, earlierClaims, ...mine } = message
+  const { targets, partlyAccepted: taken, waitsSince, postponements, earlierClaims, ...mine } = message
   const { failedProviders, providerPauses, failoverOnTimeout, unresolved, ...content } = mine
   return content
 }

@@ -211,7 +211,10 @@ test('a service account that cannot be used is named at start, and never printed
     [JSON.stringify({ ...account, client_email: undefined }), /service_account has no client_email/],
     [JSON.stringify(account), /service_account has no private_key/],
     [JSON.stringify({ ...account, private_key: 'hush' }), /not an RSA key/],
-    [JSON.stringify({ ...account, private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }), /not an RSA key/],
+    [
+      JSON.stringify({ ...account, private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+      /not an RSA key/,
+    ],
   ] as const
   for (const [service_account, expected] of wrong)
     assert.throws(

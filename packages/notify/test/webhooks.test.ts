@@ -21,7 +21,7 @@ test('a signed webhook raises the state, is told in the timeline, and counts onc
   assert.equal(body.deliveries[0].state, 'delivered')
   assert.equal(body.timeline.filter((e: { what: string }) => e.what === 'delivered').length, 1)
   const text = await metrics.metrics()
-  assert.match(text, /notify_webhooks_total\{provider="carrier",outcome="taken"\} 3\b/)
+  assert.match(text, /notify_webhooks_total\{provider="carrier",outcome="accepted"\} 3\b/)
   assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="changed"\} 1\b/)
   assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="duplicate"\} 5\b/)
 })

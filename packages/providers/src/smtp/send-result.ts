@@ -28,7 +28,7 @@ export function resultOfError(error: SmtpError): SendResult {
   if (code === 'ETLS') return { kind: 'misconfigured', reason }
   if (responseCode === undefined) return resultWithoutReply(code, originalCode, reason)
   const reply = { reply: responseCode, text: error.response ?? '', command: error.command ?? '', reason }
-  return responseCode >= 500 ? resultOfRejection(reply) : resultOfDeferral(reply)
+  return responseCode >= 500 ? resultOfRejection(reply) : resultOfTemporaryFailure(reply)
 }
 
 function resultWithoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
@@ -50,7 +50,7 @@ interface Reply {
 }
 
 /** 4xx. A server that limits our rate is a rate limit; a busy or full mailbox concerns its recipient only. */
-function resultOfDeferral({ reply, text, reason }: Reply): SendResult {
+function resultOfTemporaryFailure({ reply, text, reason }: Reply): SendResult {
   const canBeRateLimit = reply === 421 || reply === 450 || reply === 451 || reply === 452
   const isPolicy = parseEnhancedCode(text)?.startsWith('4.7.') ?? false
   return { kind: canBeRateLimit && (isPolicy || rateLimitText.test(text)) ? 'rate_limited' : 'transient', reason }

@@ -10,7 +10,7 @@ const other = `whsec_${Buffer.alloc(32, 4).toString('base64')}`
 const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
   rehearse(t, startHttp({ secret }), ({ url }) => ({ provider: 'http', url, secret, ...declared }))
 
-test('the generic provider posts a message as JSON that is signed under an id of its own', async (t) => {
+test('the generic provider posts a message as signed JSON with its own id', async (t) => {
   const { fake, provider } = await setup(t)
   const target = { id: 'phone', address: 'a-token', service: 'huawei' }
   const sent = message({ channel: 'push', id: 'd.phone', target })
@@ -35,17 +35,17 @@ test('the generic provider posts a message as JSON that is signed under an id of
   })
 })
 
-test('while the secret of the generic provider is replaced, its receiver may know the old one or the new one', async (t) => {
+test('during a rotation the receiver may know the old secret or the new one', async (t) => {
   const { provider } = await setup(t, { secret: [other, secret] })
   assert.equal((await sendOne(provider)).kind, 'accepted')
 })
 
-test('a receiver that knows another secret refuses us, and that is nobody else’s fault', async (t) => {
+test('a receiver that knows another secret makes the provider misconfigured', async (t) => {
   const { provider } = await setup(t, { secret: other })
   assert.equal((await sendOne(provider)).kind, 'misconfigured')
 })
 
-test('a secret that is none is named before anything is sent', () => {
+test('an invalid secret is named in the error', () => {
   assert.throws(
     () => build({ provider: 'http', url: 'http://localhost', secret: 'whsec_!' }),
     /^RangeError: secret must/,
@@ -53,7 +53,7 @@ test('a secret that is none is named before anything is sent', () => {
   assert.throws(() => build({ provider: 'http', url: 'http://', secret }), /^RangeError: url must/)
 })
 
-test('the generic provider carries to the push services it is given alone', async (t) => {
+test('the generic provider supports the configured push services only', async (t) => {
   const { provider } = await setup(t, { services: ['huawei'] })
   const services = ['huawei', 'fcm'].map((service) => provider.supports?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false])
@@ -86,7 +86,7 @@ const answers = [
   ['gone', { kind: 'permanent', code: '410', undeliverable: 'bounced' }],
 ] as const
 
-test('the generic provider’s answers mean what their status says', async (t) => {
+test('every status of a receiver has its result', async (t) => {
   const { fake, provider } = await setup(t)
   for (const [behaviour, expected] of answers) {
     fake.answerNext(behaviour)
@@ -95,7 +95,7 @@ test('the generic provider’s answers mean what their status says', async (t) =
   }
 })
 
-test('410 for a push says that the device is gone, since before the call', async (t) => {
+test('a push answered with 410 is dead since the call at the latest', async (t) => {
   const { fake, provider } = await setup(t)
   fake.answerNext('gone')
   const before = Date.now()
@@ -104,7 +104,7 @@ test('410 for a push says that the device is gone, since before the call', async
   assert.ok(result.kind === 'dead_token' && (result.at ?? Number.POSITIVE_INFINITY) <= before)
 })
 
-test('a receiver that cuts the connection, hangs or writes without end is ambiguous; an absent one was never reached', async (t) => {
+test('a receiver that hangs, disconnects or never ends is handled; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('drop')
   assert.equal((await sendOne(provider)).kind, 'ambiguous')
@@ -117,7 +117,7 @@ test('a receiver that cuts the connection, hangs or writes without end is ambigu
   assert.equal((await sendOne(provider)).kind, 'transient')
 })
 
-test('reports to the generic provider are believed when they are signed and fresh, each under its own id', async (t) => {
+test('reports to the generic provider are accepted if signed and recent, each with its id', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   await sendOne(provider, sent)
@@ -143,7 +143,7 @@ const signed = (body: string) => {
   return { headers, body: Buffer.from(body), url: 'https://gatehouse.example.com/v1/webhooks/http' }
 }
 
-test('a signed report that is not in the documented form is malformed, and of a type we do not know is left', async (t) => {
+test('a signed report in another form is malformed; an unknown type is ignored', async (t) => {
   const { provider } = await setup(t)
   const delivery_id = message().deliveryId
   const kinds = [

@@ -9,7 +9,7 @@ const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
 const [key, otherKey] = [parseWebhookKey(secret), parseWebhookKey(other)] as const
 const now = 1_790_000_000_000
 
-test("webhooks we sign are verified by Standard Webhooks' own library, and the other way round", () => {
+test('signatures are compatible with the Standard Webhooks library in both directions', () => {
   fc.assert(
     fc.property(fc.json(), fc.stringMatching(/^[\w-]{1,40}$/), (body, id) => {
       const at = Date.now()
@@ -26,7 +26,7 @@ test("webhooks we sign are verified by Standard Webhooks' own library, and the o
   )
 })
 
-test('while a webhook secret is rotated, a signature by the old one or the new one is enough', () => {
+test('during a rotation a signature by the old key or the new one is enough', () => {
   const body = Buffer.from('{}')
   const byBoth = signWebhook([otherKey, key], 'a', now, body)
   assert.equal(byBoth['webhook-signature'].split(' ').length, 2)
@@ -35,7 +35,7 @@ test('while a webhook secret is rotated, a signature by the old one or the new o
   assert.equal(verifyWebhook([key], signWebhook([otherKey], 'a', now, body), body, now).kind, 'rejected')
 })
 
-test('a webhook that was touched, is of another time, or lacks a field is refused and the reason named', () => {
+test('a webhook that was changed, is outdated or lacks a field is rejected with the reason', () => {
   const body = Buffer.from('{"a":1}')
   const good = signWebhook([key], 'msg_1', now, body)
   const table = [
@@ -56,7 +56,7 @@ test('a webhook that was touched, is of another time, or lacks a field is refuse
   assert.equal(verifyWebhook([key], good, body, now + 300_000).kind, 'genuine')
 })
 
-test('a webhook secret that is no base64 or of a wrong length is refused', () => {
+test('a webhook secret that is not base64 or has a wrong length is invalid', () => {
   for (const wrong of ['whsec_', 'whsec_ä', 'whsec_c2hvcnQ=', `whsec_${Buffer.alloc(65).toString('base64')}`])
     assert.throws(() => parseWebhookKey(wrong), /whsec_ and base64 of 24 to 64 bytes/)
 })

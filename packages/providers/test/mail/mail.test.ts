@@ -20,12 +20,12 @@ const crafted = [
   'alice(attacker@evil.com)@corp.com',
 ]
 
-test('a sender with a name, with a plain address and on the machine itself is taken', async () => {
+test('a sender with a name, a plain address or a local address is valid', async () => {
   for (const from of ['Alice, of sales <alice@example.com>', 'alice@example.com', 'Gatehouse <no-reply@localhost>'])
     await build({ provider: 'smtp', url: 'smtp://localhost', from }).close?.()
 })
 
-test('every provider of mail is called with one address or not at all', async (t) => {
+test('every email provider is called with exactly one address or not at all', async (t) => {
   const credentials = { region: 'eu-central-1', accessKeyId: 'a', secretAccessKey: 'b' }
   const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
   const fakes = [await startSes(credentials), await startSendgrid({ apiKey: 'k' }), await startHttp({ secret })]

@@ -31,34 +31,30 @@ sys.stdout.write(str(dkim.verify(sys.stdin.buffer.read(), dnsfunc=txt)))`
   return answer === 'True'
 }
 
-testWith(
-  'python3-dkim',
-  "mail is signed so that another's DKIM finds it right, with the fields of one-click unsubscribing",
-  async () => {
-    const fake = await startSmtp()
-    const provider = build({ provider: 'smtp', url: fake.url, dkim })
-    try {
-      const headers = {
-        'List-Unsubscribe': '<https://example.com/u/1>',
-        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-      }
-      const content = { subject: 'Größe ✓', body: 'Zoë’s order.', html: '<p>Zoë’s order.</p>', locale: 'en' }
-      const target = { id: 'email', address: 'alice@example.test' }
-      assert.equal((await sendOne(provider, message({ channel: 'email', target, content, headers }))).kind, 'accepted')
-      const raw = fake.requests[0]?.raw ?? ''
-      assert.ok(isDkimSigned(raw))
-      for (const [from, to] of [
-        ['List-Unsubscribe-Post: List-Unsubscribe=One-Click', 'List-Unsubscribe-Post: Other'],
-        ['https://example.com/u/1', 'https://example.com/u/2'],
-        ['Subject: ', 'Subject: x'],
-        ['order.', 'ordre.'],
-      ] as const) {
-        assert.ok(raw.includes(from), from)
-        assert.ok(!isDkimSigned(raw.replace(from, to)), `${from} is covered`)
-      }
-    } finally {
-      await provider.close?.()
-      await fake.stop()
+testWith('python3-dkim', 'dkimpy verifies signed mail, whose signature covers one-click unsubscription', async () => {
+  const fake = await startSmtp()
+  const provider = build({ provider: 'smtp', url: fake.url, dkim })
+  try {
+    const headers = {
+      'List-Unsubscribe': '<https://example.com/u/1>',
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     }
-  },
-)
+    const content = { subject: 'Größe ✓', body: 'Zoë’s order.', html: '<p>Zoë’s order.</p>', locale: 'en' }
+    const target = { id: 'email', address: 'alice@example.test' }
+    assert.equal((await sendOne(provider, message({ channel: 'email', target, content, headers }))).kind, 'accepted')
+    const raw = fake.requests[0]?.raw ?? ''
+    assert.ok(isDkimSigned(raw))
+    for (const [from, to] of [
+      ['List-Unsubscribe-Post: List-Unsubscribe=One-Click', 'List-Unsubscribe-Post: Other'],
+      ['https://example.com/u/1', 'https://example.com/u/2'],
+      ['Subject: ', 'Subject: x'],
+      ['order.', 'ordre.'],
+    ] as const) {
+      assert.ok(raw.includes(from), from)
+      assert.ok(!isDkimSigned(raw.replace(from, to)), `${from} is covered`)
+    }
+  } finally {
+    await provider.close?.()
+    await fake.stop()
+  }
+})

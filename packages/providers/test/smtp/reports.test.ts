@@ -13,7 +13,7 @@ const bounces = { domain: 'bounces.example.com', secret }
 const setup = (t: TestEnd) =>
   rehearse(t, startSmtp({ bounceSecret: secret }), ({ url }) => ({ provider: 'smtp', url, bounces }))
 
-test('bounces without the secret are refused, and other things than mail are malformed', async (t) => {
+test('bounces without the secret are rejected; anything but mail is malformed', async (t) => {
   const { receive } = await setup(t)
   const body = Buffer.from('Subject: hi\r\n\r\nhello')
   const request = (headers: Record<string, string>) => ({ headers, body, url: 'https://x/v1/webhooks/smtp' })
@@ -22,8 +22,8 @@ test('bounces without the secret are refused, and other things than mail are mal
     assert.equal((await receive(request({ ...type, authorization }))).kind, 'rejected')
   const authorization = `Bearer ${secret}`
   assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
-  const told = { kind: 'reports', reports: [], unreadableReason: 'its format is unknown' }
-  assert.deepEqual(await receive(request({ ...type, authorization })), told)
+  const expected = { kind: 'reports', reports: [], unreadableReason: 'its format is unknown' }
+  assert.deepEqual(await receive(request({ ...type, authorization })), expected)
 })
 
 const id = '01a1fc2f-f883-7605-8c84-abdd08620000'
@@ -60,7 +60,7 @@ function notice(options: { to?: string; type?: string; status?: string; original
   )
 }
 
-test('the reason of a bounce decides whether the address is gone', async (t) => {
+test('the reason of a bounce decides whether the address is invalid', async (t) => {
   const { receive } = await setup(t)
   const table = [
     ['Action: failed\nStatus: 5.1.1', [['bounced', false]]],
@@ -92,7 +92,7 @@ test('the reason of a bounce decides whether the address is gone', async (t) => 
     }
 })
 
-test('a notice leads to its delivery by the return path, by whom it was handed over for, or by the Message-ID, and by nothing else', async (t) => {
+test('a notification refers to its delivery by return path, recipient or Message-ID only', async (t) => {
   const { receive } = await setup(t)
   const forged = paths.create(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
   const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').create(id)
@@ -139,7 +139,7 @@ function qmailBounce(reason: string, to: string = paths.create(id), original: st
   )
 }
 
-test('bounces as qmail writes them, which are of no standard, are read too', async (t) => {
+test('qmail bounces are parsed too', async (t) => {
   const { receive } = await setup(t)
   const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
   const table = [
@@ -164,7 +164,7 @@ test('bounces as qmail writes them, which are of no standard, are read too', asy
   }
 })
 
-test('what comes to a return path and can not be read is told, but for automatic answers', async (t) => {
+test('a mail that cannot be interpreted gives a reason, unless it is an automatic response', async (t) => {
   const { receive } = await setup(t)
   const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
   const unreadOf = async (raw: string) => {
@@ -179,7 +179,7 @@ test('what comes to a return path and can not be read is told, but for automatic
   assert.equal(await unreadOf(notice({ to: paths.create(id), status: delayed }).toString()), undefined)
 })
 
-test('automatic answers, mail of people and broken notices are left alone', () => {
+test('automatic responses, mail of people and broken notifications are of kind other', () => {
   const vacation = 'To: x@example.com\r\nAuto-Submitted: auto-replied\r\nContent-Type: text/plain\r\n\r\nI am away.'
   for (const raw of [
     vacation,
@@ -193,7 +193,7 @@ test('automatic answers, mail of people and broken notices are left alone', () =
   for (let length = 0; length < cut.length; length += 7) parseReturnedMail(cut.subarray(0, length))
 })
 
-test('complaints are told from mail that was no spam and from wishes to be taken off', async (t) => {
+test('complaints, reports of mail that is not spam, and opt-outs are distinguished', async (t) => {
   const { receive } = await setup(t)
   for (const [kind, expected] of [
     ['abuse', ['complained']],
@@ -209,7 +209,7 @@ test('complaints are told from mail that was no spam and from wishes to be taken
   }
 })
 
-test('whatever comes as a mail, reading it ends and never fails', () => {
+test('parsing terminates without an error, whatever the mail', () => {
   const lines = fc.array(
     fc.constantFrom(
       '--b',
@@ -247,7 +247,7 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
     parseReturnedMail(Buffer.from(nasty))
 })
 
-test('only codes of the address itself make it gone', () => {
+test('only status codes of the address itself make it invalid', () => {
   assert.equal(parseEnhancedCode('550-5.1.1 The email account'), '5.1.1')
   assert.equal(parseEnhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
   assert.equal(isAddressInvalid('5.1.8', 'no such user'), false, 'the sender’s address is at fault')

@@ -15,7 +15,7 @@ function callback(form: Record<string, string>, signature: string, url: string):
 const documented = { CallSid: 'CA1234567890ABCDE', Digits: '1234', To: '+18005551212' }
 const address = 'https://mycompany.com/myapp.php?foo=1&bar=2'
 
-test("the signatures of Twilio's documentation and of its library's own tests are found good", () => {
+test("the signatures in Twilio's documentation and in the tests of its library are valid", () => {
   const numbers = { Caller: '+14158675309', From: '+14158675309' }
   const request = callback({ ...documented, ...numbers }, 'RSOYDt4T1cUTdK1PDd93/VVr8B8=', address)
   assert.equal(isTwilioSigned('12345', request), true)
@@ -54,7 +54,7 @@ const forms = fc.dictionary(names, fc.uniqueArray(fc.string({ unit: 'binary' }),
   noNullPrototype: true,
 })
 
-test("what Twilio's own library signs is found good, and nothing else: any form, repeated fields too", () => {
+test("signatures of Twilio's own library are valid for any form, and nothing else is", () => {
   fc.assert(
     fc.property(addresses, forms, (url, form) => {
       const pairs = Object.entries(form).flatMap(([name, values]) => values.map((value) => [name, value]))
@@ -69,7 +69,7 @@ test("what Twilio's own library signs is found good, and nothing else: any form,
   )
 })
 
-test("a body that is no form is vouched for as by Twilio's own library", () => {
+test("the digest of other bodies is verified as by Twilio's own library", () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const url = `${publicUrl}/v1/webhooks/twilio?bodySHA256=${twilio.getExpectedBodyHash(text)}`
@@ -84,7 +84,7 @@ test("a body that is no form is vouched for as by Twilio's own library", () => {
   )
 })
 
-test('what Twilio reports is believed when it is signed, and tells the delivery by the address it is sent to', async (t) => {
+test('a signed Twilio callback becomes a report on the delivery in its URL', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   await sendOne(provider, sent)
@@ -99,9 +99,9 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
     publicUrl,
   )
   const now = Date.now()
-  const told = await Promise.all(requests.map((request) => provider.reports?.read(request, now)))
+  const results = await Promise.all(requests.map((request) => provider.reports?.read(request, now)))
   const about = { deliveryId: sent.deliveryId, at: now }
-  assert.deepEqual(told, [
+  assert.deepEqual(results, [
     { kind: 'reports', reports: [{ ...about, eventId: `${sid}.delivered`, report: 'delivered' }] },
     {
       kind: 'reports',
@@ -118,7 +118,7 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
   ])
 })
 
-test('a number that opted out at Twilio is unsubscribed, as when Twilio says so at once', async (t) => {
+test('a number that opted out at Twilio is unsubscribed', async (t) => {
   const { provider } = await setup(t)
   const form = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' }
   const url = `${publicUrl}/v1/webhooks/twilio?delivery=${message().deliveryId}`
@@ -133,7 +133,7 @@ test('a number that opted out at Twilio is unsubscribed, as when Twilio says so 
   )
 })
 
-test('a report of Twilio’s that is forged, moved to another delivery or changed on the way is refused', async (t) => {
+test('a Twilio callback that is forged, moved to another delivery or changed is rejected', async (t) => {
   const { fake, provider } = await setup(t)
   await sendOne(provider)
   const { sid } = fake.requests[0] ?? assert.fail()

@@ -24,6 +24,9 @@ export function parseWebhookKey(secret: string): Buffer {
 /**
  * Signs a webhook (Standard Webhooks 1.0): the header fields `webhook-id`, `webhook-timestamp` and `webhook-signature`,
  * with one signature per key. `atMs` is in Unix milliseconds.
+ *
+ * @example
+ * const headers = signWebhook([parseWebhookKey(secret)], 'msg_1', Date.now(), body)
  */
 export function signWebhook(
   keys: readonly Buffer[],
@@ -44,6 +47,10 @@ export type VerifiedWebhook =
 /**
  * Verifies a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
  * one of the keys, so that keys can be rotated, and the timestamp within five minutes of `now` (Unix milliseconds).
+ *
+ * @example
+ * const webhook = verifyWebhook([parseWebhookKey(secret)], request.headers, body, Date.now())
+ * if (webhook.kind === 'rejected') return respond(403, webhook.reason)
  */
 export function verifyWebhook(
   keys: readonly Buffer[],
@@ -61,7 +68,7 @@ export function verifyWebhook(
     const expected = computeMac(key, id, timestamp, body)
     return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
-  if (!isGenuine) return { kind: 'rejected', reason: 'webhook-signature is not ours' }
+  if (!isGenuine) return { kind: 'rejected', reason: 'webhook-signature is invalid' }
   return { kind: 'genuine', id, at: Number(timestamp) * 1_000 }
 }
 

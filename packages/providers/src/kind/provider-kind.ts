@@ -71,7 +71,21 @@ export interface ProviderDefinition<Options extends TProperties> {
   createReportReader?(options: Static<TObject<Options>>, context: ProviderContext): ReportReader | undefined
 }
 
-/** Defines a kind of provider: its one entry point is this call in the folder of the provider. */
+/**
+ * Defines a kind of provider. Each provider of this package is one such call in a folder of its own.
+ *
+ * @example
+ * export const pager = defineProvider({
+ *   kind: 'pager',
+ *   channels: ['sms'],
+ *   description: 'Messages to pagers.',
+ *   options: { url: Type.String() },
+ *   createSender: ({ url }) => ({
+ *     timeoutMs: 10_000,
+ *     send: (messages, signal) => Promise.all(messages.map((message) => page(url, message, signal))),
+ *   }),
+ * })
+ */
 export function defineProvider<Options extends TProperties>(definition: ProviderDefinition<Options>): ProviderKind {
   const { kind, channels } = definition
   const optionsSchema = createOptionsSchema(definition)

@@ -14,7 +14,7 @@ const reportTypes: Readonly<Record<string, ReportType>> = {
 const hardBounceCodes = new Set(['30004', '30005', '30006', '21211', '21614'])
 const optOutCode = '21610'
 
-const invalidSignature = 'X-Twilio-Signature is not ours'
+const invalidSignature = 'X-Twilio-Signature is invalid'
 
 /** Creates the reader of Twilio's status callbacks, whose URL contains the delivery id. */
 export function createTwilioReportReader(authToken: string): ReportReader {

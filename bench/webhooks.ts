@@ -9,8 +9,8 @@
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createHttp, type Http, silentLog, systemClock } from '@gatehouse/kit'
-import { providerKinds } from '@gatehouse/providers'
+import { createHttp, type Http, silentLog } from '@gatehouse/kit'
+import { createProvider } from '@gatehouse/providers'
 import { startPostgres } from '@gatehouse/testing'
 import { fastify } from 'fastify'
 import pg from 'pg'
@@ -115,19 +115,7 @@ async function post(url: string, posts: readonly Posted[], expected: number): Pr
 }
 
 async function startOurs(url: string, key: string) {
-  const kind = providerKinds.find((each) => each.kind === 'sendgrid')
-  if (!kind) throw new Error('there is no provider sendgrid')
-  const provider = kind.create(
-    { provider: 'sendgrid', api_key: 'none', webhook_public_key: key },
-    {
-      name: 'sendgrid',
-      channel: 'email',
-      from: 'hello@example.com',
-      publicUrl: 'http://localhost',
-      folder: '.',
-      clock: systemClock,
-    },
-  )
+  const provider = createProvider({ provider: 'sendgrid', api_key: 'none', webhook_public_key: key })
   const notify = await service({ url, users: 1_000, providers: { email: [provider] }, work: false })
   const requests = Array.from({ length: 1_000 }, (_, user) => ({
     event: 'order.shipped',
@@ -148,8 +136,8 @@ async function startOurs(url: string, key: string) {
     deliveries,
     async receive(headers: Record<string, string>, body: string) {
       const request = { headers, body: Buffer.from(body), url: 'http://localhost/v1/webhooks/sendgrid' }
-      const received = await provider.webhook?.receive(request, Date.now())
-      if (received?.kind !== 'refused') throw new Error('a forged webhook was believed')
+      const received = await provider.reports?.read(request, Date.now())
+      if (received?.kind !== 'rejected') throw new Error('a forged webhook was believed')
     },
     async rows() {
       const { rows } = await pool.query<{ rows: string }>(

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { startSmtp } from '@gatehouse/fakes'
 import { startRedis, temporaryFolder, testWith } from '@gatehouse/testing'
 
 const workspace = join(import.meta.dirname, '..')
@@ -23,9 +25,13 @@ function productWith(library: string): string {
   const run = (args: readonly string[], cwd: string) =>
     execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
   run(['run', 'build', '-w', `@gatehouse/${library}`], workspace)
-  run(['pack', join(workspace, 'packages', library, 'dist'), '--silent'], folder)
+  const dist = join(workspace, 'packages', library, 'dist')
+  const { dependencies = {} } = JSON.parse(readFileSync(join(dist, 'package.json'), 'utf8'))
+  // the dependencies are packed from the workspace too, so that nothing is downloaded
+  const sources = [dist, ...Object.keys(dependencies).map((name) => join(workspace, 'node_modules', name))]
+  const packed = sources.map((source) => `./${run(['pack', source, '--silent', '--ignore-scripts'], folder).trim()}`)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  run(['install', '--offline', '--no-audit', `./gatehouse-${library}-0.1.0.tgz`], folder)
+  run(['install', '--offline', '--no-audit', ...packed], folder)
   return folder
 }
 
@@ -120,5 +126,31 @@ describe('the bearer check, installed in a product of its own', () => {
       }`
     for (const node of nodes) assert.match(runBy(node, folder, asked), /^401 Bearer realm="api"/, node)
     checkTypes(folder, firstExample('bearer'))
+  })
+})
+
+describe('the providers, installed in a product of its own', () => {
+  const folder = productWith('providers')
+
+  test('depend on nothing of this workspace', () => {
+    const manifest = readFileSync(join(folder, 'node_modules/@gatehouse/providers/package.json'), 'utf8')
+    const { dependencies, devDependencies, scripts } = JSON.parse(manifest)
+    assert.deepEqual(Object.keys(dependencies), ['nodemailer', 'typebox', 'undici'])
+    assert.deepEqual([devDependencies, scripts], [undefined, undefined])
+  })
+
+  test('run the example of the README and have types', async () => {
+    const fake = await startSmtp()
+    try {
+      const text = firstExample('providers').replace(' as const', '')
+      writeFileSync(join(folder, 'send.js'), text)
+      const env = { SMTP_URL: fake.url }
+      const { stdout } = await promisify(execFile)(process.execPath, ['send.js'], { cwd: folder, env, timeout: 20_000 })
+      assert.equal(stdout, 'accepted\n')
+      assert.equal(fake.requests.length, 1)
+    } finally {
+      await fake.stop()
+    }
+    checkTypes(folder, firstExample('providers'))
   })
 })

@@ -14,7 +14,7 @@ const lowerFolders = new Set([
   'pages',
   'providers',
   'model',
-  'options',
+  'kind',
   'transport',
   'mail',
   'push',

@@ -1,25 +1,22 @@
 import type { Channel } from '@gatehouse/notify'
-import { providerKinds } from '@gatehouse/providers'
+import { type ProviderOptions, providerKinds } from '@gatehouse/providers'
 import { type TSchema, Type } from 'typebox'
 
-/** An entry of `providers:`, as far as every kind has it; the rest is the kind's own. */
-export interface DeclaredProvider {
-  readonly provider: string
-  readonly name?: string
-}
+/** An entry of `providers:`; its other options are those of its kind. */
+export type DeclaredProvider = ProviderOptions
 
-/** Who may carry a channel: one of several kinds, told apart by the member `provider`. */
-function carriersOf(channel: Channel): TSchema {
+/** The providers of a channel. The member `provider` of an entry selects the kind. */
+function channelSchema(channel: Channel): TSchema {
   const kinds = providerKinds.filter(({ channels }) => channels.includes(channel))
   const entry = Type.Unsafe<DeclaredProvider>({
     type: 'object',
     discriminator: { propertyName: 'provider' },
     required: ['provider'],
-    oneOf: kinds.map(({ declaration }) => declaration),
+    oneOf: kinds.map(({ optionsSchema }) => optionsSchema),
   })
   return Type.Array(entry, {
     minItems: 1,
-    description: `Who carries ${channel}: the first that is well; the next takes over while it is in trouble.`,
+    description: `Providers of ${channel}: the first healthy one is used.`,
   })
 }
 
@@ -29,8 +26,8 @@ export const ProvidersSection = Type.Unsafe<Partial<Record<Channel, readonly Dec
     Object.fromEntries(
       (['email', 'push', 'sms'] as const)
         .filter((channel) => providerKinds.some(({ channels }) => channels.includes(channel)))
-        .map((channel) => [channel, Type.Optional(carriersOf(channel))]),
+        .map((channel) => [channel, Type.Optional(channelSchema(channel))]),
     ),
-    { additionalProperties: false, description: 'Who carries what, by channel.' },
+    { additionalProperties: false, description: 'Providers by channel.' },
   ),
 )

@@ -62,7 +62,7 @@ export const layout: Layout = {
   limiter: { role: 'library', lower: ['algorithms', 'memory'] },
   bearer: { role: 'library', lower: ['token', 'keys'] },
   providers: { role: 'library', lower: ['transport'] },
-  kit: { role: 'library', lower: [] },
+  kit: { role: 'library', lower: ['database', 'http', 'secrets', 'text', 'page'] },
   inbox: { role: 'browser' },
   client: { role: 'browser' },
   testing: { role: 'tool' },

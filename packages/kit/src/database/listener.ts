@@ -1,0 +1,64 @@
+import type { Client } from 'pg'
+import type { Log } from '../log.ts'
+
+/** What is done with what `NOTIFY` says. A notice is a hint that something is there to be read, never the thing itself. */
+export interface Hearing {
+  heard(payload: string): void
+  /** Called whenever notices may have been missed: when listening begins, and when it begins again after a break. */
+  missed(): void
+}
+
+const pingMs = 15_000
+const longestPauseMs = 5_000
+
+/**
+ * Hears a channel on a connection of its own for as long as it isn't stopped: one that breaks, or answers no more, is
+ * made again. `make` makes a client that isn't connected yet.
+ */
+export function keepListening(make: () => Client, channel: string, hearing: Hearing, log: Log): () => Promise<void> {
+  const stopping = new AbortController()
+  const loop = async () => {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      const client = make()
+      const broken = new AbortController()
+      client.on('error', (error) => broken.abort(error))
+      client.on('end', () => broken.abort(new Error('the connection ended')))
+      client.on('notification', ({ payload }) => hearing.heard(payload ?? ''))
+      const ended = AbortSignal.any([stopping.signal, broken.signal])
+      try {
+        await client.connect()
+        await client.query(`LISTEN ${channel}`)
+        failures = 0
+        hearing.missed()
+        while (!ended.aborted) {
+          await pause(pingMs, ended)
+          if (!ended.aborted) await client.query('SELECT 1')
+        }
+        if (!stopping.signal.aborted) throw broken.signal.reason
+      } catch (error) {
+        failures++
+        log.warn({ err: error, channel }, 'listening to the database was interrupted')
+        await pause(Math.min(longestPauseMs, 50 * 2 ** failures) * (0.5 + Math.random() / 2), stopping.signal)
+      }
+      await client.end().catch(() => {})
+    }
+  }
+  const done = loop()
+  return () => {
+    stopping.abort()
+    return done
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds)
+    signal.addEventListener('abort', done)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    if (signal.aborted) done()
+  })
+}

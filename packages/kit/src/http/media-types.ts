@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import { Problem } from '../problem.ts'
+
+/** Changes to a resource, where null removes a member (RFC 7396): what PATCH takes. */
+const patchType = 'application/merge-patch+json'
+
+/** Whether a request holds changes to be merged, member by member. */
+export function holdsMergePatch({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === patchType
+}
+
+/** An object with a patch merged into it: members that are null there are gone, objects are merged (RFC 7396 §2). */
+export function merged(
+  target: Readonly<Record<string, unknown>>,
+  patch: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const left = Object.entries(target).filter(([name]) => patch[name] !== null)
+  const changed = Object.entries(patch).flatMap(([name, value]) => {
+    if (value === null) return []
+    return [[name, isObject(value) ? merged(isObject(target[name]) ? target[name] : {}, value) : value] as const]
+  })
+  return Object.fromEntries([...left, ...changed])
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is read as JSON. */
+export const jsonTypes = ['application/json', patchType] as const
+
+const mediaTypes = [...jsonTypes, 'application/x-www-form-urlencoded', 'text/plain']
+
+/** The answer to a body of a type that is not read here: which are (RFC 9110 §15.5.16, RFC 5789 §3.1). */
+export function mediaTypeExpected({ server, headers, method }: FastifyRequest): Problem {
+  const given = headers['content-type']
+  const isPatch = method === 'PATCH'
+  const taken = mediaTypes.filter((type) => server.hasContentTypeParser(type) && (isPatch || type !== patchType))
+  const told = `The body must be ${taken.join(' or ')}${given === undefined ? '' : `, not ${given.split(';', 1)[0]}`}.`
+  return new Problem(415, told, { headers: { [isPatch ? 'accept-patch' : 'accept']: taken.join(', ') } })
+}
+
+/** Changes are for PATCH alone: whoever puts them would have the nulls stored. */
+export function refusePatchElsewhere(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  payload: RequestPayload,
+  done: (error?: Error | null, payload?: RequestPayload) => void,
+): void {
+  const { method, server } = request
+  const misplaced = holdsMergePatch(request) && method !== 'PATCH' && server.hasContentTypeParser(patchType)
+  done(misplaced ? mediaTypeExpected(request) : null, payload)
+}

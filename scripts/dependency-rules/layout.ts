@@ -33,7 +33,11 @@ export const importable: Readonly<Record<Role, readonly Role[]>> = {
 
 /** By the name behind `@gatehouse/`. */
 export const layout: Layout = {
-  gatehouse: { role: 'app', lower: ['config'], entries: ['main', 'start', 'cli'] },
+  gatehouse: {
+    role: 'app',
+    lower: ['config', 'docs', 'http', 'dev-pages', 'process'],
+    entries: ['main', 'start', 'cli'],
+  },
   console: { role: 'browser' },
   identity: {
     role: 'service',

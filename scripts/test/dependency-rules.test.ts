@@ -27,7 +27,7 @@ test('allowed imports are no violation', () => {
   const files = {
     'apps/gatehouse/src/compose/notify.ts': `import { createNotify } from '@gatehouse/notify'
       import { createStore } from '@gatehouse/notify/postgres'`.replaceAll('      ', ''),
-    'apps/gatehouse/src/compose/counters.ts': "import { redisStore } from '@gatehouse/limiter/redis'",
+    'apps/gatehouse/src/compose/gateway/counters.ts': "import { redisStore } from '@gatehouse/limiter/redis'",
     'packages/notify/src/routes.ts': "import { plan } from './plan/plan.ts'",
     'packages/notify/src/plan/plan.ts':
       "import type { Clock } from '@gatehouse/kit'\nimport { id } from '../model/id.ts'",

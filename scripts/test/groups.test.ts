@@ -11,7 +11,7 @@ test('every test file is run once: in a group of its package, or alone when it i
   const of = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => `/house/packages/${name}/test/${n % 2 ? 'deep/' : ''}${n}.test.ts`)
   const asked = '/house/packages/kit/test/0.test.ts'
-  const needsOwn = '/house/apps/gatehouse/test/inbox-modules.test.ts'
+  const needsOwn = '/house/apps/gatehouse/test/dev-pages/inbox-modules.test.ts'
   const files = [...of('notify', 41), needsOwn, ...of('kit', 7), ...of('bearer', 1)]
   const groups = grouped(files, { alone: [asked], folder })
   const membersOf = (path: string) =>

@@ -2,7 +2,7 @@ import type { ServiceToken } from '@gatehouse/bearer'
 import type { Identity } from '@gatehouse/identity'
 import { changesInLog, type Log, type ManagementChange, type RecordChange } from '@gatehouse/kit'
 import { Pool } from 'undici'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/config.ts'
 import type { Held } from './parts.ts'
 
 export interface AuditParts {

@@ -1,10 +1,10 @@
 import { createIdentity, type Management } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
 import { given } from './given.ts'
-import { lifetimes, passwords } from './identity.ts'
+import { lifetimes, passwords } from './identity/identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
 export async function composeManagement(

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { ServiceToken } from '@gatehouse/bearer'
 import type { Identity } from '@gatehouse/identity'
 import type { Clock, Log, RecordChange, Registry } from '@gatehouse/kit'
-import type { Seeded } from '../banner.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { Seeded } from '../process/banner.ts'
 
 /** Lets go of something that was opened; called in the reverse order of opening. */
 export type Held = () => Promise<unknown>

@@ -7,7 +7,7 @@ import {
   type Provider,
   providerKinds,
 } from '@gatehouse/notify'
-import { type DeclaredProvider, isOff } from '../config.ts'
+import { type DeclaredProvider, isOff } from '../config/config.ts'
 import type { Parts } from './parts.ts'
 
 type Providers = Partial<Record<Channel, Provider[]>>

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { defaultTiers, type RouteRule, ruleText, shadowedRules, templateFault } from '@gatehouse/gateway'
 import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
-import type { File } from './schema.ts'
+import type { File } from './schema/file.ts'
 
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
 

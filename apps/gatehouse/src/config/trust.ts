@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isLoopback } from './loopback.ts'
-import type { File } from './schema.ts'
+import type { File } from './schema/file.ts'
 import type { Settings } from './settings.ts'
 
 /**

@@ -1,0 +1,128 @@
+import type { Identity } from '@gatehouse/identity'
+import { createHttp, createMetrics, type Http, isUnavailable, type Log, StartError, systemClock } from '@gatehouse/kit'
+import type { Config } from '../config/config.ts'
+import { gatherApi } from '../docs/routes.ts'
+import { registerCors } from '../http/cors.ts'
+import { registerHealth } from '../http/health.ts'
+import type { BannerOptions } from '../process/banner.ts'
+import { composeAudit } from './audit.ts'
+import { openDatabase } from './engines.ts'
+import { composeAddresses } from './gateway/addresses.ts'
+import { declaredKeys } from './gateway/api-keys.ts'
+import { composeServiceToken } from './gateway/bearer.ts'
+import { openCounters } from './gateway/counters.ts'
+import { composeEntrance } from './gateway/ingress.ts'
+import { composeIdentity } from './identity/identity.ts'
+import { serveMetrics } from './metrics.ts'
+import { composeNotify } from './notify.ts'
+import { type Held, type Parts, seededLines } from './parts.ts'
+
+/** The program, built but not yet listening. */
+export interface App {
+  readonly http: Http
+  readonly about: Pick<
+    BannerOptions,
+    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded' | 'developmentKey'
+  >
+  /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
+  reload(config: Config): void
+  /** Finishes what is held and lets go of everything. */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Chooses the engines, builds the services named in SERVICES, and joins them.
+ * @throws StartError for what its operator can mend
+ */
+export async function compose(config: Config, version: string, log: Log): Promise<App> {
+  const held: Held[] = []
+  const stop = async () => {
+    for (const letGo of held.splice(0).reverse()) await letGo()
+  }
+  try {
+    return { ...(await build(config, version, log, held)), stop }
+  } catch (error) {
+    await stop()
+    if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
+    if (!(error instanceof StartError) && isUnavailable(error))
+      throw new StartError(`what this program needs went away while it started: ${(error as Error).message}`, {
+        cause: error,
+      })
+    throw error
+  }
+}
+
+/** Our services in other processes, where this one is the gateway before them. */
+function siblingsOf({ services, identityUrl, notifyUrl }: Config['settings']): Readonly<Record<string, string>> {
+  if (!services.has('gateway')) return {}
+  return {
+    ...(identityUrl && !services.has('identity') ? { identity: identityUrl } : {}),
+    ...(notifyUrl && !services.has('notify') ? { notify: notifyUrl } : {}),
+  }
+}
+
+/** A gateway by itself has nothing else to do with a database. */
+function countsInDatabase({ databaseUrl, redisUrl }: Config['settings']): boolean {
+  return databaseUrl !== undefined && redisUrl === undefined
+}
+
+async function build(config: Config, version: string, log: Log, held: Held[]): Promise<Omit<App, 'stop'>> {
+  const { settings } = config
+  const { services, baseUrl, authUrl } = settings
+  const metrics = createMetrics({ processMetrics: true })
+  const keepsData = services.has('identity') || services.has('notify')
+  const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
+  if (database) held.push(() => database.close())
+  const counters = await openCounters(config, database, log, metrics)
+  held.push(() => counters.close())
+  const addressOf = composeAddresses(config, systemClock, log)
+  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
+  registerCors(http, config.file.cors_origins ?? [])
+  const built: { identity?: Identity } = {}
+  const token = composeServiceToken(settings)
+  const recordChange = composeAudit({ settings, token, log, held, identityHere: () => built.identity })
+  const parts: Parts = { config, log, metrics, clock: systemClock, addressOf, token, recordChange, held }
+  const serveApiDocs = await gatherApi(http, {
+    version,
+    baseUrl,
+    authUrl,
+    issuer: settings.issuer?.url,
+    limited: services.has('gateway'),
+    siblings: siblingsOf(settings),
+  })
+  const keys = declaredKeys(config)
+  const entrance = await composeEntrance(parts, http, { counters, keys }, () => built.identity)
+  await serveApiDocs()
+  const composed = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
+  if (database && services.has('identity')) {
+    built.identity = await composeIdentity(parts, database, entrance, composed?.notify)
+    await http.register(built.identity.plugin)
+  }
+  if (composed) await http.register(composed.plugin)
+  entrance.follow()
+  registerHealth(http, [
+    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+    ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
+    ...entrance.engines,
+    ...(composed?.engines ?? []),
+  ])
+  const metricsUrl = await serveMetrics({ http, metrics, settings, log, held, authenticate: entrance.authenticate })
+  held.push(() => http.close())
+  await http.ready()
+  const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
+  return {
+    http,
+    reload: (next) => entrance.reload(next.file),
+    about: {
+      database:
+        database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
+      counters: counters.place,
+      mailbox: composed?.mailbox ?? false,
+      devInbox: composed?.devInbox ?? false,
+      devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
+      metricsUrl,
+      seeded: seededLines(built.identity?.seeded ?? []),
+      developmentKey: keys?.development,
+    },
+  }
+}

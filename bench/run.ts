@@ -4,12 +4,11 @@
  */
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Race, RaceResult } from './race.ts'
+import type { Race, RaceResult } from './benchmark.ts'
 
-const races = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.ts') && file !== 'run.ts' && file !== 'race.ts')
-  .map((file) => file.slice(0, -'.ts'.length))
+const races = readdirSync(join(import.meta.dirname, 'scenarios')).map((file) => file.slice(0, -'.ts'.length))
 const [name = '', times = '1'] = process.argv.slice(2)
 const runs = Number(times)
 
@@ -17,7 +16,7 @@ if (!races.includes(name) || !Number.isInteger(runs) || runs < 1) {
   console.error(`npm run bench -- NAME [RUNS], where NAME is one of: ${races.join(', ')}`)
   process.exitCode = 1
 } else if (runs === 1) {
-  const { race }: { race: Race } = await import(`./${name}.ts`)
+  const { race }: { race: Race } = await import(`./scenarios/${name}.ts`)
   console.log(JSON.stringify(await race()))
 } else {
   const results: RaceResult[] = []

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Pace } from '../race.ts'
-import type { Ready, Start } from './contestant.ts'
+import type { Pace } from '../benchmark.ts'
+import type { Ready, Start } from './protocol.ts'
 
 /** A contestant in a process of its own. */
 export interface Contestant extends Ready, AsyncDisposable {
@@ -10,7 +10,7 @@ export interface Contestant extends Ready, AsyncDisposable {
   cpu(): Promise<number>
 }
 
-export async function startContestant(file: 'ours.ts' | 'peer.ts', start: Start): Promise<Contestant> {
+export async function startContestant(file: 'ours.ts' | 'baseline.ts', start: Start): Promise<Contestant> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), [JSON.stringify(start)])
   const [ready] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
   if (!ready) throw new Error(`${file} ended before it was ready`)

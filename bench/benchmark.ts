@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
 
 /** What a race exports as `race`: it prints a short table and answers with what goes into the line of JSON. */
-export type Race = () => Promise<RaceResult>
+export type Benchmark = () => Promise<BenchmarkResult>
 
-export interface RaceResult {
+export interface BenchmarkResult {
   readonly bench: string
   readonly ours: number
   readonly peer: number
@@ -34,12 +34,12 @@ export async function paceOf(count: number, work: () => void | Promise<void>): P
 /** Lets contestants take turns, so that a noisy machine is noisy for all of them; answers with each one's medians. */
 export async function takeTurns<Name extends string>(
   rounds: number,
-  contestants: Record<Name, () => Promise<Pace>>,
+  candidates: Record<Name, () => Promise<Pace>>,
 ): Promise<Record<Name, Pace>> {
-  const names = Object.keys(contestants) as Name[]
+  const names = Object.keys(candidates) as Name[]
   const paces = new Map<Name, Pace[]>(names.map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {
-    for (const name of names) paces.get(name)?.push(await contestants[name]())
+    for (const name of names) paces.get(name)?.push(await candidates[name]())
   }
   return Object.fromEntries(names.map((name) => [name, medianPace(paces.get(name) ?? [])])) as Record<Name, Pace>
 }

@@ -15,7 +15,7 @@ export async function peer(postgresUrl: string, redisUrl: string, providerUrl: s
   const subject = liquid.parse('Your order {{ order_id }} is on its way')
   const body = liquid.parse('Hello,\n\n{{ item }} left our house today. Follow it here:\n{{ tracking_url }}\n')
   await database.query(`CREATE TABLE recipient (user_id text PRIMARY KEY, email text, channels text[]);
-    CREATE TABLE log (dedup_key text PRIMARY KEY, user_id text, state text, sent_at timestamptz)`)
+    CREATE TABLE dedup_log (dedup_key text PRIMARY KEY, user_id text, state text, sent_at timestamptz)`)
   await database.query(
     `INSERT INTO recipient SELECT 'user-' || n, 'user-' || n || '@example.com', '{email}' FROM generate_series(0, ${users - 1}) AS n`,
   )
@@ -30,14 +30,14 @@ export async function peer(postgresUrl: string, redisUrl: string, providerUrl: s
       if (used > 1_000) return
       const key = `${event.event}:${event.dedup_key}:${event.user_id}:email`
       const { rowCount } = await database.query(
-        `INSERT INTO log VALUES ($1, $2, 'queued', now()) ON CONFLICT DO NOTHING`,
+        `INSERT INTO dedup_log VALUES ($1, $2, 'queued', now()) ON CONFLICT DO NOTHING`,
         [key, event.user_id],
       )
       if (rowCount === 0) return
       const message = JSON.stringify({ to: rows[0]?.email, ...text, at: event.data.at })
       const answer = await http.request({ path: '/', method: 'POST', body: message })
       await answer.body.dump()
-      await database.query(`UPDATE log SET state = 'sent' WHERE dedup_key = $1`, [key])
+      await database.query(`UPDATE dedup_log SET state = 'sent' WHERE dedup_key = $1`, [key])
     },
     {
       connection: working,

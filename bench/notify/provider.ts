@@ -19,8 +19,8 @@ const server = createServer((request, response) => {
 })
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-process.on('message', (asked) => {
-  if (asked === 'reset') {
+process.on('message', (message) => {
+  if (message === 'reset') {
     count = 0
     lateness = []
   }

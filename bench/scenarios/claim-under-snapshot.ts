@@ -12,7 +12,7 @@ import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { startPostgres } from '@gatehouse/testing'
 import pg from 'pg'
-import { type RaceResult, timesAsMuch } from '../benchmark.ts'
+import { type BenchmarkResult, timesAsMuch } from '../benchmark.ts'
 import { claimCosts, type Traffic, traffic } from '../notify/claims.ts'
 
 const settings = [
@@ -29,7 +29,7 @@ const phases = [
   { name: 'calm', deliveries: 6_000, waiting: 10, limit: 200 },
 ] as const
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings })
   const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
   try {

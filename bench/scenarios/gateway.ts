@@ -3,7 +3,7 @@
  * and tokens verified by jose, each in a process of its own, before the same upstream in another.
  *
  * The figure is requests per second of the gateway's processor time: what a core carries when the gateway has it alone.
- * By the clock on the wall (`ratio_wall`) generator and upstream share the machine's cores with the contestant, and hide
+ * By the clock on the wall (`ratio_elapsed`) generator and upstream share the machine's cores with the contestant, and hide
  * part of the difference.
  *
  * Equal on both sides: 1,000 users' RS256 access tokens (2048 bits), each used again and again, on 64 kept-alive
@@ -26,7 +26,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { startRedis } from '@gatehouse/testing'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { type Pace, type RaceResult, takeTurns, timesAsMuch } from '../benchmark.ts'
+import { type BenchmarkResult, type Pace, takeTurns, timesAsMuch } from '../benchmark.ts'
 import { ask } from '../gateway/load.ts'
 import type { Start, Usage } from '../gateway/protocol.ts'
 
@@ -37,7 +37,7 @@ const connections = 64
 const rounds = 5
 const seconds = 3
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const { jwk, requests } = await prepare()
   await using upstream = await startProcess('upstream.ts')
   const start: Start = { upstream: upstream.url, issuer, audience, jwk }
@@ -57,7 +57,7 @@ export async function race(): Promise<RaceResult> {
     peer: Math.round(paces.peer.perCoreSecond),
     ratio: timesAsMuch(paces.ours.perCoreSecond, paces.peer.perCoreSecond),
     unit: 'requests per core second',
-    ratio_wall: timesAsMuch(paces.ours.perSecond, paces.peer.perSecond),
+    ratio_elapsed: timesAsMuch(paces.ours.perSecond, paces.peer.perSecond),
     half_load_per_second: halfLoad,
     added_p99_ms: added.healthy,
     added_p99_ms_store_frozen: added.frozen,
@@ -67,12 +67,12 @@ export async function race(): Promise<RaceResult> {
 async function throughput(start: Start, requests: readonly string[]) {
   await using ours = await startProcess('ours.ts', start)
   await using peer = await startProcess('baseline.ts', start)
-  const pace = async (contestant: Contestant): Promise<Pace> => {
-    await contestant.usage()
+  const pace = async (server: GatewayServer): Promise<Pace> => {
+    await server.usage()
     const begun = performance.now()
-    const count = await ask({ url: contestant.url, requests, connections, seconds })
+    const count = await ask({ url: server.url, requests, connections, seconds })
     const elapsed = (performance.now() - begun) / 1_000
-    const { cpu } = await contestant.usage()
+    const { cpu } = await server.usage()
     return { perSecond: count / elapsed, perCoreSecond: count / (cpu / 1_000_000) }
   }
   await pace(ours)
@@ -124,13 +124,13 @@ async function prepare() {
   return { jwk, requests }
 }
 
-interface Contestant extends AsyncDisposable {
+interface GatewayServer extends AsyncDisposable {
   readonly url: string
   /** What was used since the last question. */
   usage(): Promise<Usage>
 }
 
-async function startProcess(file: string, start?: Start): Promise<Contestant> {
+async function startProcess(file: string, start?: Start): Promise<GatewayServer> {
   const child: ChildProcess = fork(join(import.meta.dirname, '../gateway', file), start ? [JSON.stringify(start)] : [])
   const [url] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [''])])
   if (!url) throw new Error(`${file} ended before it was ready`)

@@ -15,12 +15,12 @@ import { createHttp, createMetrics, type Http, openPostgres, Secret, silentLog, 
 import { createNotify } from '@gatehouse/notify'
 import { migrateNotify, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { startPostgres } from '@gatehouse/testing'
-import type { RaceResult } from '../benchmark.ts'
+import type { BenchmarkResult } from '../benchmark.ts'
 
 const streams = 1_000
 const items = 2_000
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings: ['fsync=on'] })
   const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog })
   await migrateNotify(database)

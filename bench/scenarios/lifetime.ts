@@ -11,7 +11,7 @@ import { type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { defaultOptions } from '@gatehouse/notify'
 import { postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { startPostgres } from '@gatehouse/testing'
-import type { RaceResult } from '../benchmark.ts'
+import type { BenchmarkResult } from '../benchmark.ts'
 import { cpuOf } from '../notify/cpu.ts'
 import { eventOf } from '../notify/event.ts'
 import { instantProvider, numberStateChanges, reportAll } from '../notify/instant.ts'
@@ -26,7 +26,7 @@ interface Cost {
   readonly walBytes: number
 }
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings })
   const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
   const meter = await createMeter(database, postgres.process.pid)
@@ -66,10 +66,10 @@ async function live(url: string, database: Database, count: number, stage: Stage
   })
   await accepting.stop()
 
-  const { provider, taken } = instantProvider()
+  const { provider, waitForAccepted } = instantProvider()
   await stage('deliver', async () => {
     const working = await service({ url, users: 0, providers: { email: [provider] }, work: true })
-    await taken(count)
+    await waitForAccepted(count)
     await working.stop()
   })
   await stage('number', () => numberStateChanges(database))

@@ -15,7 +15,7 @@ import { createLimiter, tierPolicy } from '@gatehouse/limiter'
 import { type RedisClient, redisStore } from '@gatehouse/limiter/redis'
 import { startRedis, startRedisCluster } from '@gatehouse/testing'
 import { Cluster, Redis } from 'ioredis'
-import { type RaceResult, timesAsMuch } from '../benchmark.ts'
+import { type BenchmarkResult, timesAsMuch } from '../benchmark.ts'
 
 const users = 20_000
 const rounds = 15
@@ -39,7 +39,7 @@ interface Sample {
   readonly perCall: number
 }
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const [server, group] = [await startRedis(), await startRedisCluster()]
   const single = new Redis(server.url)
   const cluster = new Cluster(group.servers.map(({ port }) => ({ host: '127.0.0.1', port })))
@@ -62,7 +62,7 @@ export async function race(): Promise<RaceResult> {
   }
 }
 
-function reported(single: Sample, cluster: Sample, sameLoad: Sample): RaceResult {
+function reported(single: Sample, cluster: Sample, sameLoad: Sample): BenchmarkResult {
   const ratio = timesAsMuch(cluster.perRedisSecond, single.perRedisSecond)
   const ratioSameLoad = timesAsMuch(sameLoad.perRedisSecond, single.perRedisSecond)
   const row = ({ perRedisSecond, perCall }: Sample) =>

@@ -14,16 +14,16 @@ import { simulateFleet } from '@gatehouse/limiter/conformance'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { startRedis } from '@gatehouse/testing'
 import { Redis } from 'ioredis'
-import { type Pace, paceOf, type RaceResult, takeTurns, timesAsMuch } from '../benchmark.ts'
+import { type BenchmarkResult, type Pace, paceOf, takeTurns, timesAsMuch } from '../benchmark.ts'
 
 const users = 100_000
 const checks = 1_000_000
 const specified = 1_000_000
 const instances = 20
-const mostAsking = 512
+const maxPending = 512
 const roomy = tierPolicy('roomy', { rpm: 1_000_000, daily: 100_000_000 }, { advisory: true })
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const overshootPerSecond = await overshoot(10_000, 1_000, 4)
   const overshootPerMinute = await overshoot(1_000, 60_000, 120)
   const server = await startRedis()
@@ -69,12 +69,13 @@ async function side(client: Redis, count: number): Promise<() => Promise<Pace>> 
   return () =>
     paceOf(checks, async () => {
       let sum = 0
-      const asking: Promise<Decision>[] = []
+      const pending: Promise<Decision>[] = []
       for (let i = 0; i < checks; i++) {
         const decision = limiter.check(roomy, { kind: 'user', id: ids[order[i & 0xfffff] ?? 0] ?? 'user-0' })
-        if (decision instanceof Promise) asking.push(decision)
+        if (decision instanceof Promise) pending.push(decision)
         else sum += decision.remaining
-        if (asking.length === mostAsking) for (const late of await Promise.all(asking.splice(0))) sum += late.remaining
+        if (pending.length === maxPending)
+          for (const late of await Promise.all(pending.splice(0))) sum += late.remaining
         if (i % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve))
       }
       return void sum

@@ -14,7 +14,7 @@
  */
 import { createLimiter, tierPolicy } from '@gatehouse/limiter'
 import { RateLimiterMemory, RateLimiterUnion } from 'rate-limiter-flexible'
-import { type Pace, paceOf, type RaceResult, takeTurns, timesAsMuch } from '../benchmark.ts'
+import { type BenchmarkResult, type Pace, paceOf, takeTurns, timesAsMuch } from '../benchmark.ts'
 
 const users = 100_000
 const rounds = 5
@@ -22,7 +22,7 @@ const ourChecks = 2_000_000
 const theirChecks = 300_000
 const pro = tierPolicy('pro', { rpm: 100, daily: 100_000 })
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const ours = ourSide(users)
   const [rpm, daily] = [peer('rpm', 100, 60), peer('daily', 100_000, 86_400)]
   const union = new RateLimiterUnion(rpm, daily)

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHttp, type Http, silentLog } from '@gatehouse/kit'
 import { startPostgres } from '@gatehouse/testing'
-import type { RaceResult } from '../benchmark.ts'
+import type { BenchmarkResult } from '../benchmark.ts'
 import { bareHttp } from '../notify/bare-http.ts'
 import { cpuOf } from '../notify/cpu.ts'
 import { service } from '../notify/service.ts'
@@ -25,7 +25,7 @@ const seconds = 8
 const connections = 128
 const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_wal_size=4GB']
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const bare = await bareLoad()
   const results: Load[] = []
   for (const users of [1_000, 10_000, 100_000]) {

@@ -16,7 +16,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startPostgres, startRedis } from '@gatehouse/testing'
-import type { RaceResult } from '../benchmark.ts'
+import type { BenchmarkResult } from '../benchmark.ts'
 import { peer } from '../notify/baseline.ts'
 import { cpuOf } from '../notify/cpu.ts'
 import { eventOf } from '../notify/event.ts'
@@ -28,7 +28,7 @@ const events = 20_000
 const batch = 500
 const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_wal_size=4GB']
 
-interface Contestant {
+interface Candidate {
   accept(events: ReadonlyArray<ReturnType<typeof eventOf>>): Promise<unknown>
   stop(): Promise<void>
 }
@@ -39,7 +39,7 @@ interface Result {
   readonly serversUsEach: number
 }
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const provider = fork(join(import.meta.dirname, '../notify/provider.ts'))
   const [{ port }] = (await once(provider, 'message')) as [{ port: number }]
   const url = `http://127.0.0.1:${port}`
@@ -78,10 +78,10 @@ export async function race(): Promise<RaceResult> {
 async function runPeer(url: string, provider: ChildProcess): Promise<Result> {
   const postgres = await startPostgres({ settings: durable })
   const redis = await startRedis()
-  const contestant = await peer(postgres.url, redis.url, url, 10_000)
-  await play(contestant, 2_000, 10_000, 'warm', provider)
-  const result = await measure(contestant, 10_000, provider, [postgres.process.pid, redis.process.pid])
-  await contestant.stop()
+  const candidate = await peer(postgres.url, redis.url, url, 10_000)
+  await play(candidate, 2_000, 10_000, 'warm', provider)
+  const result = await measure(candidate, 10_000, provider, [postgres.process.pid, redis.process.pid])
+  await candidate.stop()
   await redis.stop()
   await postgres.stop()
   return result
@@ -89,17 +89,17 @@ async function runPeer(url: string, provider: ChildProcess): Promise<Result> {
 
 async function runOurs(url: string, provider: ChildProcess, users: number) {
   const postgres = await startPostgres({ settings: durable })
-  const contestant = await service({ url: postgres.url, users, providers: { email: [httpProvider(url)] }, work: true })
-  await play(contestant, 2_000, users, 'warm', provider)
-  const result = await measure(contestant, users, provider, [postgres.process.pid])
-  const lateness = await halfLoad(contestant, users, result.perSecond / 2, provider)
-  await contestant.stop()
+  const candidate = await service({ url: postgres.url, users, providers: { email: [httpProvider(url)] }, work: true })
+  await play(candidate, 2_000, users, 'warm', provider)
+  const result = await measure(candidate, users, provider, [postgres.process.pid])
+  const lateness = await halfLoad(candidate, users, result.perSecond / 2, provider)
+  await candidate.stop()
   await postgres.stop()
   return { result, lateness }
 }
 
 /** Hands events over and waits until the provider has them all. */
-async function play(to: Contestant, count: number, users: number, run: string, provider: ChildProcess): Promise<void> {
+async function play(to: Candidate, count: number, users: number, run: string, provider: ChildProcess): Promise<void> {
   await ask(provider, 'reset')
   for (let n = 0; n < count; n += batch)
     await to.accept(Array.from({ length: Math.min(batch, count - n) }, (_, i) => eventOf(run, n + i, users)))
@@ -107,7 +107,7 @@ async function play(to: Contestant, count: number, users: number, run: string, p
 }
 
 async function measure(
-  to: Contestant,
+  to: Candidate,
   users: number,
   provider: ChildProcess,
   servers: Array<number | undefined>,
@@ -125,7 +125,7 @@ async function measure(
 }
 
 /** How long after it was accepted an event stands at the provider's door, at a steady pace. */
-async function halfLoad(to: Contestant, users: number, perSecond: number, provider: ChildProcess) {
+async function halfLoad(to: Candidate, users: number, perSecond: number, provider: ChildProcess) {
   await ask(provider, 'reset')
   const tickMs = 20
   const each = Math.max(1, Math.round((perSecond * tickMs) / 1_000))
@@ -149,8 +149,8 @@ async function ask(provider: ChildProcess, what: string): Promise<{ count: numbe
   provider.once('exit', end)
   try {
     provider.send(what)
-    const [told] = await answer
-    return told as { count: number; p50Ms: number; p99Ms: number }
+    const [measured] = await answer
+    return measured as { count: number; p50Ms: number; p99Ms: number }
   } finally {
     provider.off('exit', end)
   }

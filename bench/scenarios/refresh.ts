@@ -12,19 +12,19 @@
  */
 import { startPostgres } from '@gatehouse/testing'
 import { Pool } from 'undici'
-import { type Pace, type RaceResult, takeTurns, timesAsMuch } from '../benchmark.ts'
-import { type Contestant, paceOfContestant, startContestant } from '../identity/process.ts'
+import { type BenchmarkResult, type Pace, takeTurns, timesAsMuch } from '../benchmark.ts'
+import { measureServer, startTokenServer, type TokenServer } from '../identity/process.ts'
 import { web } from '../identity/protocol.ts'
 
 const families = 64
 const rounds = 5
 const seconds = 3
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings: ['fsync=on'] })
   try {
-    await using ours = await startContestant('ours.ts', { database: postgres.url, families })
-    await using peer = await startContestant('baseline.ts', { families })
+    await using ours = await startTokenServer('ours.ts', { database: postgres.url, families })
+    await using peer = await startTokenServer('baseline.ts', { families })
     const [oursRefreshes, peerRefreshes] = [refresher(ours), refresher(peer)]
     await oursRefreshes()
     await peerRefreshes()
@@ -48,9 +48,9 @@ export async function race(): Promise<RaceResult> {
 }
 
 /** Refreshes every family in turn for some seconds; keeps the newest token of each for the next time. */
-function refresher(contestant: Contestant): () => Promise<Pace> {
-  const tokens = [...contestant.refreshTokens]
-  const pool = new Pool(contestant.url, { connections: families, pipelining: 1 })
+function refresher(server: TokenServer): () => Promise<Pace> {
+  const tokens = [...server.refreshTokens]
+  const pool = new Pool(server.url, { connections: families, pipelining: 1 })
   const refresh = async (nth: number): Promise<void> => {
     const form = {
       grant_type: 'refresh_token',
@@ -70,7 +70,7 @@ function refresher(contestant: Contestant): () => Promise<Pace> {
     tokens[nth] = answer.refresh_token
   }
   return () =>
-    paceOfContestant(contestant, async () => {
+    measureServer(server, async () => {
       const until = performance.now() + seconds * 1_000
       const counts = tokens.map(async (_token, nth) => {
         let count = 0

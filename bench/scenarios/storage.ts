@@ -5,14 +5,14 @@
  */
 import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { startPostgres } from '@gatehouse/testing'
-import type { RaceResult } from '../benchmark.ts'
+import type { BenchmarkResult } from '../benchmark.ts'
 import { eventOf } from '../notify/event.ts'
 import { instantProvider, reportAll } from '../notify/instant.ts'
 import { service } from '../notify/service.ts'
 
 const [events, batch, users, million] = [100_000, 500, 100_000, 1_000_000]
 
-export async function race(): Promise<RaceResult> {
+export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings: ['shared_buffers=256MB'] })
   const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
   try {
@@ -38,10 +38,10 @@ export async function race(): Promise<RaceResult> {
 }
 
 async function deliver(url: string): Promise<void> {
-  const { provider, taken } = instantProvider()
+  const { provider, waitForAccepted } = instantProvider()
   const notify = await service({ url, users, providers: { email: [provider] }, work: true })
   for (let n = 0; n < events; n += batch)
     await notify.accept(Array.from({ length: batch }, (_, i) => eventOf('storage', n + i, users)))
-  await taken(events)
+  await waitForAccepted(events)
   await notify.stop()
 }

@@ -15,7 +15,7 @@ import { startPostgres } from '@gatehouse/testing'
 import { fastify } from 'fastify'
 import pg from 'pg'
 import { Pool } from 'undici'
-import { paceOf, type Race, takeTurns, timesAsMuch } from '../benchmark.ts'
+import { type Benchmark, paceOf, takeTurns, timesAsMuch } from '../benchmark.ts'
 import { service } from '../notify/service.ts'
 
 const count = 2_000
@@ -24,7 +24,7 @@ const rounds = 3
 const signatureField = 'x-twilio-email-event-webhook-signature'
 const timestampField = 'x-twilio-email-event-webhook-timestamp'
 
-export const race: Race = async () => {
+export const benchmark: Benchmark = async () => {
   const postgres = await startPostgres({ settings: ['fsync=on', 'synchronous_commit=on'] })
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')

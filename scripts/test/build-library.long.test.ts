@@ -64,14 +64,14 @@ describe('the rate limiter, installed in a product of its own', () => {
   })
 
   test('runs its page’s ten lines on every Node of this machine', () => {
-    const asked = `${firstExample('limiter').replace('.listen(3000)', '.listen(0, ask)')}
+    const example = `${firstExample('limiter').replace('.listen(3000)', '.listen(0, ask)')}
       async function ask() {
         const statuses = []
         for (let n = 0; n < 11; n++) statuses.push((await fetch('http://127.0.0.1:' + this.address().port)).status)
         console.log(statuses.join(' '))
         process.exit()
       }`
-    for (const node of nodes) assert.equal(runBy(node, folder, asked), `${'200 '.repeat(10)}429`, node)
+    for (const node of nodes) assert.equal(runBy(node, folder, example), `${'200 '.repeat(10)}429`, node)
   })
 
   test('has every entrance it names, with types', () => {
@@ -112,13 +112,13 @@ describe('the bearer check, installed in a product of its own', () => {
   const folder = productWith('bearer')
 
   test('refuses who brings no token, on every Node of this machine, and has types', () => {
-    const asked = `${firstExample('bearer').replace('.listen(8081)', '.listen(0, ask)')}
+    const example = `${firstExample('bearer').replace('.listen(8081)', '.listen(0, ask)')}
       async function ask() {
         const { status, headers } = await fetch('http://127.0.0.1:' + this.address().port)
         console.log(status, headers.get('www-authenticate'))
         process.exit()
       }`
-    for (const node of nodes) assert.match(runBy(node, folder, asked), /^401 Bearer realm="api"/, node)
+    for (const node of nodes) assert.match(runBy(node, folder, example), /^401 Bearer realm="api"/, node)
     checkTypes(folder, firstExample('bearer'))
   })
 })

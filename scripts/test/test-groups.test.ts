@@ -3,17 +3,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { grouped } from '../test-groups.ts'
+import { groupFiles } from '../test-groups.ts'
 
 test('every test file is run once: in a group of its package, or alone when it is asked for or needs a process of its own', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'groups-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const of = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => `/house/packages/${name}/test/${n % 2 ? 'deep/' : ''}${n}.test.ts`)
-  const asked = '/house/packages/kit/test/0.test.ts'
+  const named = '/house/packages/kit/test/0.test.ts'
   const needsOwn = '/house/apps/gatehouse/test/dev-pages/inbox-modules.test.ts'
   const files = [...of('notify', 41), needsOwn, ...of('kit', 7), ...of('bearer', 1)]
-  const groups = grouped(files, { alone: [asked], folder })
+  const groups = groupFiles(files, { alone: [named], folder })
   const membersOf = (path: string) =>
     path.startsWith(folder)
       ? [...readFileSync(path, 'utf8').matchAll(/import\("file:\/\/([^"]+)"\)/g)].map(([, file = '']) => file)
@@ -23,5 +23,5 @@ test('every test file is run once: in a group of its package, or alone when it i
   assert.ok(run.every((members) => members.length <= 6))
   for (const members of run)
     assert.equal(new Set(members.map((file) => file.split('/')[3])).size, 1, `of one package: ${members}`)
-  for (const alone of [asked, needsOwn]) assert.ok(groups.includes(alone))
+  for (const alone of [named, needsOwn]) assert.ok(groups.includes(alone))
 })

@@ -27,7 +27,7 @@ export interface ApnsFake extends Fake<ApnsMessage> {
   /** Connections that were made so far. */
   connections(): number
   /** The most streams that were open on one connection at once. */
-  mostStreams(): number
+  maxStreams(): number
   /** Says GOAWAY on every connection: those under way are finished. */
   goAway(): void
   /** Cuts every connection. */
@@ -37,7 +37,7 @@ export interface ApnsFake extends Fake<ApnsMessage> {
 const keyId = 'ABC1234567'
 const teamId = 'DEF1234567'
 const topic = 'com.example.app'
-const mostPayloadBytes = 4_096
+const maxPayloadBytes = 4_096
 const tokenAgeMs = 3_600_000
 
 interface Answer {
@@ -56,7 +56,7 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
   const refusals: string[] = []
   const script = createScript()
   const sessions = new Map<ServerHttp2Session, TokensOfSession>()
-  const counted = { connections: 0, mostStreams: 0 }
+  const counted = { connections: 0, maxStreams: 0 }
   const server = createServer({ settings: { maxConcurrentStreams: streams } })
   server.on('session', (session) => {
     counted.connections += 1
@@ -68,7 +68,7 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
     const known = session && sessions.get(session)
     if (!session || !known) return
     known.streams += 1
-    counted.mostStreams = Math.max(counted.mostStreams, known.streams)
+    counted.maxStreams = Math.max(counted.maxStreams, known.streams)
     request.stream
       .on('error', () => {})
       .on('close', () => {
@@ -103,8 +103,8 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
     teamId,
     topic,
     connections: () => counted.connections,
-    mostStreams: () => counted.mostStreams,
-    answerNext: (behaviour, times) => script.tell(behaviour, times),
+    maxStreams: () => counted.maxStreams,
+    answerNext: (behaviour, times) => script.enqueue(behaviour, times),
     goAway() {
       for (const session of sessions.keys()) session.close()
     },
@@ -165,7 +165,7 @@ function faultOf(
   if (!/^\d{1,10}$/.test(String(headers['apns-expiration'] ?? '0'))) return { status: 400, reason: 'BadExpirationDate' }
   if (Buffer.byteLength(String(headers['apns-collapse-id'] ?? '')) > 64) return { status: 400, reason: 'BadCollapseId' }
   if (body.length === 0) return { status: 400, reason: 'PayloadEmpty' }
-  return body.length > mostPayloadBytes ? { status: 413, reason: 'PayloadTooLarge' } : undefined
+  return body.length > maxPayloadBytes ? { status: 413, reason: 'PayloadTooLarge' } : undefined
 }
 
 function tokenFault(authorization: string, key: KeyObject, { tokens, tokenMs }: TokensOfSession): Answer | undefined {
@@ -193,14 +193,14 @@ function messageOf({ url, headers }: Http2ServerRequest, body: Buffer): ApnsMess
   }
 }
 
-function answer(request: Http2ServerRequest, response: Http2ServerResponse, given: Answer): void {
+function answer(request: Http2ServerRequest, response: Http2ServerResponse, result: Answer): void {
   const {
     status,
     reason,
     timestamp,
     body = reason && { reason, ...(timestamp ? { timestamp } : {}) },
     retryAfter,
-  } = given
+  } = result
   response.writeHead(status, {
     'apns-id': request.headers['apns-id'] ?? 'none',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),

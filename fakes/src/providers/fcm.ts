@@ -24,7 +24,7 @@ export interface FcmFake extends Fake<FcmMessage> {
   /** Connections that pushes came over so far. */
   connections(): number
   /** How many access tokens it gave. */
-  tokensGiven(): number
+  tokensIssued(): number
   /** Refuses the access tokens that it gave so far. */
   revokeTokens(): void
   /** As answerNext, of the OAuth endpoint. */
@@ -35,17 +35,17 @@ const projectId = 'fake-project'
 const clientEmail = 'gatehouse@fake-project.iam.gserviceaccount.com'
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-const mostPayloadBytes = 4_096
+const maxPayloadBytes = 4_096
 
 /** FCM's HTTP v1, over HTTP/2, and Google's token endpoint at an address of its own. */
 export async function startFcm({ port, tokenSeconds = 3_600 }: FcmFakeSettings = {}): Promise<FcmFake> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const tokens = new Map<string, number>()
   const tokenScript = createScript()
-  let given = 0
+  let issued = 0
   const giveToken = (): FakeAnswer => {
     const token = `ya29.${randomUUID()}`
-    given += 1
+    issued += 1
     tokens.set(token, Date.now() + tokenSeconds * 1_000)
     return { status: 200, body: { access_token: token, expires_in: tokenSeconds, token_type: 'Bearer' } }
   }
@@ -85,9 +85,9 @@ export async function startFcm({ port, tokenSeconds = 3_600 }: FcmFakeSettings =
       client_email: clientEmail,
       token_uri: `${oauth.url}/token`,
     }),
-    tokensGiven: () => given,
+    tokensIssued: () => issued,
     revokeTokens: () => tokens.clear(),
-    answerNextToken: (behaviour, times) => tokenScript.tell(behaviour, times),
+    answerNextToken: (behaviour, times) => tokenScript.enqueue(behaviour, times),
   }
 }
 
@@ -106,9 +106,9 @@ function faultOfGrant({ method, body }: FakeRequest, key: KeyObject, audience: s
   if (method !== 'POST' || form.get('grant_type') !== grant) return `grant_type must be ${grant}`
   const jwt = readJwt(form.get('assertion') ?? '', 'RS256', key)
   if (!jwt) return 'Invalid JWT Signature.'
-  const { iss, scope: asked, aud, iat, exp } = jwt.claims
+  const { iss, scope: requestedScope, aud, iat, exp } = jwt.claims
   if (iss !== clientEmail) return 'Invalid grant: account not found'
-  if (asked !== scope) return 'Invalid OAuth scope or ID token audience provided.'
+  if (requestedScope !== scope) return 'Invalid OAuth scope or ID token audience provided.'
   if (aud !== audience) return 'Invalid audience.'
   const now = Date.now() / 1_000
   const inTime = typeof iat === 'number' && typeof exp === 'number' && iat <= now + 60 && exp > now
@@ -145,7 +145,7 @@ function seeMessage(body: Buffer): Seen<FcmMessage> {
       'INVALID_ARGUMENT',
     )
   const payload = JSON.stringify(message.data ?? {}) + JSON.stringify(message.notification ?? {})
-  if (Buffer.byteLength(payload) > mostPayloadBytes + 256) return invalid([['message', 'Message is too big']])
+  if (Buffer.byteLength(payload) > maxPayloadBytes + 256) return invalid([['message', 'Message is too big']])
   const name = `projects/${projectId}/messages/0:${Date.now()}%${randomUUID()}`
   return { kind: 'message', message, answer: { status: 200, body: { name } } }
 }

@@ -153,8 +153,8 @@ const names = {
   complained: { event: 'spamreport' },
 } as const
 
-function eventOf({ message, what, soft, eventId, at }: FakeReport, taken: readonly SendgridMail[]): object {
-  const sent = taken.find(({ id }) => id === message)
+function eventOf({ message, what, soft, eventId, at }: FakeReport, accepted: readonly SendgridMail[]): object {
+  const sent = accepted.find(({ id }) => id === message)
   if (!sent) throw new RangeError(`there is no mail ${message}`)
   const bounce = soft
     ? { event: 'bounce', type: 'blocked', status: '5.7.1', reason: '550 5.7.1 policy' }

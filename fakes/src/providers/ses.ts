@@ -60,12 +60,12 @@ export async function startSes(settings: SesFakeSettings): Promise<SesFake> {
     gone: { status: 400, ...failure('MessageRejected', 'Address blacklisted.') },
     troubled: (status) => ({ message: `told to answer ${status}` }),
   })
-  const post = async (to: string, given: object, change: object = {}) => {
+  const post = async (to: string, notification: object, change: object = {}) => {
     const message = {
       SigningCertURL: `${fake.url}${certificatePath}`,
       SignatureVersion: '2',
       TopicArn: topicArn,
-      ...given,
+      ...notification,
     }
     const algorithm = message.SignatureVersion === '1' ? 'RSA-SHA1' : 'RSA-SHA256'
     const signed: Record<string, unknown> = { Timestamp: new Date().toISOString(), MessageId: randomUUID(), ...message }
@@ -89,8 +89,8 @@ export async function startSes(settings: SesFakeSettings): Promise<SesFake> {
     askToConfirm(to, message = {}, change = {}) {
       const Token = randomBytes(64).toString('hex')
       const query = new URLSearchParams({ Action: 'ConfirmSubscription', TopicArn: topicArn, Token })
-      const given = { Type: 'SubscriptionConfirmation', Message: 'You have chosen to subscribe.', Token }
-      return post(to, { ...given, SubscribeURL: `${fake.url}/?${query}`, ...message }, change)
+      const confirmation = { Type: 'SubscriptionConfirmation', Message: 'You have chosen to subscribe.', Token }
+      return post(to, { ...confirmation, SubscribeURL: `${fake.url}/?${query}`, ...message }, change)
     },
     async sendWebhook(to, reports) {
       let status = 0
@@ -116,7 +116,7 @@ function stringToSign(message: Readonly<Record<string, unknown>>): string {
 }
 
 const path = '/v2/email/outbound-emails'
-const mostBytes = 10 * 1024 * 1024
+const maxBytes = 10 * 1024 * 1024
 
 function see(request: FakeRequest, settings: SesFakeSettings): Seen<SesMail> {
   if (request.path !== path) return refuse(404, 'UnknownOperationException', 'no such operation')
@@ -125,7 +125,7 @@ function see(request: FakeRequest, settings: SesFakeSettings): Seen<SesMail> {
   if (unsigned) return refuse(403, ...unsigned)
   if (request.headers['content-type'] !== 'application/json')
     return refuse(415, 'UnsupportedMediaTypeException', 'application/json is needed')
-  if (request.body.length > mostBytes) return refuse(413, 'RequestEntityTooLarge', 'the mail is too large')
+  if (request.body.length > maxBytes) return refuse(413, 'RequestEntityTooLarge', 'the mail is too large')
   const mail = parsed(request.body)
   const fault = mail ? faultOf(mail) : 'the body is not JSON'
   if (!mail || fault) return refuse(400, 'BadRequestException', fault ?? '')
@@ -251,8 +251,8 @@ function refuse(status: number, name: string, message: string): Seen<SesMail> {
 }
 
 /** docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-contents.html */
-function eventOf({ message, what, soft, at }: FakeReport, taken: readonly SesMail[]): object {
-  const sent = taken.find(({ id }) => id === message)
+function eventOf({ message, what, soft, at }: FakeReport, accepted: readonly SesMail[]): object {
+  const sent = accepted.find(({ id }) => id === message)
   if (!sent) throw new RangeError(`there is no mail ${message}`)
   const timestamp = new Date(at ?? Date.now()).toISOString()
   const tags = Object.fromEntries(Object.entries(sent.tags).map(([name, value]) => [name, [value]]))

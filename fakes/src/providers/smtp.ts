@@ -58,7 +58,7 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
     url: `smtp://${account}127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     requests: talk.requests,
     refusals: talk.refusals,
-    answerNext: (behaviour, times) => talk.script.tell(behaviour, times),
+    answerNext: (behaviour, times) => talk.script.enqueue(behaviour, times),
     connections: () => talk.connections,
     refuseSender: (reply) => talk.senders.push(reply),
     handOver,
@@ -98,11 +98,11 @@ function serverOf({ user, password }: SmtpFakeSettings, talk: Talk): SMTPServer 
     authOptional: user === undefined,
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
-    size: mostBytes,
+    size: maxBytes,
     disableReverseLookup: true,
     closeTimeout: 100,
-    onAuth({ username, password: given }, _session, done) {
-      if (username === user && given === password) done(null, { user: username })
+    onAuth({ username, password: sentPassword }, _session, done) {
+      if (username === user && sentPassword === password) done(null, { user: username })
       else done(refuse('535 5.7.8 Error: authentication failed'))
     },
     onMailFrom(_address, _session, done) {
@@ -140,7 +140,7 @@ function cut(server: SMTPServer, { id }: SMTPServerSession): void {
   for (const connection of server.connections) if (connection.id === id) connection._socket.destroy()
 }
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 const neededFields = ['from', 'to', 'date', 'message-id', 'subject']
 
 /** What a strict server finds wrong (RFC 5322 §2.1.1, §3.6). */
@@ -165,8 +165,8 @@ function mailOf(session: SMTPServerSession, raw: string): SmtpMail {
   }
 }
 
-function noticeOf({ message, what, soft, eventId }: FakeReport, taken: readonly SmtpMail[]): string {
-  const sent = taken.find(({ id }) => id === message)
+function noticeOf({ message, what, soft, eventId }: FakeReport, accepted: readonly SmtpMail[]): string {
+  const sent = accepted.find(({ id }) => id === message)
   if (!sent) throw new RangeError(`there is no mail ${message}`)
   const head = sent.raw.split('\r\n\r\n', 1)[0] ?? ''
   const id = eventId ?? randomUUID()

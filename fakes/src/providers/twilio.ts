@@ -22,14 +22,14 @@ export interface TwilioMessage {
 }
 
 const known = new Set(['To', 'From', 'MessagingServiceSid', 'Body', 'StatusCallback'])
-const mostListed = 50
+const maxListed = 50
 
 /** Twilio's Messages: what it takes, lists and reports (twilio.com/docs/messaging/api/message-resource). */
 export async function startTwilio(settings: TwilioFakeSettings): Promise<Fake<TwilioMessage>> {
   const fake = await startHttpFake<TwilioMessage>({
     kind: 'twilio',
     ...(settings.port === undefined ? {} : { port: settings.port }),
-    see: (request, taken) => see(request, settings, taken),
+    see: (request, accepted) => see(request, settings, accepted),
     gone: { status: 400, body: errorBody(400, 21610, 'Attempt to send to unsubscribed recipient') },
     troubled: (status) => errorBody(status, status === 429 ? 20429 : 20500, `told to answer ${status}`),
   })
@@ -43,12 +43,16 @@ export async function startTwilio(settings: TwilioFakeSettings): Promise<Fake<Tw
   }
 }
 
-function see(request: FakeRequest, settings: TwilioFakeSettings, taken: readonly TwilioMessage[]): Seen<TwilioMessage> {
+function see(
+  request: FakeRequest,
+  settings: TwilioFakeSettings,
+  accepted: readonly TwilioMessage[],
+): Seen<TwilioMessage> {
   const { method, path, headers, query, body } = request
   if (!isAuthentic(headers.authorization, settings)) return refuse(401, 20003, 'Authenticate')
   if (path !== `/2010-04-01/Accounts/${settings.accountSid}/Messages.json`)
     return refuse(404, 20404, `The requested resource ${path} was not found`)
-  if (method === 'GET') return { kind: 'aside', answer: list(query, taken) }
+  if (method === 'GET') return { kind: 'aside', answer: list(query, accepted) }
   if (method !== 'POST') return refuse(405, 20004, 'Method not allowed')
   if (!headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
     return refuse(415, 20415, 'Unsupported media type')
@@ -83,14 +87,14 @@ function isAuthentic(field: string | undefined, { accountSid, authToken }: Twili
   return field === `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
 }
 
-function list(query: URLSearchParams, taken: readonly TwilioMessage[]): FakeAnswer {
+function list(query: URLSearchParams, accepted: readonly TwilioMessage[]): FakeAnswer {
   const since = Date.parse(query.get('DateSent>') ?? '1970-01-01')
-  const messages = taken
+  const messages = accepted
     .filter(({ to }) => !query.has('To') || to === query.get('To'))
     .filter(({ date_created }) => Date.parse(date_created) >= since)
     .toReversed()
-    .slice(0, Number(query.get('PageSize') ?? mostListed))
-  return { status: 200, body: { messages: messages.map(resource), page: 0, page_size: mostListed } }
+    .slice(0, Number(query.get('PageSize') ?? maxListed))
+  return { status: 200, body: { messages: messages.map(resource), page: 0, page_size: maxListed } }
 }
 
 function resource({ statusCallback: _, ...rest }: TwilioMessage) {
@@ -109,10 +113,10 @@ function errorBody(status: number, code: number, message: string) {
 async function post(
   to: string,
   { message, what, soft }: FakeReport,
-  taken: readonly TwilioMessage[],
+  accepted: readonly TwilioMessage[],
   { accountSid, authToken }: TwilioFakeSettings,
 ): Promise<number> {
-  const sent = taken.find(({ sid }) => sid === message)
+  const sent = accepted.find(({ sid }) => sid === message)
   if (!sent?.statusCallback) throw new RangeError(`there is no message ${message} with a status callback`)
   const form = {
     ...statusOf(what, soft),

@@ -33,7 +33,7 @@ interface Browser {
   readonly auth: string
 }
 
-const mostBytes = 4_096
+const maxBytes = 4_096
 const urgencies = ['very-low', 'low', 'normal', 'high']
 
 /** A browser's push service and its browsers: checks who pushes (RFC 8292) and decrypts what comes (RFC 8291). */
@@ -84,7 +84,7 @@ function see(
   if (topic !== undefined && !/^[\w-]{1,32}$/.test(topic)) return refuse(400, 'invalid Topic header')
   const whyNotVapid = vapidFault(authorization, publicKey, origin)
   if (whyNotVapid) return whyNotVapid
-  if (body.length > mostBytes) return refuse(413, 'the payload is larger than 4096 bytes')
+  if (body.length > maxBytes) return refuse(413, 'the payload is larger than 4096 bytes')
   const subscription = path.slice('/push/'.length)
   const browser = browsers.get(subscription)
   if (!browser)

@@ -54,12 +54,12 @@ async function answer(request: IncomingMessage, rehearsal: Rehearsal, gatehouseU
     return { status: 200, body: { requests: fake.requests, refusals: fake.refusals } }
   if (method !== 'POST') return { status: 405, body: { error: 'next, webhook and subscribe are asked for by POST' } }
   if (what === 'subscribe' && kind === 'web-push') return { status: 201, body: { token: rehearsal.subscribe() } }
-  const given = await read(request)
+  const input = await read(request)
   if (what === 'next') {
-    fake.answerNext(behaviourIn(given.behaviour), timesIn(given.times))
+    fake.answerNext(behaviourIn(input.behaviour), timesIn(input.times))
     return { status: 204 }
   }
-  if (what === 'webhook') return { status: 200, body: { status: await report(fake, given, gatehouseUrl) } }
+  if (what === 'webhook') return { status: 200, body: { status: await report(fake, input, gatehouseUrl) } }
   return { status: 404, body: { error: 'there are requests, next and webhook' } }
 }
 
@@ -67,7 +67,7 @@ function summary({ kind, url, requests, refusals }: Fake) {
   return { kind, url, requests: requests.length, refusals: refusals.length }
 }
 
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 /** A page in a browser can't send this without asking first. */
 async function read(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -76,7 +76,7 @@ async function read(request: IncomingMessage): Promise<Record<string, unknown>> 
   let text = ''
   for await (const chunk of request) {
     text += chunk
-    if (text.length > mostBytes) throw new RangeError('the body is too long')
+    if (text.length > maxBytes) throw new RangeError('the body is too long')
   }
   try {
     const value: unknown = JSON.parse(text)
@@ -87,37 +87,37 @@ async function read(request: IncomingMessage): Promise<Record<string, unknown>> 
   throw new RangeError('the body must be a JSON object')
 }
 
-function behaviourIn(given: unknown): Behaviour {
-  if (given === 'hang' || given === 'drop' || given === 'gone') return given
-  const status = (given as { status?: unknown } | null | undefined)?.status
-  if (typeof status === 'number' && status >= 200 && status <= 599) return given as Behaviour
+function behaviourIn(value: unknown): Behaviour {
+  if (value === 'hang' || value === 'drop' || value === 'gone') return value
+  const status = (value as { status?: unknown } | null | undefined)?.status
+  if (typeof status === 'number' && status >= 200 && status <= 599) return value as Behaviour
   throw new RangeError('behaviour must be "hang", "drop", "gone" or {"status": 200 to 599, "retryAfter"?, "body"?}')
 }
 
-function timesIn(given: unknown = 1): number {
-  if (Number.isInteger(given) && Number(given) >= 1 && Number(given) <= 10_000) return Number(given)
+function timesIn(value: unknown = 1): number {
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000) return Number(value)
   throw new RangeError('times must be a whole number from 1 to 10000')
 }
 
 const reported = ['delivered', 'opened', 'clicked', 'bounced', 'complained'] as const
 
 /** Posts a report of the message named, or of the last one, to the provider's webhook at Gatehouse. */
-function report(fake: Fake, given: Record<string, unknown>, gatehouseUrl: string): Promise<number> {
-  const { name = fake.kind, to = `${gatehouseUrl}/v1/webhooks/${name}`, message = idOf(fake.requests.at(-1)) } = given
-  const what = reported.find((each) => each === given.what)
+function report(fake: Fake, input: Record<string, unknown>, gatehouseUrl: string): Promise<number> {
+  const { name = fake.kind, to = `${gatehouseUrl}/v1/webhooks/${name}`, message = idOf(fake.requests.at(-1)) } = input
+  const what = reported.find((each) => each === input.what)
   if (!what) throw new RangeError(`what must be one of ${reported.join(', ')}`)
   if (typeof to !== 'string' || !URL.canParse(to)) throw new RangeError('to must be an address')
   if (typeof message !== 'string') throw new RangeError('message must be the id of a message that was taken')
   if (!fake.sendWebhook) throw new RangeError(`${fake.kind} reports nothing`)
   const details: Partial<FakeReport> = {
-    ...(typeof given.soft === 'boolean' ? { soft: given.soft } : {}),
-    ...(typeof given.eventId === 'string' ? { eventId: given.eventId } : {}),
-    ...(typeof given.at === 'number' ? { at: given.at } : {}),
+    ...(typeof input.soft === 'boolean' ? { soft: input.soft } : {}),
+    ...(typeof input.eventId === 'string' ? { eventId: input.eventId } : {}),
+    ...(typeof input.at === 'number' ? { at: input.at } : {}),
   }
   return fake.sendWebhook(to, [{ message, what, ...details }])
 }
 
-function idOf(taken: unknown): unknown {
-  const { id, sid } = (taken ?? {}) as { id?: unknown; sid?: unknown }
+function idOf(request: unknown): unknown {
+  const { id, sid } = (request ?? {}) as { id?: unknown; sid?: unknown }
   return id ?? sid
 }

@@ -37,14 +37,14 @@ export interface HttpFakeOptions<Received> {
   /** Speaks HTTP/2, without TLS, and nothing else. */
   readonly http2?: boolean
   /** `taken` are the messages it took before. */
-  see(request: FakeRequest, taken: readonly Received[]): Seen<Received>
+  see(request: FakeRequest, accepted: readonly Received[]): Seen<Received>
   /** The answer when the address or the device is no more. */
   readonly gone: FakeAnswer
   /** The body of an answer that is told to have a status, where the behaviour brings none. */
   troubled?(status: number): unknown
 }
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 export interface HttpFake<Received> extends Fake<Received> {
   /** Connections that were made so far. */
@@ -78,7 +78,7 @@ export async function startHttpFake<Received>(options: HttpFakeOptions<Received>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     refusals,
-    answerNext: (behaviour, times) => script.tell(behaviour, times),
+    answerNext: (behaviour, times) => script.enqueue(behaviour, times),
     connections: () => connections,
     stop() {
       endAll()
@@ -138,7 +138,7 @@ async function read(incoming: Incoming): Promise<FakeRequest | undefined> {
   let bytes = 0
   for await (const chunk of incoming) {
     bytes += (chunk as Buffer).length
-    if (bytes > mostBytes) return undefined
+    if (bytes > maxBytes) return undefined
     chunks.push(chunk as Buffer)
   }
   const url = new URL(incoming.url ?? '/', 'http://fake')

@@ -101,7 +101,7 @@ export class Api {
    * Reports that a link or an action of an item was followed; the token of the item is the credential. It is sent even
    * when the page is left at once. Answers whether it was accepted.
    */
-  async clicked(token: string, link: string | undefined): Promise<boolean> {
+  async recordClick(token: string, link: string | undefined): Promise<boolean> {
     const body = JSON.stringify({ receipts: [{ token, report: 'clicked', ...(link === undefined ? {} : { link }) }] })
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(this.#url('receipts'), { method: 'POST', headers, body, keepalive: true })

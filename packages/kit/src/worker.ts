@@ -18,12 +18,12 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-const longestErrorPauseMs = 30_000
+const maxErrorPauseMs = 30_000
 
 /** Starts a worker. A pass that throws is logged and tried again, after a pause that doubles up to 30 s. */
 export function startWorker(options: WorkerOptions): Worker {
   const stopping = new AbortController()
-  let woken = false
+  let isResumed = false
   let endPause: (() => void) | undefined
   const pause = (milliseconds: number) =>
     new Promise<void>((resolve) => {
@@ -34,12 +34,12 @@ export function startWorker(options: WorkerOptions): Worker {
         resolve()
       }
       endPause = done
-      if (stopping.signal.aborted || woken) done()
+      if (stopping.signal.aborted || isResumed) done()
     })
   const loop = async () => {
     let failures = 0
     while (!stopping.signal.aborted) {
-      woken = false
+      isResumed = false
       try {
         const more = await options.pass(stopping.signal)
         failures = 0
@@ -47,8 +47,8 @@ export function startWorker(options: WorkerOptions): Worker {
       } catch (error) {
         failures++
         options.log.error({ err: error, worker: options.name }, 'a pass failed and will be tried again')
-        woken = false
-        await pause(Math.min(longestErrorPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2))
+        isResumed = false
+        await pause(Math.min(maxErrorPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2))
       }
     }
   }
@@ -56,7 +56,7 @@ export function startWorker(options: WorkerOptions): Worker {
   return {
     name: options.name,
     wake() {
-      woken = true
+      isResumed = true
       endPause?.()
     },
     stop() {

@@ -40,13 +40,13 @@ test('an error of the program that one item causes hurts that item alone', async
 })
 
 test('a failure that is nobody’s fault is told to all of the batch, after one try', async () => {
-  let tries = 0
+  let attempts = 0
   const gatherer = createGatherer<number, number>(async () => {
-    tries++
+    attempts++
     throw new Error('Connection terminated')
   }, options)
   const answers = await Promise.allSettled([1, 2, 3].map((item) => gatherer.do(item)))
-  assert.deepEqual([answers.map(({ status }) => status), tries], [['rejected', 'rejected', 'rejected'], 1])
+  assert.deepEqual([answers.map(({ status }) => status), attempts], [['rejected', 'rejected', 'rejected'], 1])
 })
 
 test('what waits is bounded: one too many is told to come again', async () => {

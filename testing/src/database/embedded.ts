@@ -10,7 +10,7 @@ interface Engine {
 
 /** Between two tests; the longest that one waits for the next test, then it ends and lets the process end. */
 const idle = new Map<Engine, { readonly prepare: Prepare; readonly end: NodeJS.Timeout }>()
-const longestIdleMs = 1_000
+const maxIdleMs = 1_000
 
 /**
  * An embedded database in memory: empty, or as `prepare` makes it. Starting one takes a second, so an engine that was
@@ -23,7 +23,7 @@ export async function memoryDatabase(prepare?: Prepare): Promise<Database> {
   const engine = (await idleOne(prepare)) ?? (await prepared(prepare))
   return embeddedOver(
     closing(engine.pglite, () => {
-      const end = setTimeout(() => idle.delete(engine) && void engine.pglite.close(), longestIdleMs)
+      const end = setTimeout(() => idle.delete(engine) && void engine.pglite.close(), maxIdleMs)
       idle.set(engine, { prepare, end: end.unref() })
     }),
   )
@@ -42,9 +42,9 @@ async function prepared(prepare: Prepare): Promise<Engine> {
 }
 
 async function idleOne(prepare: Prepare): Promise<Engine | undefined> {
-  for (const [engine, held] of idle) {
-    if (held.prepare !== prepare) continue
-    clearTimeout(held.end)
+  for (const [engine, entry] of idle) {
+    if (entry.prepare !== prepare) continue
+    clearTimeout(entry.end)
     idle.delete(engine)
     if (await restore(engine.pglite, engine.pristine).catch(() => false)) return engine
     await engine.pglite.close()

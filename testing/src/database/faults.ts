@@ -107,11 +107,11 @@ async function crowd(url: string): Promise<void> {
   await Promise.all(clients.map((client) => client.end().catch(() => {})))
 }
 
-const mostTries = 200
+const maxAttempts = 200
 
 /** Until it is done: the database may be on its way back. */
 async function insist(url: string, work: Work): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
     if (await asAdministrator(url, work)) return
     await passing(50)
   }

@@ -87,7 +87,7 @@ const clusters = resolve(import.meta.dirname, '../../../node_modules/.cache')
 
 /** It accepts connections before it answers queries. */
 async function answering(url: string): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
     const client = new pg.Client({ connectionString: url })
     try {
       await client.connect()
@@ -100,4 +100,4 @@ async function answering(url: string): Promise<void> {
   throw new Error('PostgreSQL started and does not answer')
 }
 
-const mostTries = 200
+const maxAttempts = 200

@@ -51,8 +51,8 @@ async function tables(pglite: PGlite): Promise<string[]> {
 
 /** Puts everything back as it was; false when afterwards it isn't. */
 export async function restore(pglite: PGlite, pristine: State): Promise<boolean> {
-  const { rows: heard } = await pglite.query<{ channel: string }>('SELECT pg_listening_channels() AS channel')
-  for (const { channel } of heard) await pglite.unlisten(channel)
+  const { rows: listening } = await pglite.query<{ channel: string }>('SELECT pg_listening_channels() AS channel')
+  for (const { channel } of listening) await pglite.unlisten(channel)
   await pglite.exec('DISCARD ALL')
   const names = Object.keys(pristine.tables)
   const filled = names.map((name) => `EXISTS (SELECT FROM ${name}) AS "${name}"`)

@@ -77,8 +77,8 @@ export async function startSentinelGroup(name = 'mymaster'): Promise<SentinelGro
     replica,
     sentinels,
     async primaryPort() {
-      const told = await askRedis(sentinels[0]?.port ?? 0, 'sentinel', 'get-master-addr-by-name', name)
-      return Number(told.split('\n')[1])
+      const reply = await askRedis(sentinels[0]?.port ?? 0, 'sentinel', 'get-master-addr-by-name', name)
+      return Number(reply.split('\n')[1])
     },
     async stop() {
       for (const server of [...sentinels, replica, primary]) await server.stop()

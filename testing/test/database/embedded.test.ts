@@ -34,9 +34,9 @@ test('a database finds nothing of what the one before it left: rows, changed row
   await first.query("INSERT INTO house.room (name) VALUES ('hall'), ('cellar')")
   await first.query("UPDATE house.property SET value = '{}'; INSERT INTO house.property VALUES ('roof', '1')")
   await first.query("SET statement_timeout = 1234; SET TIME ZONE 'Asia/Tokyo'")
-  const heard: string[] = []
+  const received: string[] = []
   const { promise: listening, resolve } = Promise.withResolvers<void>()
-  first.listen('news', { heard: (notice) => heard.push(notice), missed: resolve })
+  first.listen('news', { heard: (notice) => received.push(notice), missed: resolve })
   await listening
   await first.close()
 
@@ -46,7 +46,7 @@ test('a database finds nothing of what the one before it left: rows, changed row
   assert.deepEqual((await second.query("INSERT INTO house.room (name) VALUES ('attic') RETURNING id")).rows, [
     { id: 1 },
   ])
-  assert.deepEqual(heard, [])
+  assert.deepEqual(received, [])
   assert.equal(made.times, 1, 'it was the same engine')
   await second.close()
 })

@@ -28,4 +28,4 @@ export type Command = ManagementCommand | MaintenanceCommand
 export type Commands = Readonly<Record<string, Command>>
 
 /** Most entries that a list shows. */
-export const mostListed = 1_000
+export const maxListed = 1_000

@@ -1,6 +1,6 @@
 import { signingAlgorithms } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
-import { type Commands, mostListed } from './command.ts'
+import { type Commands, maxListed } from './command.ts'
 import { first, names, text } from './typed.ts'
 
 /** What is done about API keys, signing keys, and what the notification service knows. */
@@ -8,7 +8,7 @@ export const keyCommands: Commands = {
   'api-key list': {
     usage: '',
     summary: 'the API keys',
-    run: (management) => management.listApiKeys('', mostListed),
+    run: (management) => management.listApiKeys('', maxListed),
   },
   'api-key add': {
     usage: '<owner> --scopes A,B [--name NAME] [--plan PLAN]',
@@ -35,9 +35,9 @@ export const keyCommands: Commands = {
     usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
     summary: 'sign with a new key in a minute; with --compromised at once, and the old one is not believed any more',
     run: async (management, { options }) => {
-      const asked = options.alg ?? 'ES256'
-      const alg = signingAlgorithms.find((one) => one === asked)
-      if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${asked}`)
+      const name = options.alg ?? 'ES256'
+      const alg = signingAlgorithms.find((one) => one === name)
+      if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${name}`)
       return { alg, kid: await management.rotateKey(alg, options.compromised === true) }
     },
   },

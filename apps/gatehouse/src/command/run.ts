@@ -49,12 +49,12 @@ export async function runCommand(
   const surplus = positionals.slice(2 + argumentsOf(command).length)
   if (surplus.length > 0)
     throw new StartError(`${name} takes no ${surplus.join(' ')}: gatehouse ${name} ${command.usage}`)
-  const given = { args: positionals.slice(2), options }
-  const answer = 'maintain' in command ? await command.maintain(maintenance) : await managed(command, given, open)
+  const input = { args: positionals.slice(2), options }
+  const answer = 'maintain' in command ? await command.maintain(maintenance) : await runManagement(command, input, open)
   console.log(JSON.stringify(answer ?? { done: true }, null, 2))
 }
 
-async function managed(
+async function runManagement(
   command: Extract<Command, { run: unknown }>,
   typed: Typed,
   open: () => Promise<OpenManagement>,

@@ -30,8 +30,8 @@ export function names(value: string | boolean | undefined): string[] | undefined
 
 /** An option that is a list, as a member of what the API takes. */
 export function list(name: string, value: string | boolean | undefined): Record<string, string[]> {
-  const given = names(value)
-  return given ? { [name]: given } : {}
+  const parts = names(value)
+  return parts ? { [name]: parts } : {}
 }
 
 /** What is to be changed. @throws StartError when nothing is */

@@ -1,7 +1,7 @@
 import { UserDeclaration, UserPatch } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
-import { checked } from './checked.ts'
-import { type Commands, mostListed } from './command.ts'
+import { validateInput } from './checked.ts'
+import { type Commands, maxListed } from './command.ts'
 import { first, list, someOf, type Typed, text } from './typed.ts'
 
 const idOfUser = 'the id of the user'
@@ -11,14 +11,14 @@ export const userCommands: Commands = {
   'user list': {
     usage: '',
     summary: 'the users',
-    run: (management) => management.listUsers('', mostListed),
+    run: (management) => management.listUsers('', maxListed),
   },
   'user add': {
     usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
     summary: 'make a user; a password is made and shown once',
     run: (management, { args, options }) =>
       management.createUser(
-        checked(UserDeclaration, {
+        validateInput(UserDeclaration, {
           id: first(args, idOfUser),
           ...userMembers(options),
         }),
@@ -29,7 +29,7 @@ export const userCommands: Commands = {
     summary: 'change what is named; the rest stays',
     run: (management, { args, options }) => {
       const id = first(args, idOfUser)
-      return management.changeUser(id, checked(UserPatch, someOf(userMembers(options))))
+      return management.changeUser(id, validateInput(UserPatch, someOf(userMembers(options))))
     },
   },
   'user password': {

@@ -11,11 +11,11 @@ import { composeAddresses } from './gateway/addresses.ts'
 import { declaredKeys } from './gateway/api-keys.ts'
 import { composeServiceToken } from './gateway/bearer.ts'
 import { openCounters } from './gateway/counters.ts'
-import { composeEntrance } from './gateway/ingress.ts'
+import { composeIngress } from './gateway/ingress.ts'
 import { composeIdentity } from './identity/identity.ts'
 import { serveMetrics } from './metrics.ts'
 import { composeNotify } from './notify.ts'
-import { type Held, type Parts, seededLines } from './parts.ts'
+import { type Dispose, type Parts, seededLines } from './parts.ts'
 
 /** The program, built but not yet listening. */
 export interface App {
@@ -35,12 +35,12 @@ export interface App {
  * @throws StartError for what its operator can mend
  */
 export async function compose(config: Config, version: string, log: Log): Promise<App> {
-  const held: Held[] = []
+  const resources: Dispose[] = []
   const stop = async () => {
-    for (const letGo of held.splice(0).reverse()) await letGo()
+    for (const dispose of resources.splice(0).reverse()) await dispose()
   }
   try {
-    return { ...(await build(config, version, log, held)), stop }
+    return { ...(await build(config, version, log, resources)), stop }
   } catch (error) {
     await stop()
     if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
@@ -66,22 +66,31 @@ function countsInDatabase({ databaseUrl, redisUrl }: Config['settings']): boolea
   return databaseUrl !== undefined && redisUrl === undefined
 }
 
-async function build(config: Config, version: string, log: Log, held: Held[]): Promise<Omit<App, 'stop'>> {
+async function build(config: Config, version: string, log: Log, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
   const { settings } = config
   const { services, baseUrl, authUrl } = settings
   const metrics = createMetrics({ processMetrics: true })
   const keepsData = services.has('identity') || services.has('notify')
   const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
-  if (database) held.push(() => database.close())
+  if (database) resources.push(() => database.close())
   const counters = await openCounters(config, database, log, metrics)
-  held.push(() => counters.close())
+  resources.push(() => counters.close())
   const addressOf = composeAddresses(config, systemClock, log)
   const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
   registerCors(http, config.file.cors_origins ?? [])
   const built: { identity?: Identity } = {}
   const token = composeServiceToken(settings)
-  const recordChange = composeAudit({ settings, token, log, held, identityHere: () => built.identity })
-  const parts: Parts = { config, log, metrics, clock: systemClock, addressOf, token, recordChange, held }
+  const recordChange = composeAudit({ settings, token, log, resources: resources, identityHere: () => built.identity })
+  const parts: Parts = {
+    config,
+    log,
+    metrics,
+    clock: systemClock,
+    addressOf,
+    token,
+    recordChange,
+    resources: resources,
+  }
   const serveApiDocs = await gatherApi(http, {
     version,
     baseUrl,
@@ -91,28 +100,35 @@ async function build(config: Config, version: string, log: Log, held: Held[]): P
     siblings: siblingsOf(settings),
   })
   const keys = declaredKeys(config)
-  const entrance = await composeEntrance(parts, http, { counters, keys }, () => built.identity)
+  const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
   await serveApiDocs()
-  const composed = database && services.has('notify') ? await composeNotify(parts, database, entrance) : undefined
+  const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress) : undefined
   if (database && services.has('identity')) {
-    built.identity = await composeIdentity(parts, database, entrance, composed?.notify)
+    built.identity = await composeIdentity(parts, database, ingress, composed?.notify)
     await http.register(built.identity.plugin)
   }
   if (composed) await http.register(composed.plugin)
-  entrance.follow()
+  ingress.follow()
   registerHealth(http, [
     ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
     ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
-    ...entrance.engines,
+    ...ingress.engines,
     ...(composed?.engines ?? []),
   ])
-  const metricsUrl = await serveMetrics({ http, metrics, settings, log, held, authenticate: entrance.authenticate })
-  held.push(() => http.close())
+  const metricsUrl = await serveMetrics({
+    http,
+    metrics,
+    settings,
+    log,
+    resources: resources,
+    authenticate: ingress.authenticate,
+  })
+  resources.push(() => http.close())
   await http.ready()
   const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
   return {
     http,
-    reload: (next) => entrance.reload(next.file),
+    reload: (next) => ingress.reload(next.file),
     about: {
       database:
         database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',

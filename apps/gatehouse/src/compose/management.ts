@@ -3,7 +3,7 @@ import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/post
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
-import { given } from './given.ts'
+import { omitUndefined } from './given.ts'
 import { lifetimes, passwords } from './identity/identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
@@ -21,7 +21,7 @@ export async function composeManagement(
       encryptionKey: encryptionKey(settings),
       lifetimes: lifetimes(file.lifetimes),
       passwords: passwords(file.passwords),
-      branding: given({ name: file.branding?.name }),
+      branding: omitUndefined({ name: file.branding?.name }),
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { Settings } from '../config/config.ts'
 import { operation } from '../docs/operations.ts'
 import { listen } from '../http/listen.ts'
-import type { Held } from './parts.ts'
+import type { Dispose } from './parts.ts'
 
 /** What reads the metrics at the public address needs. */
 const metricsScope = 'read:metrics'
@@ -15,7 +15,7 @@ export interface MetricsParts {
   readonly metrics: Registry
   readonly settings: Settings
   readonly log: Log
-  readonly held: Held[]
+  readonly resources: Dispose[]
   readonly authenticate: Authenticate
 }
 
@@ -25,7 +25,7 @@ export interface MetricsParts {
  * @throws StartError when the port can't be had
  */
 export async function serveMetrics({ http, authenticate, ...parts }: MetricsParts): Promise<string | undefined> {
-  const { metrics, settings, log, held } = parts
+  const { metrics, settings, log, resources } = parts
   const answer = async (reply: FastifyReply) => reply.type(metrics.contentType).send(await metrics.metrics())
   const { metricsPort: port, metricsHost: host } = settings
   if (port === undefined) {
@@ -38,7 +38,7 @@ export async function serveMetrics({ http, authenticate, ...parts }: MetricsPart
   const own = createHttp({ log })
   own.get('/metrics', async (_request, reply) => answer(reply))
   await listen(own, host, port, 'METRICS_HOST, METRICS_PORT')
-  held.push(() => own.close())
+  resources.push(() => own.close())
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`
 }
 

@@ -5,12 +5,12 @@ import { createNotify, type Notify, readTemplates, type Topic, type WatchCredent
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { hasDevPages, trustOf } from '../config/config.ts'
 import { declaresTour } from '../config/tour.ts'
-import { guardDevPages } from '../dev-pages/access.ts'
+import { restrictDevPages } from '../dev-pages/access.ts'
 import { createDevInbox } from '../dev-pages/inbox.ts'
 import type { Engine } from '../http/health.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
-import type { Entrance } from './gateway/ingress.ts'
+import type { Ingress } from './gateway/ingress.ts'
 import { reservedForIdentity } from './identity/mail.ts'
 import { notifyOptions, priorityWeights, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
@@ -28,7 +28,7 @@ export interface ComposedNotify {
 }
 
 /** The notification service on its database, with the providers that the settings name. */
-export async function composeNotify(parts: Parts, database: Database, entrance: Entrance): Promise<ComposedNotify> {
+export async function composeNotify(parts: Parts, database: Database, ingress: Ingress): Promise<ComposedNotify> {
   const { settings, file, folder } = parts.config
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
@@ -46,13 +46,13 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const allTemplates = besides(ownTemplates, templates, ({ templateId }) => templateId)
   const hasIdentity = ['own', 'sibling'].includes(trustOf(settings))
-  const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
+  const watch: WatchCredential = ({ raw }, expiresAt, end) => ingress.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
     declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
     ...(hasIdentity ? { reserved: reservedForIdentity(allTemplates) } : {}),
-    authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
+    authenticate: devInbox ? devInbox.authenticate(ingress.authenticate) : ingress.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
     options,
@@ -65,10 +65,10 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     log: parts.log,
     metrics: parts.metrics,
   })
-  parts.held.push(() => notify.stop())
+  parts.resources.push(() => notify.stop())
   const engines = topic ? [{ name: 'topic', needed: false, ping: () => topic.ping() }] : []
   const plugin = async (http: Http) => {
-    if (mailbox) guardDevPages(http, file.dev_pages ? [settings.baseUrl, settings.authUrl] : [])
+    if (mailbox) restrictDevPages(http, file.dev_pages ? [settings.baseUrl, settings.authUrl] : [])
     await notify.plugin(http)
     await devInbox?.plugin(http)
   }
@@ -103,6 +103,6 @@ function besides<Declaration>(
   declared: Declaration[],
   name: (each: Declaration) => string,
 ): Declaration[] {
-  const taken = new Set(declared.map(name))
-  return [...own.filter((each) => !taken.has(name(each))), ...declared]
+  const declaredNames = new Set(declared.map(name))
+  return [...own.filter((each) => !declaredNames.has(name(each))), ...declared]
 }

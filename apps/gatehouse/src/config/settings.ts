@@ -125,12 +125,12 @@ class Reader {
     return this.#environment[name]?.trim() || undefined
   }
 
-  integer(name: string, fallback: number, least: number, most: number): number {
+  integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.text(name)
     if (text === undefined) return fallback
     const value = Number(text)
-    if (/^\d+$/.test(text) && value >= least && value <= most) return value
-    this.#faults.add(name, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    this.#faults.add(name, `must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
     return fallback
   }
 
@@ -190,20 +190,20 @@ class Reader {
   }
 
   issuerAdminScopes(): readonly string[] {
-    const given = this.list('ISSUER_ADMIN_SCOPES') ?? []
-    for (const scope of given.filter((each) => !isManagementScope(each)))
+    const scopes = this.list('ISSUER_ADMIN_SCOPES') ?? []
+    for (const scope of scopes.filter((each) => !isManagementScope(each)))
       this.#faults.add(
         'ISSUER_ADMIN_SCOPES',
         `must name scopes of management such as admin:notifications, not ${JSON.stringify(scope)}; others need no mention`,
       )
-    return given
+    return scopes
   }
 
   tokenTypes(): readonly TokenType[] {
-    const given = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
-    const known = given.filter((type) => type === 'at+jwt' || type === 'JWT')
-    if (known.length === given.length && known.length > 0) return known
-    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(given.join(','))}`)
+    const types = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
+    const known = types.filter((type) => type === 'at+jwt' || type === 'JWT')
+    if (known.length === types.length && known.length > 0) return known
+    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(types.join(','))}`)
     return ['at+jwt']
   }
 

@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../config/free-port.ts'
-import { mendDeadLetters } from './dead-letters.ts'
+import { repairDeadLetters } from './dead-letters.ts'
 import { startInstance } from './instance.ts'
 import { outcomeTable } from './outcome-table.ts'
 import { type Accepted, Producer, play } from './producer.ts'
@@ -56,7 +56,7 @@ for (const [index, event] of script.events.entries()) {
     (accepted[index]?.deliveries ?? []).map(({ channel, outcome }) => [channel, outcome]),
   )
   for (const [channel, outcome] of Object.entries(actual)) outcomes.add(`${event.event} ${channel} ${outcome}`)
-  if (JSON.stringify(sorted(actual)) === JSON.stringify(sorted(expected))) continue
+  if (JSON.stringify(sortEntries(actual)) === JSON.stringify(sortEntries(expected))) continue
   faults++
   if (faults <= 10)
     console.error(`  line ${index + 1}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
@@ -71,27 +71,28 @@ console.log(`\n${outcomeTable(outcomes, states)}\n`)
 console.log(
   `Of the gathered likes ${gathered.together} were told in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
 )
-let unmended = 0
+let unrepaired = 0
 for (const { event, channel } of script.lacking) {
   const body = '{{ code }} is still good for {{ worth }}, until tomorrow night.'
-  const mended = await mendDeadLetters(producer, { event, channel, body })
+  const repaired = await repairDeadLetters(producer, { event, channel, body })
   const expected = script.expected.filter(
     (of, index) => script.events[index]?.event === event && of[channel] === 'failed',
   )
-  unmended += Math.abs(expected.length - mended.letters) + Math.abs(mended.letters - mended.sent) + mended.left
-  console.log(`\n${mended.letters} dead letters of ${event} on ${channel}: ${mended.detail}.`)
+  unrepaired +=
+    Math.abs(expected.length - repaired.letters) + Math.abs(repaired.letters - repaired.sent) + repaired.left
+  console.log(`\n${repaired.letters} dead letters of ${event} on ${channel}: ${repaired.detail}.`)
   console.log(
-    `It was written, and ${mended.replayed} were replayed: ${mended.sent} sent, ${mended.left} left. Why one of them came so late:`,
+    `It was written, and ${repaired.replayed} were replayed: ${repaired.sent} sent, ${repaired.left} left. Why one of them came so late:`,
   )
-  if (mended.example) console.log(`${await timelineOf(producer, mended.example)}\n`)
+  if (repaired.example) console.log(`${await timelineOf(producer, repaired.example)}\n`)
 }
 const where = SMTP_URL ? 'went over SMTP to SMTP_URL' : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
 console.log(`The mail ${where}`)
-const well = faults + unsent + gathered.lost + unmended === 0
+const well = faults + unsent + gathered.lost + unrepaired === 0
 console.log(
   well
     ? 'Everything became of every event as it must.'
-    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost; ${unmended} dead letters were not mended.`,
+    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost; ${unrepaired} dead letters were not mended.`,
 )
 
 if (process.stdout.isTTY) {
@@ -106,6 +107,6 @@ if (!process.stdout.isTTY)
   )
 process.exit(well ? 0 : 1)
 
-function sorted(record: Readonly<Record<string, string>>): [string, string][] {
+function sortEntries(record: Readonly<Record<string, string>>): [string, string][] {
   return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
 }

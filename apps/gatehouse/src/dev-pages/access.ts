@@ -13,7 +13,7 @@ const ownSites = new Set(['same-origin', 'none'])
  * no page. `urls` are further addresses that the pages are served at on purpose; so are IP addresses then, which no name
  * leads to.
  */
-export function guardDevPages(http: Http, urls: readonly string[]): void {
+export function restrictDevPages(http: Http, urls: readonly string[]): void {
   const names = new Set(urls.map((url) => new URL(url).hostname))
   const isOurs = (name: string) =>
     isLoopback(name) || names.has(name) || (urls.length > 0 && isIP(name.replace(/^\[|\]$/g, '')) !== 0)

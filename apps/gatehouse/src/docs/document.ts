@@ -51,7 +51,10 @@ const methods: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'o
  * Completes a gathered document by what all routes have in common: the problem details they may answer with, the headers of
  * limits, the credentials, the tags, and that an operation without security needs no credential.
  */
-export function completed(document: ApiDocument, factsOf: (method: string, path: string) => RouteFacts): ApiDocument {
+export function completeDocument(
+  document: ApiDocument,
+  factsOf: (method: string, path: string) => RouteFacts,
+): ApiDocument {
   const paths = Object.fromEntries(
     Object.entries(precise(document.paths ?? {})).map(([path, item]) => [path, completeItem(path, item, factsOf)]),
   )
@@ -59,11 +62,11 @@ export function completed(document: ApiDocument, factsOf: (method: string, path:
   const components = Object.fromEntries(
     parts.map((part) => [part, { ...document.components?.[part], ...common[part] }]),
   )
-  return finished({ ...document, paths, components })
+  return pruneDocument({ ...document, paths, components })
 }
 
 /** The document with the tags that its operations carry, and without components that nothing refers to. */
-function finished(document: ApiDocument): ApiDocument {
+function pruneDocument(document: ApiDocument): ApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((item) => Object.values(item))
   const tags = declaredTags(new Set(operations.flatMap((operation) => operation.tags ?? [])))
   return { ...document, tags, components: usedComponents(document, operations) }
@@ -181,9 +184,9 @@ function withDescriptions(declared: Responses): Responses {
 }
 
 /** Documents of services in other processes, joined to this one; what is here goes before. */
-export function joined(own: ApiDocument, others: readonly ApiDocument[]): ApiDocument {
+export function joinDocuments(own: ApiDocument, others: readonly ApiDocument[]): ApiDocument {
   const all = [...others, own]
   const merged = (part: Part): object => Object.assign({}, ...all.map(({ components }) => components?.[part]))
   const components = Object.fromEntries(parts.map((part) => [part, merged(part)]))
-  return finished({ ...own, paths: Object.assign({}, ...all.map(({ paths }) => paths)), components })
+  return pruneDocument({ ...own, paths: Object.assign({}, ...all.map(({ paths }) => paths)), components })
 }

@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { type RouteRule, unlimited } from '@gatehouse/gateway'
 import type { Http } from '@gatehouse/kit'
 import { withComponents } from './components.ts'
-import { type ApiDocument, completed, type RouteFacts } from './document.ts'
+import { type ApiDocument, completeDocument, type RouteFacts } from './document.ts'
 import { operation } from './operations.ts'
 import { securitySchemes } from './scopes.ts'
 import { createJoining } from './siblings.ts'
@@ -52,7 +52,9 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
     hideUntagged: true,
     transformObject(gathered) {
       if (!('openapiObject' in gathered)) return gathered.swaggerObject
-      return withComponents(completed(gathered.openapiObject as ApiDocument, factsOf)) as typeof gathered.openapiObject
+      return withComponents(
+        completeDocument(gathered.openapiObject as ApiDocument, factsOf),
+      ) as typeof gathered.openapiObject
     },
   })
   return () => registerReaders(http, options.siblings)

@@ -3,13 +3,13 @@
  * an enumeration of texts says that it is one, which generators of typed clients need.
  */
 export function precise<Value>(value: Value): Value {
-  return described(value) as Value
+  return describeEnum(value) as Value
 }
 
-function described(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(described)
+function describeEnum(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(describeEnum)
   if (typeof value !== 'object' || value === null) return value
-  const inner = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, described(member)]))
+  const inner = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, describeEnum(member)]))
   const { type, format, pattern, enum: values } = inner
   if (type === 'string' && format === 'date-time' && pattern === undefined) return { ...inner, pattern: years }
   if (type === undefined && isTexts(values)) return { type: 'string', ...inner }

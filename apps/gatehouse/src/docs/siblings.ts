@@ -1,8 +1,8 @@
-import { type ApiDocument, joined } from './document.ts'
+import { type ApiDocument, joinDocuments } from './document.ts'
 
 const patienceMs = 2_000
 const freshMs = 60_000
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 
 /**
  * Joins the documents of the services in other processes to one. A service that does not answer is left out and named;
@@ -20,12 +20,12 @@ export function createJoining(siblings: Readonly<Record<string, string>>): (own:
     const documents = await read.documents
     const away = names.filter((_, i) => documents[i] === undefined)
     if (away.length > 0) read = undefined
-    const whole = joined(
+    const whole = joinDocuments(
       own,
       documents.filter((document) => document !== undefined),
     )
-    const told = `Left out, because it does not answer: ${away.join(', ')}.`
-    return away.length === 0 ? whole : { ...whole, info: { ...whole.info, description: told } }
+    const description = `Left out, because it does not answer: ${away.join(', ')}.`
+    return away.length === 0 ? whole : { ...whole, info: { ...whole.info, description: description } }
   }
 }
 
@@ -33,7 +33,7 @@ async function documentAt(url: string): Promise<ApiDocument | undefined> {
   try {
     const answer = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(patienceMs), redirect: 'error' })
     const text = await answer.text()
-    if (!answer.ok || text.length > mostBytes) return undefined
+    if (!answer.ok || text.length > maxBytes) return undefined
     const document = JSON.parse(text) as ApiDocument
     return typeof document.paths === 'object' ? document : undefined
   } catch {

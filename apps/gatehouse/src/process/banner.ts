@@ -106,13 +106,13 @@ function linesWithKey({ baseUrl, services, mailbox }: BannerOptions, key: Secret
     ...(mailbox ? [`curl -s ${baseUrl}/dev/mailbox -H 'Accept: application/json'`] : []),
   ]
   const [notifies, limits] = [services.includes('notify'), services.includes('gateway')]
-  const told = [
+  const sections = [
     ...(notifies ? ['a notification, what became of it, and what was sent'] : []),
     ...(limits ? ['requests up to the limit'] : []),
   ]
   return [
     '',
-    `Try it: ${told.join('; ')}:`,
+    `Try it: ${sections.join('; ')}:`,
     `KEY=${key.reveal()}`,
     ...(notifies ? notify : []),
     ...(limits ? [limitLine(baseUrl, credential, 11)] : []),

@@ -2,7 +2,7 @@ import type { Log } from '@gatehouse/kit'
 
 /** Two copies of one Ctrl-C (the terminal's and npm's) arrive this close together and count as one. */
 const sameInterruptMs = 100
-const longestStopMs = 9_000
+const maxStopMs = 9_000
 
 /**
  * Stops on SIGTERM or SIGINT: finishes what is held, then exits 0, within ten seconds at the most. A second signal ends
@@ -38,7 +38,7 @@ async function finish(stop: () => Promise<void>, log: Log): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('what is still held goes back when its lease ends')
     process.exit(0)
-  }, longestStopMs)
+  }, maxStopMs)
   try {
     await stop()
     process.exitCode = 0

@@ -32,9 +32,9 @@ test('what the command line makes, the program knows: a client gets a token with
     body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }),
   })
   assert.equal(answer.status, 200)
-  const held = gatehouse(dataDir, 'user', 'list')
-  assert.equal(held.status, 1)
-  assert.match(held.stderr, /^gatehouse: the data folder \S+ is in use by another process/)
+  const locked = gatehouse(dataDir, 'user', 'list')
+  assert.equal(locked.status, 1)
+  assert.match(locked.stderr, /^gatehouse: the data folder \S+ is in use by another process/)
   await program.stop()
 })
 

@@ -104,11 +104,11 @@ test('apart it is too, a feed of recipients is not, and without identity nothing
 
 /** Asks until there is an answer. */
 async function eventually<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     try {
       return await ask()
     } catch (error) {
-      if (tries > 200) throw error
+      if (attempts > 200) throw error
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }

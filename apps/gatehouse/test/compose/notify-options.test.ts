@@ -22,8 +22,8 @@ test('what the file says of caps, pauses, breakers and workers holds, and the de
     suppression_days: { bounced: 30 },
     retention: { log_days: 1 },
   })
-  const { inboxStreams: _, ...told } = options
-  assert.deepEqual(told, {
+  const { inboxStreams: _, ...others } = options
+  assert.deepEqual(others, {
     caps: { total: 3, channels: { sms: 1 }, priorities: { low: 2 } },
     attempts: 4,
     pushAttempts: 5,

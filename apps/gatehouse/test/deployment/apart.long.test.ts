@@ -135,13 +135,13 @@ testWith(
         (await readDeliveries(producer, [id])).map(({ state }) => state),
         ['sent'],
       )
-      const asked = {
+      const request = {
         event: 'order.shipped',
         user_id: 'alice',
         data: { item: 'a tent' },
         channels: ['email', 'in-app'],
       }
-      const named = await producer.notify(asked)
+      const named = await producer.notify(request)
       assert.deepEqual(
         named.deliveries.map(({ channel, outcome }) => `${channel} ${outcome}`).sort(),
         ['email undeliverable', 'in-app queued'],

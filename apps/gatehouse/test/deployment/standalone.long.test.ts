@@ -173,8 +173,8 @@ describe('with an issuer that is not ours', () => {
     const signed = `${encoded({ alg: 'RS256', kid: 'k1', typ })}.${encoded(payload)}`
     return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`
   }
-  const status = async (program: Program, ...given: Parameters<typeof token>) =>
-    send(program.url, { authorization: `Bearer ${token(...given)}` })
+  const status = async (program: Program, ...claims: Parameters<typeof token>) =>
+    send(program.url, { authorization: `Bearer ${token(...claims)}` })
 
   for (const services of ['notify', 'notify,gateway'])
     test(`${services} takes its access tokens for the address of the API, found by its metadata`, async () => {
@@ -206,15 +206,15 @@ describe('with an issuer that is not ours', () => {
   for (const services of ['notify', 'notify,gateway'])
     test(`${services} lets its clients manage, and its users as far as ISSUER_ADMIN_SCOPES says`, async () => {
       const file = fileOf(product)
-      const asked = { scope: 'read:notifications admin:notifications admin:privacy read:personal-data' }
-      const user = { ...asked, sub: 'mallory', client_id: 'app' }
+      const requested = { scope: 'read:notifications admin:notifications admin:privacy read:personal-data' }
+      const user = { ...requested, sub: 'mallory', client_id: 'app' }
       const read = async ({ url }: Program, path: string, claims: object) => {
         const authorization = `Bearer ${token(url, 'at+jwt', claims)}`
         return (await fetch(`${url}${path}`, { headers: { authorization } })).status
       }
       const env = { SERVICES: services, ISSUER: url, GATEHOUSE_CONFIG: file }
       const bounded = await started({ env })
-      assert.equal(await read(bounded, '/v1/dead-letters', asked), 200)
+      assert.equal(await read(bounded, '/v1/dead-letters', requested), 200)
       assert.equal(await read(bounded, '/v1/dead-letters', user), 403)
       assert.equal(await read(bounded, '/v1/users/alice/data', user), 403)
       assert.equal(await read(bounded, '/v1/users/mallory/inbox', user), 200, 'what is their own stays theirs')

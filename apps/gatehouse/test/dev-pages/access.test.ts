@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { createHttp, silentLog } from '@gatehouse/kit'
 import { temporaryFolder } from '@gatehouse/testing'
 import { hasDevPages, readConfig } from '../../src/config/config.ts'
-import { guardDevPages } from '../../src/dev-pages/access.ts'
+import { restrictDevPages } from '../../src/dev-pages/access.ts'
 
 /** The configuration of a file and an environment, or its faults. */
 async function config(text: string, env: Record<string, string> = {}) {
@@ -44,9 +44,9 @@ test('mail that nobody carries and no mailbox shows is refused, and the line say
   await config('channels: { email: off }', image)
 })
 
-function guarded(urls: readonly string[] = []) {
+function restrictedServer(urls: readonly string[] = []) {
   const http = createHttp({ log: silentLog })
-  guardDevPages(http, urls)
+  restrictDevPages(http, urls)
   for (const method of ['GET', 'POST'] as const)
     http.route({ method, url: '/dev/mailbox', handler: async () => ({ mail: 'secret' }) })
   http.get('/open', async () => ({}))
@@ -55,7 +55,7 @@ function guarded(urls: readonly string[] = []) {
 }
 
 test('a name that is made to lead to this machine reads nothing under /dev/', async () => {
-  const ask = guarded()
+  const ask = restrictedServer()
   for (const host of ['localhost', 'localhost:8080', '127.0.0.1:8080', '[::1]:8080', 'LOCALHOST:1'])
     assert.equal(await ask({ host }), 200, host)
   for (const host of [
@@ -73,7 +73,7 @@ test('a name that is made to lead to this machine reads nothing under /dev/', as
 })
 
 test('a page of another site changes nothing under /dev/', async () => {
-  const ask = guarded()
+  const ask = restrictedServer()
   const post = (headers: Record<string, string>) => ask({ host: 'localhost:8080', ...headers }, 'POST')
   assert.equal(await post({}), 200, 'no browser')
   assert.equal(await post({ origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }), 200)
@@ -89,7 +89,7 @@ test('a page of another site changes nothing under /dev/', async () => {
 })
 
 test('pages that are open on purpose are reached by their own address, not by any name', async () => {
-  const ask = guarded(['http://dev.example.com:8080'])
+  const ask = restrictedServer(['http://dev.example.com:8080'])
   for (const host of ['dev.example.com:8080', '192.0.2.1:8080', '[2001:db8::1]', 'localhost'])
     assert.equal(await ask({ host }), 200, host)
   assert.equal(await ask({ host: 'evil.example' }), 403)

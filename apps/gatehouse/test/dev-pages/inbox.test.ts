@@ -30,7 +30,7 @@ async function startWire(program: Program) {
       cut = true
       for (const socket of open) socket.destroy()
     },
-    mend() {
+    restore() {
       cut = false
     },
     close() {
@@ -101,7 +101,7 @@ describe('the inbox in a browser', () => {
     await badge(shown(), 2)
     wire?.cut()
     await notify(2)
-    wire?.mend()
+    wire?.restore()
     await badge(shown(), 4)
     await shown().locator('.bell').click()
     const titles = await shown().locator('li.item').allTextContents()
@@ -191,14 +191,14 @@ describe('the inbox in a browser', () => {
 
   testWith('chromium', 'a service that can not be reached is asked more and more rarely', async () => {
     const tab = (await browser?.newPage()) ?? assert.fail('there is no browser')
-    let asked = 0
+    let requests = 0
     await tab.route('**/v1/users/**', (route) => {
-      asked++
+      requests++
       return route.abort()
     })
     await tab.goto(`${program?.url}/dev/inbox`)
     await tab.evaluate("(async () => { for (let n = 0; n < 60; n++) await fetch('/healthz') })()")
-    assert.ok(asked >= 1 && asked < 12, `${asked} times`)
+    assert.ok(requests >= 1 && requests < 12, `${requests} times`)
     await tab.close()
   })
 

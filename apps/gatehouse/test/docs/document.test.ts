@@ -103,11 +103,11 @@ describe('the OpenAPI document of a running program', () => {
     assert.ok(management.length > 20)
     const vague = management.filter(([, , { responses }]) => {
       if (responses && '204' in responses) return false
-      const told = JSON.stringify(responses?.['200'] ?? responses?.['201'])
+      const response = JSON.stringify(responses?.['200'] ?? responses?.['201'])
       return (
-        !told.includes('"properties"') &&
-        !told.includes('"$ref":"#/components/schemas/') &&
-        !told.includes('application/x-ndjson')
+        !response.includes('"properties"') &&
+        !response.includes('"$ref":"#/components/schemas/') &&
+        !response.includes('application/x-ndjson')
       )
     })
     assert.deepEqual(vague, [])
@@ -161,8 +161,8 @@ describe('the OpenAPI document of a running program', () => {
 
   test('lets requests name several resources (RFC 8707)', () => {
     const { parameters = [] } = document.paths?.['/authorize']?.get ?? {}
-    const asked = parameters.find((parameter) => 'name' in parameter && parameter.name === 'resource')
-    assert.match(JSON.stringify(asked), /"in":"query".*"type":"array"|"type":"array".*"in":"query"/)
+    const parameter = parameters.find((parameter) => 'name' in parameter && parameter.name === 'resource')
+    assert.match(JSON.stringify(parameter), /"in":"query".*"type":"array"|"type":"array".*"in":"query"/)
     for (const path of ['/token', '/device_authorization', '/par'])
       assert.match(JSON.stringify(document.paths?.[path]?.post?.requestBody), /"resource":\{"type":"array"/, path)
   })

@@ -38,8 +38,8 @@ describe('the OpenAPI document, as linters see it', () => {
       (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
     )
     const { problems } = JSON.parse(stdout) as { problems: ReadonlyArray<RedoclyProblem> }
-    const told = problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
-    assert.deepEqual(told, [])
+    const messages = problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
+    assert.deepEqual(messages, [])
   })
 
   test('Spectral finds nothing by its OpenAPI rules', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isInstant } from '@gatehouse/kit'
-import { type ApiDocument, joined } from '../../src/docs/document.ts'
+import { type ApiDocument, joinDocuments } from '../../src/docs/document.ts'
 import { precise } from '../../src/docs/schemas.ts'
 
 test('an enumeration of texts says that it is one, wherever it stands', () => {
@@ -34,7 +34,7 @@ test('a joined document declares the tags and keeps the components that its oper
       securitySchemes: { [`${tag}Scheme`]: {}, other: {} },
     },
   })
-  const { tags = [], components } = joined(of('/a', 'token', 'A'), [of('/b', 'inbox', 'B')])
+  const { tags = [], components } = joinDocuments(of('/a', 'token', 'A'), [of('/b', 'inbox', 'B')])
   assert.deepEqual(
     tags.map(({ name }) => name),
     ['inbox', 'token'],

@@ -70,9 +70,9 @@ testWith(
     try {
       for (let i = 0; i < 6; i++) assert.equal(await ask(program.url), 404)
       assert.equal(await ask(program.url), 429)
-      const held = await Promise.all(servers.map(({ port }) => askRedis(port, 'keys', 'rl:*')))
-      const own = held.findIndex((keys) => /:ip:127\.0\.0\.1\{\d+\}:/.test(keys))
-      assert.ok(own >= 0, held.join())
+      const keysByServer = await Promise.all(servers.map(({ port }) => askRedis(port, 'keys', 'rl:*')))
+      const own = keysByServer.findIndex((keys) => /:ip:127\.0\.0\.1\{\d+\}:/.test(keys))
+      assert.ok(own >= 0, keysByServer.join())
       servers[own]?.process.kill('SIGKILL')
       assert.equal(await ask(program.url), 429, 'remembered by this process')
     } finally {

@@ -37,7 +37,7 @@ const faultyMs = 25_000
 const recoveryMs = 40_000
 const starts = 12
 /** A start waits for nothing longer than this: it is ready, or it says why not. */
-const longestStartMs = 30_000
+const maxStartMs = 30_000
 
 describe('a program that loses its database', () => {
   let servers: { readonly postgres: PostgresServer; readonly nats: Server } | undefined
@@ -111,7 +111,7 @@ describe('a program that loses its database', () => {
       )
       const losing = new AbortController()
       const loses = loseNowAndThen(env.DATABASE_URL ?? '', losing.signal)
-      const timeout = setTimeout(() => program.process.kill('SIGKILL'), longestStartMs)
+      const timeout = setTimeout(() => program.process.kill('SIGKILL'), maxStartMs)
       const isReady = await ready
       clearTimeout(timeout)
       losing.abort()

@@ -33,11 +33,11 @@ test('the line of the guide reads what became of a notification, on a first run 
   await notify(program.url, secret)
   const TOKEN = await tokenOf(program.url, secret)
   const env = { ...process.env, TOKEN }
-  const told = execFileSync('bash', ['-c', line.replace('http://localhost:8080', program.url)], {
+  const output = execFileSync('bash', ['-c', line.replace('http://localhost:8080', program.url)], {
     encoding: 'utf8',
     env,
   })
-  const { events, next } = JSON.parse(told)
+  const { events, next } = JSON.parse(output)
   assert.deepEqual([events[0].user_id, events[0].event, events[0].state], ['alice', 'order.shipped', 'sent'])
   assert.equal(next, events.at(-1).cursor)
   assert.equal((await program.stop()).code, 0)

@@ -46,7 +46,7 @@ async function control(address: string, path: string, body?: object) {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-interface Taken {
+interface Requests {
   readonly requests: ReadonlyArray<Record<string, unknown>>
   readonly refusals: readonly string[]
 }
@@ -68,12 +68,12 @@ test('with the configuration that the fakes write, the program delivers to them,
   ] as const
   for (const [id, service, each] of devices)
     await shop.call('PUT', `/v1/users/alice/devices/${id}`, { service, token: each })
-  const taken = (kind: string) => control(address, `/${kind}/requests`) as Promise<Taken>
+  const readRequests = (kind: string) => control(address, `/${kind}/requests`) as Promise<Requests>
 
   const { id } = await shop.notify({ event: 'order.shipped', user_id: 'alice', data: { id: 'A-1' } })
   for (const kind of ['smtp', 'fcm', 'apns', 'web-push', 'http', 'twilio']) {
     const { requests, refusals } = await eventually(
-      () => taken(kind),
+      () => readRequests(kind),
       (answer) => answer.requests.length > 0,
     )
     assert.match(JSON.stringify(requests), /Order A-1 left/, kind)
@@ -121,7 +121,7 @@ test('with the configuration that the fakes write, the program delivers to them,
     channels: ['sms'],
   })
   await eventually(
-    () => taken('http'),
+    () => readRequests('http'),
     ({ requests }) => JSON.stringify(requests).includes('A-3'),
   )
   await eventually(

@@ -64,10 +64,10 @@ function readMail(raw: string): { readonly head: ReadonlyMap<string, string>; re
 }
 
 async function eventually<T>(ask: () => Promise<T> | T, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     const answer = await ask()
     if (wanted(answer)) return answer
-    if (tries > 1_200) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
+    if (attempts > 1_200) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
     await pause(50)
   }
 }

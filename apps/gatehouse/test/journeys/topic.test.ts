@@ -54,8 +54,8 @@ testWith(
     await nats.close()
     await server.stop()
     const ready = await fetch(`${program.url}/readyz`)
-    const told = (await ready.json()) as { status: string; engines: Record<string, string> }
-    assert.deepEqual([ready.status, told.status, told.engines.topic], [200, 'degraded', 'does not answer'])
+    const readiness = (await ready.json()) as { status: string; engines: Record<string, string> }
+    assert.deepEqual([ready.status, readiness.status, readiness.engines.topic], [200, 'degraded', 'does not answer'])
     const meanwhile = await producer.notify({ ...shipped, dedup_key: 'A-2' })
     assert.equal(meanwhile.deliveries[0]?.outcome, 'queued')
 

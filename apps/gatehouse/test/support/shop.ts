@@ -13,7 +13,7 @@ clients:
     plan: unlimited
 `
 
-interface Told {
+interface NotificationBody {
   readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly state: string }>
 }
 
@@ -30,7 +30,7 @@ export async function openShop(url: string, channels: readonly string[]) {
     shop,
     /** The state of the delivery on a channel. */
     async stateOf(id: string, channel: string): Promise<string | undefined> {
-      const { deliveries } = (await shop.call('GET', `/v1/notifications/${id}`)) as Told
+      const { deliveries } = (await shop.call('GET', `/v1/notifications/${id}`)) as NotificationBody
       return deliveries.find((each) => each.channel === channel)?.state
     },
   }
@@ -38,10 +38,10 @@ export async function openShop(url: string, channels: readonly string[]) {
 
 /** Asks until the answer is as wanted. */
 export async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     const answer = await ask()
     if (wanted(answer)) return answer
-    if (tries > 600) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
+    if (attempts > 600) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
     await pause(50)
   }
 }

@@ -71,10 +71,10 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
-const retried = new Set(['40001', '40P01'])
-const mostTries = 8
+const retryableStates = new Set(['40001', '40P01'])
+const maxAttempts = 8
 /** After a first conflict; whoever won it gets on with its work meanwhile. */
-const longestPauseMs = 10
+const maxPauseMs = 10
 /** Waits for the disk as a commit does, and leaves no row behind. */
 const writeProbe = `SELECT pg_logical_emit_message(true, 'gatehouse', 'write probe'),
                            current_setting('transaction_read_only')::boolean AS reads_only`
@@ -114,7 +114,8 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
         throw new Error('a query on the database inside an open transaction; use its handle')
       return connections.use((client) => run(client, query, values))
     },
-    transaction: (work) => retrying(() => connections.use((client, discard) => attempt(client, discard, work))),
+    transaction: (work) =>
+      withRetries(() => connections.use((client, discard) => runTransaction(client, discard, work))),
     async session(work) {
       if (inTransaction.getStore()) throw new Error('a session inside an open transaction; use its handle')
       return connections.use(async (client, discard) => {
@@ -122,7 +123,7 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
         return work({ query: (query, values) => run(client, query, values) })
       })
     },
-    pipeline: (queries) => retrying(() => connections.use((client) => sendTogether(client, queries))),
+    pipeline: (queries) => withRetries(() => connections.use((client) => sendTogether(client, queries))),
     async ping() {
       const { rows } = await this.query<{ reads_only: boolean }>(writeProbe)
       if (rows[0]?.reads_only) throw new Error('the database only reads')
@@ -135,14 +136,14 @@ export function databaseOver(pool: Pool, { engine, listen, release }: Engine): D
 }
 
 /** Runs a transaction again after a deadlock or a serialization failure. */
-async function retrying<T>(work: () => Promise<T>): Promise<T> {
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       return await work()
     } catch (error) {
-      if (tries >= mostTries || !retried.has(sqlState(error) ?? '')) throw error
-      await pause(Math.random() * longestPauseMs * tries)
+      if (attempts >= maxAttempts || !retryableStates.has(sqlState(error) ?? '')) throw error
+      await pause(Math.random() * maxPauseMs * attempts)
     }
   }
 }
@@ -159,7 +160,11 @@ async function sendTogether<Row extends object>(
   return answers.slice(0, -1)
 }
 
-async function attempt<T>(client: PoolClient, discard: () => void, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  client: PoolClient,
+  discard: () => void,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const gather = gathererOf(client)
   const tx = transactionOn(client, gather)
   try {
@@ -224,10 +229,10 @@ async function run<Row extends object>(
   query: string | Query,
   values: readonly unknown[] | undefined,
 ): Promise<Rows<Row>> {
-  const asked = typeof query === 'string' ? { text: query, values } : query
+  const parsed = typeof query === 'string' ? { text: query, values } : query
   const config = {
-    text: asked.text,
-    values: [...(asked.values ?? [])],
+    text: parsed.text,
+    values: [...(parsed.values ?? [])],
     ...(typeof query !== 'string' && query.name ? { name: query.name } : {}),
     ...(typeof query !== 'string' && query.timeoutMs ? { query_timeout: query.timeoutMs } : {}),
   }

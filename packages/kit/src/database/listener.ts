@@ -9,7 +9,7 @@ export interface Hearing {
 }
 
 const pingMs = 15_000
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 /**
  * Hears a channel on a connection of its own for as long as it isn't stopped: one that breaks, or answers no more, is
@@ -38,7 +38,7 @@ export function keepListening(make: () => Client, channel: string, hearing: Hear
       } catch (error) {
         failures++
         log.warn({ err: error, channel }, 'listening to the database was interrupted')
-        await pause(Math.min(longestPauseMs, 50 * 2 ** failures) * (0.5 + Math.random() / 2), stopping.signal)
+        await pause(Math.min(maxPauseMs, 50 * 2 ** failures) * (0.5 + Math.random() / 2), stopping.signal)
       }
       await client.end().catch(() => {})
     }

@@ -68,7 +68,7 @@ type Step = 'done' | 'busy' | { readonly applied: readonly string[] }
 async function applyNext(database: Database, schema: string, migrations: readonly Migration[]): Promise<Step> {
   const step = await database.transaction(async (tx): Promise<Step | Migration> => {
     await tx.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
-    if (!(await locked(tx, 'pg_try_advisory_xact_lock', schema))) return 'busy'
+    if (!(await tryLock(tx, 'pg_try_advisory_xact_lock', schema))) return 'busy'
     await tx.query(`
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.migration (
@@ -97,7 +97,7 @@ async function applyNext(database: Database, schema: string, migrations: readonl
 function applyIndexes(database: Database, schema: string, migration: Migration): Promise<Step> {
   return database.session(async (session) => {
     await session.query(`SET statement_timeout = ${migrationTimeoutMs}; SET lock_timeout = 0`)
-    if (!(await locked(session, 'pg_try_advisory_lock', schema))) return 'busy'
+    if (!(await tryLock(session, 'pg_try_advisory_lock', schema))) return 'busy'
     if ((await readApplied(session, schema)).has(migration.name)) return { applied: [] }
     await buildIndexes(session, migration.indexes ?? [], migrationTimeoutMs)
     await record(session, schema, migration)
@@ -106,7 +106,7 @@ function applyIndexes(database: Database, schema: string, migration: Migration):
 }
 
 /** Takes the lock of a schema's migrations where it is free. */
-async function locked(on: Queryable, take: string, schema: string): Promise<boolean> {
+async function tryLock(on: Queryable, take: string, schema: string): Promise<boolean> {
   const { rows } = await on.query<{ locked: boolean }>(`SELECT ${take}(hashtext($1)) AS locked`, [
     `gatehouse migrations of ${schema}`,
   ])

@@ -105,10 +105,10 @@ async function replace(
   if (rows.length === 0) return 0
   const text = `WITH next AS (
        SELECT * FROM unnest($1::${idType}[], $2::text[], $3::text[]) AS next (id, before, after)
-     ), held AS (
+     ), locked AS (
        SELECT t.${id} AS id FROM ${table} t JOIN next ON next.id = t.${id} ORDER BY t.${id} FOR UPDATE OF t
      )
-     UPDATE ${table} t SET ${sealed} = next.after FROM next JOIN held USING (id)
+     UPDATE ${table} t SET ${sealed} = next.after FROM next JOIN locked USING (id)
      WHERE t.${id} = next.id AND t.${sealed} = next.before`
   const values = [rows.map((row) => row.id), rows.map((row) => row.sealed), rows.map(({ next }) => next)]
   const [answer] = await database.pipeline([{ text, values }])

@@ -33,11 +33,11 @@ const mediaTypes = [...jsonTypes, 'application/x-www-form-urlencoded', 'text/pla
 
 /** The answer to a body of a type that is not read here: which are (RFC 9110 §15.5.16, RFC 5789 §3.1). */
 export function mediaTypeExpected({ server, headers, method }: FastifyRequest): Problem {
-  const given = headers['content-type']
+  const contentType = headers['content-type']
   const isPatch = method === 'PATCH'
-  const taken = mediaTypes.filter((type) => server.hasContentTypeParser(type) && (isPatch || type !== patchType))
-  const told = `The body must be ${taken.join(' or ')}${given === undefined ? '' : `, not ${given.split(';', 1)[0]}`}.`
-  return new Problem(415, told, { headers: { [isPatch ? 'accept-patch' : 'accept']: taken.join(', ') } })
+  const accepted = mediaTypes.filter((type) => server.hasContentTypeParser(type) && (isPatch || type !== patchType))
+  const detail = `The body must be ${accepted.join(' or ')}${contentType === undefined ? '' : `, not ${contentType.split(';', 1)[0]}`}.`
+  return new Problem(415, detail, { headers: { [isPatch ? 'accept-patch' : 'accept']: accepted.join(', ') } })
 }
 
 /** Changes are for PATCH alone: whoever puts them would have the nulls stored. */

@@ -18,14 +18,14 @@ const wholeParameter = /^:[A-Za-z_]\w*$/
 
 /** Reads a template; what it spells out may be percent-encoded. A `*` anywhere but at the end is an ordinary character. */
 export function parsePathTemplate(text: string): PathTemplate {
-  const parts = text.replace(/^\//, '').split('/').map(decoded)
+  const parts = text.replace(/^\//, '').split('/').map(decode)
   const last = parts.at(-1) ?? ''
   const open = last.endsWith('*')
   if (open) parts.pop()
   return { text, segments: parts.map(segmentOf), rest: open ? last.slice(0, -1) : undefined }
 }
 
-function decoded(part: string): string {
+function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {

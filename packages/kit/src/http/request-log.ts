@@ -54,22 +54,22 @@ export class AnswerLog extends LogController {
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const { method, url } = request
     const ms = Math.round(reply.elapsedTime * 10) / 10
-    const told = { method, path: loggable(url), status: reply.statusCode, ms }
-    if (error) request.log.error({ ...told, err: error }, 'not answered')
-    else request.log.info(told, 'answered')
+    const entry = { method, path: loggable(url), status: reply.statusCode, ms }
+    if (error) request.log.error({ ...entry, err: error }, 'not answered')
+    else request.log.info(entry, 'answered')
   }
 }
 
-const longestSegment = 64
+const maxSegmentLength = 64
 /** Whoever has a short link may follow it: a path of one letter and an id is logged with the start of the id alone. */
 const shortLink = /^(\/[a-z]\/[^/]{4})[^/]+$/
 
 /** A path without what must not be kept: codes and states travel in query strings, signed links are long parts of paths. */
 function loggable(url: string = ''): string {
   const path = (url.split('?', 1)[0] ?? '').replace(shortLink, '$1…')
-  if (path.length <= longestSegment) return path
+  if (path.length <= maxSegmentLength) return path
   return path
     .split('/')
-    .map((segment) => (segment.length > longestSegment ? `${segment.slice(0, 8)}…` : segment))
+    .map((segment) => (segment.length > maxSegmentLength ? `${segment.slice(0, 8)}…` : segment))
     .join('/')
 }

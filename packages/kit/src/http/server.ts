@@ -55,7 +55,7 @@ export interface HttpOptions {
   readonly addressOf?: AddressOf
 }
 
-const mostFaults = 50
+const maxFaults = 50
 const maxParamLength = 1024
 
 /**
@@ -130,8 +130,8 @@ const httpsHeaders: Readonly<Record<string, string>> = {
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
 
-function requestId(given: string | string[] | undefined): string {
-  return typeof given === 'string' && /^[\w.:-]{8,128}$/.test(given) ? given : randomUUIDv7()
+function requestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && /^[\w.:-]{8,128}$/.test(header) ? header : randomUUIDv7()
 }
 
 /** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
@@ -168,13 +168,13 @@ function parseJson(http: Http) {
 
 /** JSON that would reach an object's prototype is JSON all the same; its sender is told which member. */
 function jsonProblem(text: string, error: Error): Problem {
-  const pointer = prototypeMember(parsed(text))
+  const pointer = prototypeMember(tryParse(text))
   if (pointer === undefined) return new Problem(400, `The body is not JSON: ${error.message}`)
   const fault = { pointer, detail: 'is a name that no member may have' }
   return new Problem(400, `The body is not valid: ${pointer} ${fault.detail}.`, { errors: [fault] })
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -206,11 +206,11 @@ function writeError(error: unknown, request: FastifyRequest, reply: FastifyReply
 function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error
   if (error.validation) {
-    const errors = (error.validation as ErrorObject[]).slice(0, mostFaults).map(validationFault)
-    const told = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-    return new Problem(400, `The ${partOf(error.validationContext)} is not valid: ${told}.`, { errors })
+    const errors = (error.validation as ErrorObject[]).slice(0, maxFaults).map(validationFault)
+    const detail = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+    return new Problem(400, `The ${partOf(error.validationContext)} is not valid: ${detail}.`, { errors })
   }
-  if (isUnavailable(error)) return awayForNow()
+  if (isUnavailable(error)) return unavailable()
   const status = error.statusCode ?? 500
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
   if (status === 414) return new Problem(414, `A part of the path is longer than ${maxParamLength} characters.`)
@@ -219,7 +219,7 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   return new Problem(status, error.message)
 }
 
-function awayForNow(): Problem {
+function unavailable(): Problem {
   return new Problem(503, 'A server that this request needs does not answer for now; try again.', {
     headers: { 'retry-after': '2' },
   })

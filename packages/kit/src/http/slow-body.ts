@@ -24,31 +24,31 @@ export interface BodyPatience {
  */
 export function refuseSlowBodies(http: Pick<FastifyInstance, 'addHook'>, patience: BodyPatience): void {
   http.addHook('onRequest', (request, reply, done) => {
-    if (hasBody(request)) setImmediate(timeWhatIsMissing, request, reply, patience)
+    if (hasBody(request)) setImmediate(limitIncomplete, request, reply, patience)
     done()
   })
 }
 
 /** Most bodies came along with their headers: they need no clock. */
-function timeWhatIsMissing(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
-  if (!request.raw.complete && !request.raw.destroyed) time(request, reply, patience)
+function limitIncomplete(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
+  if (!request.raw.complete && !request.raw.destroyed) limitDuration(request, reply, patience)
 }
 
-function time(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
+function limitDuration(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
   const { graceMs = 20_000, bytesPerSecond = 500, totalMs = 60_000 } = patience
   const { raw, routeOptions } = request
   const { socket } = raw
   const bytesBefore = socket.bytesRead ?? 0
   const startedAt = performance.now()
   const { bodyTimeoutMs } = routeOptions.config
-  const most = (typeof bodyTimeoutMs === 'function' ? bodyTimeoutMs(raw) : bodyTimeoutMs) ?? totalMs
-  const look = (): void => {
+  const maxMs = (typeof bodyTimeoutMs === 'function' ? bodyTimeoutMs(raw) : bodyTimeoutMs) ?? totalMs
+  const check = (): void => {
     const earnedMs = graceMs + (((socket.bytesRead ?? 0) - bytesBefore) / bytesPerSecond) * 1000
-    const leftMs = Math.min(earnedMs, most) - (performance.now() - startedAt)
-    if (leftMs > 0) timer = setTimeout(look, leftMs).unref()
+    const leftMs = Math.min(earnedMs, maxMs) - (performance.now() - startedAt)
+    if (leftMs > 0) timer = setTimeout(check, leftMs).unref()
     else if (!raw.complete) refuse(request, reply)
   }
-  let timer = setTimeout(look, Math.min(graceMs, most)).unref()
+  let timer = setTimeout(check, Math.min(graceMs, maxMs)).unref()
   const stop = () => clearTimeout(timer)
   raw.once('end', stop)
   raw.once('close', stop)

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { Fault } from '../problem.ts'
-import { mostJsonDepth } from '../text/clean-text.ts'
+import { maxJsonDepth } from '../text/clean-text.ts'
 import { emailAddressExpected } from '../text/email-address.ts'
 import { instantExpected } from '../text/instant.ts'
 
@@ -46,7 +46,7 @@ function expectedForm(schema: ErrorObject['parentSchema']): string {
 
 /** The member that would reach an object's prototype, which JSON.parse makes an own one. */
 export function prototypeMember(value: unknown, pointer = '', depth = 0): string | undefined {
-  if (value === null || typeof value !== 'object' || depth > mostJsonDepth) return undefined
+  if (value === null || typeof value !== 'object' || depth > maxJsonDepth) return undefined
   for (const [name, item] of Object.entries(value)) {
     const here = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
     if (name === '__proto__') return here

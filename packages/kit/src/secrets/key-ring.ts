@@ -71,9 +71,9 @@ function idOf(secret: Secret): string {
 export const keyListExpected =
   "must be keys of at least 32 characters that can't be guessed, separated by commas; `openssl rand -base64 32` makes one"
 
-const shortestKey = 32
-const fewestCharacters = 8
-const mostKeys = 8
+const minKeyLength = 32
+const minDistinctCharacters = 8
+const maxKeys = 8
 
 /** Reads a list of keys, separated by commas. Why one is refused is told by its position, never by its text. */
 export function readKeyRing(text: string): { readonly ring?: KeyRing; readonly faults: readonly string[] } {
@@ -81,9 +81,9 @@ export function readKeyRing(text: string): { readonly ring?: KeyRing; readonly f
   const name = (index: number) => (keys.length === 1 ? '' : `key ${index + 1} of ${keys.length}: `)
   const faults = keys.flatMap((key, index) => {
     if (keys.indexOf(key) < index) return [`${name(index)}is the same as key ${keys.indexOf(key) + 1}`]
-    const strong = key.length >= shortestKey && new Set(key).size >= fewestCharacters
+    const strong = key.length >= minKeyLength && new Set(key).size >= minDistinctCharacters
     return strong ? [] : [`${name(index)}${keyListExpected}`]
   })
-  if (keys.length > mostKeys) faults.push(`must be at most ${mostKeys} keys, not ${keys.length}`)
+  if (keys.length > maxKeys) faults.push(`must be at most ${maxKeys} keys, not ${keys.length}`)
   return faults.length > 0 ? { faults } : { faults, ring: new KeyRing(keys.map((key) => new Secret(key))) }
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../problem.ts'
 
 /** How deep JSON from outside may be nested: far more than anybody means, far less than the stack holds. */
-export const mostJsonDepth = 64
+export const maxJsonDepth = 64
 
 /** Whether PostgreSQL can store the string and JSON can carry it: no NUL, no lone surrogate. */
 export function isCleanText(text: string): boolean {
@@ -10,7 +10,7 @@ export function isCleanText(text: string): boolean {
 }
 
 const unclean = 'must be text without U+0000 and without lone surrogates'
-const tooDeep = `must not be nested deeper than ${mostJsonDepth} levels`
+const tooDeep = `must not be nested deeper than ${maxJsonDepth} levels`
 
 /** The first string or member name in `value` that is no clean text, or where it is nested too deep. Bytes are no text. */
 export function findTextFault(value: unknown): Fault | undefined {
@@ -20,7 +20,7 @@ export function findTextFault(value: unknown): Fault | undefined {
 function faultIn(value: unknown, pointer: string, depth: number): Fault | undefined {
   if (typeof value === 'string') return isCleanText(value) ? undefined : { pointer: pointer || '/', detail: unclean }
   if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return undefined
-  if (depth >= mostJsonDepth) return { pointer, detail: tooDeep }
+  if (depth >= maxJsonDepth) return { pointer, detail: tooDeep }
   for (const [name, item] of Object.entries(value)) {
     if (!isCleanText(name)) return { pointer: pointer || '/', detail: unclean }
     if (typeof item === 'string' && isCleanText(item)) continue

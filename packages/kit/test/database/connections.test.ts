@@ -32,7 +32,7 @@ test('a connection that is terminated as it opens fails the statement, and not t
   })
   pool.on('error', () => {})
   const connections = trustedConnections(pool)
-  for (let tries = 0; tries < 3; tries++)
+  for (let attempt = 0; attempt < 3; attempt++)
     await assert.rejects(
       connections.use((client) => client.query('SELECT 1')),
       isUnavailable,

@@ -157,10 +157,10 @@ describe('on PostgreSQL', () => {
   testWith('postgresql', 'a transaction that meets a deadlock runs again and both are committed', async () => {
     const database = await postgresDatabase(running())
     await database.query('CREATE TABLE counter (id int PRIMARY KEY, n int); INSERT INTO counter VALUES (1, 0), (2, 0)')
-    let tries = 0
+    let attempts = 0
     const crosswise = (first: number, second: number, met: { first: Promise<unknown>; arrive: () => void }) =>
       database.transaction(async (tx) => {
-        tries++
+        attempts++
         await tx.query('UPDATE counter SET n = n + 1 WHERE id = $1', [first])
         met.arrive()
         await met.first
@@ -175,7 +175,7 @@ describe('on PostgreSQL', () => {
     const { rows } = await database.query('SELECT n FROM counter ORDER BY id')
     await database.close()
     assert.deepEqual(rows, [{ n: 2 }, { n: 2 }])
-    assert.ok(tries >= 3, 'one of them was run again')
+    assert.ok(attempts >= 3, 'one of them was run again')
   })
 
   testWith(

@@ -67,25 +67,25 @@ describe('a database that is half dead', () => {
 
   testWith('postgresql', 'a process that stops inside a transaction holds its locks for a bounded time', async () => {
     const [frozen, other] = [await open(1), await open(1)]
-    await other.query('CREATE TABLE held (id int PRIMARY KEY, n int); INSERT INTO held VALUES (1, 0)')
+    await other.query('CREATE TABLE counted (id int PRIMARY KEY, n int); INSERT INTO counted VALUES (1, 0)')
     const locked = Promise.withResolvers<void>()
     const resumed = Promise.withResolvers<void>()
     const late = frozen.transaction(async (tx) => {
-      await tx.query('UPDATE held SET n = 1 WHERE id = 1')
+      await tx.query('UPDATE counted SET n = 1 WHERE id = 1')
       locked.resolve()
       await resumed.promise
-      await tx.query('UPDATE held SET n = 3 WHERE id = 1')
+      await tx.query('UPDATE counted SET n = 3 WHERE id = 1')
     })
     late.catch(() => {})
     await locked.promise
-    await assert.rejects(other.query('UPDATE held SET n = 2 WHERE id = 1'), isUnavailable)
+    await assert.rejects(other.query('UPDATE counted SET n = 2 WHERE id = 1'), isUnavailable)
     for (;;) {
-      const done = await other.query('UPDATE held SET n = 2 WHERE id = 1').catch(() => undefined)
+      const done = await other.query('UPDATE counted SET n = 2 WHERE id = 1').catch(() => undefined)
       if (done) break
     }
     resumed.resolve()
     await assert.rejects(late, isUnavailable)
-    const { rows } = await other.query('SELECT n FROM held')
+    const { rows } = await other.query('SELECT n FROM counted')
     await frozen.query('SELECT 1')
     await Promise.all([frozen.close(), other.close()])
     assert.deepEqual(rows, [{ n: 2 }])

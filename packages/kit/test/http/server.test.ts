@@ -67,7 +67,7 @@ for (const [what, payload] of [
 
 test('JSON that is nested too deep is refused, and told where and how deep it may be', async () => {
   const http = createHttp({ log: silentLog })
-  http.post('/anything', async () => 'taken')
+  http.post('/anything', async () => 'accepted')
   const post = (levels: number) => {
     const payload = `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     return http.inject({ method: 'POST', url: '/anything', payload, headers: { 'content-type': 'application/json' } })
@@ -83,8 +83,8 @@ test('JSON that is nested too deep is refused, and told where and how deep it ma
 test('a point in time is checked as RFC 3339 says, and bounded', async () => {
   const http = createHttp({ log: silentLog })
   const at = Type.Object({ at: Type.String({ format: 'date-time' }) })
-  http.get('/at', { schema: { querystring: at } }, async () => 'taken')
-  http.post('/at', { schema: { body: at } }, async () => 'taken')
+  http.get('/at', { schema: { querystring: at } }, async () => 'accepted')
+  http.post('/at', { schema: { body: at } }, async () => 'accepted')
   const status = async (time: string) => {
     const { statusCode } = await http.inject({ url: `/at?at=${encodeURIComponent(time)}` })
     const answer = await http.inject({ method: 'POST', url: '/at', payload: { at: time } })
@@ -193,9 +193,9 @@ test('the log tells each request in one line, by its method, path, status and ti
   await http.inject({ url: `/preferences/${token}` })
   await http.inject({ url: `/nowhere/${token}` })
   await http.inject({ url: '/l/s3crets3cret' })
-  const told = lines.map((line) => JSON.parse(line))
+  const entries = lines.map((line) => JSON.parse(line))
   assert.deepEqual(
-    told.map(({ msg, method, path, status }) => [msg, method, path, status]),
+    entries.map(({ msg, method, path, status }) => [msg, method, path, status]),
     [
       ['answered', 'GET', '/callback', 200],
       ['answered', 'GET', '/preferences/v1.s3cre…', 200],
@@ -203,7 +203,7 @@ test('the log tells each request in one line, by its method, path, status and ti
       ['answered', 'GET', '/l/s3cr…', 200],
     ],
   )
-  assert.ok(told.every(({ ms, ip, reqId }) => ms >= 0 && ip === '127.0.0.1' && reqId.length > 30))
+  assert.ok(entries.every(({ ms, ip, reqId }) => ms >= 0 && ip === '127.0.0.1' && reqId.length > 30))
   assert.ok(!lines.join('').includes('s3crets3cret') && !lines.join('').includes('Bearer'))
 })
 

@@ -7,8 +7,8 @@ import { createHttp, type HttpOptions, silentLog } from '../../src/index.ts'
 
 async function setup(context: TestContext, options: Partial<HttpOptions>) {
   const http = createHttp({ log: silentLog, ...options })
-  http.post('/things', async () => ({ taken: true }))
-  http.post('/patient', { config: { bodyTimeoutMs: 60_000 } }, async () => ({ taken: true }))
+  http.post('/things', async () => ({ accepted: true }))
+  http.post('/patient', { config: { bodyTimeoutMs: 60_000 } }, async () => ({ accepted: true }))
   const url = new URL(await http.listen({ port: 0, host: '127.0.0.1' }))
   context.after(() => {
     http.server.closeAllConnections()

@@ -159,7 +159,7 @@ test('a connection carries as many pushes at once as the server allows, and anot
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
   assert.equal(fake.requests.length, 60)
   assert.equal(fake.connections(), 2)
-  assert.ok(fake.mostStreams() <= 5)
+  assert.ok(fake.maxStreams() <= 5)
 })
 
 test('after GOAWAY pushes go over a new connection, and none is lost', async (t) => {

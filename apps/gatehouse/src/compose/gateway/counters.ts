@@ -25,14 +25,14 @@ export interface Counters {
   /** The shared store's state; undefined where the counters are in memory. */
   readonly ping?: () => Promise<unknown>
   /** Resolves once the shared store is connected, or after a second without it. */
-  readonly connected?: () => Promise<unknown>
+  readonly waitForConnection?: () => Promise<unknown>
   close(): Promise<void>
 }
 
 /** How many gateways share the counters until they are counted: those that count locally spend a share of it each. */
-const presumedGateways = 4
+const defaultGateways = 4
 const lastReconcileMs = 1_000
-const longestConnectMs = 1_000
+const maxConnectMs = 1_000
 /** A commit waits for the disk. */
 const databaseDeadlineMs = 1_000
 
@@ -98,10 +98,10 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   const key = settings.services.has('gateway') ? 'rl:gateways' : 'rl:services'
   const { store: counters, presence } = storeIn(client, key, { onClockMoved, tags })
   const region = regional && storeIn(regional, key, { onClockMoved, tags })
-  const living = () => Math.max(gateways ?? 1, presence.instances ?? presumedGateways)
-  const hot = hotKeyStore(counters, { perSecond, instances: living })
-  const hybrid = hybridStore(hot, { instances: living })
-  if (settings.services.has('gateway')) showGateways(metrics, living)
+  const activeGateways = () => Math.max(gateways ?? 1, presence.instances ?? defaultGateways)
+  const hot = hotKeyStore(counters, { perSecond, instances: activeGateways })
+  const hybrid = hybridStore(hot, { instances: activeGateways })
+  if (settings.services.has('gateway')) showGateways(metrics, activeGateways)
   showHotKeys(metrics, () => hot.hotKeys)
   return {
     store: hybrid,
@@ -110,15 +110,18 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
     onUnexpiredEviction,
     ...(region ? { regionalStore: region.store } : {}),
     ping: () => client.ping(),
-    async connected() {
+    async waitForConnection() {
       const ready = new Promise<void>((resolve) => client.once('ready', resolve))
-      if (client.status !== 'ready') await Promise.race([ready, pause(longestConnectMs, undefined, { ref: false })])
-      if (client.status === 'ready') await atMost(longestConnectMs, presence.beat())
+      if (client.status !== 'ready') await Promise.race([ready, pause(maxConnectMs, undefined, { ref: false })])
+      if (client.status === 'ready') await withTimeout(maxConnectMs, presence.beat())
     },
     async close() {
       // A store that is silent must not hold the stop up.
-      const told = hybrid.close().catch(() => {})
-      await atMost(lastReconcileMs, Promise.all([told, hot.close(), presence.close(), region?.presence.close()]))
+      const reconciled = hybrid.close().catch(() => {})
+      await withTimeout(
+        lastReconcileMs,
+        Promise.all([reconciled, hot.close(), presence.close(), region?.presence.close()]),
+      )
       client.disconnect()
       regional?.disconnect()
     },
@@ -137,7 +140,7 @@ function storeIn(
   return { store: shardedStore(counters), presence }
 }
 
-const atMost = (milliseconds: number, done: Promise<unknown>) =>
+const withTimeout = (milliseconds: number, done: Promise<unknown>) =>
   Promise.race([done, pause(milliseconds, undefined, { ref: false })])
 
 /** `cluster` is the file's word for an address that names a single node. @throws RangeError for one that can't be read */

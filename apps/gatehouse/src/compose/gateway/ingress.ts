@@ -24,12 +24,12 @@ import { type Counters, refuseUnshared } from './counters.ts'
 import { ownRoutes } from './paths.ts'
 
 const realm = 'gatehouse'
-const mostStreamConnections = 10_000
+const maxStreamConnections = 10_000
 /** A reader of events may wait half a minute before the answer begins. */
 const longPollHeadersMs = 60_000
 
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
-export interface Entrance {
+export interface Ingress {
   readonly authenticate: Authenticate
   /** Ends long answers with the credential that opened them. */
   readonly watch: CredentialWatch['watch']
@@ -43,13 +43,13 @@ export interface Entrance {
 }
 
 /** `identityHere` answers the token service of this process once it is built, undefined where it runs elsewhere. */
-export async function composeEntrance(
+export async function composeIngress(
   parts: Parts,
   http: Http,
   { counters, keys }: { readonly counters: Counters; readonly keys: DeclaredKeys | undefined },
   identityHere: () => Identity | undefined,
-): Promise<Entrance> {
-  const { config, token, clock, log, metrics, held } = parts
+): Promise<Ingress> {
+  const { config, token, clock, log, metrics, resources } = parts
   const { settings, file } = config
   const { services } = settings
   const local = services.has('identity')
@@ -57,7 +57,7 @@ export async function composeEntrance(
   const { bearer, revocations } = composeBearer({ settings, issuer, token, clock, log, metrics })
   const follow = () => {
     const stopFollowing = revocations?.start()
-    held.push(async () => stopFollowing?.())
+    resources.push(async () => stopFollowing?.())
   }
   const trust = trustOf(settings)
   const issues = trust === 'sibling' || trust === 'issuer'
@@ -94,18 +94,18 @@ export async function composeEntrance(
     ...declaredLimits(file),
   })
   const { attempts } = gateway
-  const reload: Entrance['reload'] = (next) => {
+  const reload: Ingress['reload'] = (next) => {
     refuseUnshared(counters, next)
     gateway.reload(declaredLimits(next))
   }
-  held.push(() => gateway.stop())
+  resources.push(() => gateway.stop())
   if (services.has('gateway')) {
     await http.register(gateway.plugin)
     return { authenticate: gateway.authenticate, watch: gateway.watch, attempts, reload, follow, engines }
   }
   const authenticate = authenticateWith(bearer, realm, keys && createApiKeys(keys.resolve, clock, realm))
   const { watch, stop } = watchWith(authenticate, clock, log)
-  held.push(async () => stop())
+  resources.push(async () => stop())
   return { authenticate, watch, attempts, reload, follow, engines }
 }
 
@@ -115,7 +115,7 @@ const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windo
 const warmUpPeeks = 20
 
 /** The first checks of a cold process would miss their deadline, and be answered without the shared store. */
-async function warmUp(limiter: Limiter, { connected }: Counters): Promise<void> {
+async function warmUp(limiter: Limiter, { waitForConnection: connected }: Counters): Promise<void> {
   if (!connected) return
   await connected()
   for (let peeks = 0; peeks < warmUpPeeks; peeks++) {
@@ -169,7 +169,7 @@ function remoteServices({ config, clock, addressOf }: Parts) {
           'notify-streams': {
             ...sibling,
             url: notifyUrl,
-            connections: mostStreamConnections,
+            connections: maxStreamConnections,
             headers_timeout_ms: longPollHeadersMs,
           },
         }
@@ -187,7 +187,7 @@ function declaredUpstreams({ config }: Parts) {
 
 /** Where plans and API keys are looked up: here, or in the process that runs identity. */
 function subjectLookup(
-  { config, token, held }: Parts,
+  { config, token, resources }: Parts,
   keys: DeclaredKeys | undefined,
   identityHere: () => Identity | undefined,
 ) {
@@ -201,7 +201,7 @@ function subjectLookup(
   const declared = keys ? { resolveApiKey: keys.resolve } : {}
   if (!identityUrl || !token) return { planOf: async () => undefined, ...declared }
   const elsewhere = identityOverHttp(identityUrl, token)
-  held.push(() => elsewhere.close())
+  resources.push(() => elsewhere.close())
   const resolveApiKey = async (key: string) => (await keys?.resolve(key)) ?? elsewhere.resolveApiKey(key)
   return { planOf: elsewhere.planOf, resolveApiKey }
 }

@@ -49,10 +49,10 @@ export function connectRedis(address: RedisAddress, log: Log): Redis | Cluster {
     kind === 'cluster'
       ? new Cluster([...nodes], { ...impatient, redisOptions: options })
       : new Redis({ ...options, ...(kind === 'sentinel' ? sentinel : server), retryStrategy })
-  return watched(client, log)
+  return logErrors(client, log)
 }
 
-function watched<Client extends Redis | Cluster>(client: Client, log: Log): Client {
+function logErrors<Client extends Redis | Cluster>(client: Client, log: Log): Client {
   let away = false
   client.on('ready', () => {
     if (away) log.info('the counter store is back')

@@ -5,8 +5,8 @@ import type { Notify } from '@gatehouse/notify'
 import { isLoopback } from '../../config/config.ts'
 import { branding } from '../branding.ts'
 import { encryptionKey } from '../engines.ts'
-import type { Entrance } from '../gateway/ingress.ts'
-import { given } from '../given.ts'
+import type { Ingress } from '../gateway/ingress.ts'
+import { omitUndefined } from '../given.ts'
 import type { Parts } from '../parts.ts'
 import { identityMail } from './mail.ts'
 
@@ -14,7 +14,7 @@ import { identityMail } from './mail.ts'
 export async function composeIdentity(
   parts: Parts,
   database: Database,
-  entrance: Entrance,
+  ingress: Ingress,
   notify: Notify | undefined,
 ): Promise<Identity> {
   const { settings, file } = parts.config
@@ -26,12 +26,12 @@ export async function composeIdentity(
     baseUrl: settings.baseUrl,
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
-    ...given({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
+    ...omitUndefined({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
     declared: { clients: file.clients ?? [], users: declaredUsers(parts), resources: file.resources ?? [] },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
-    authenticate: entrance.authenticate,
-    ...entrance.attempts,
+    authenticate: ingress.authenticate,
+    ...ingress.attempts,
     ...identityMail(parts, notify),
     branding: branding(parts.config),
     features: features(settings.authUrl, file.features),
@@ -39,7 +39,7 @@ export async function composeIdentity(
     log: parts.log,
     metrics: parts.metrics,
   })
-  for (const worker of identity.workers) parts.held.push(() => worker.stop())
+  for (const worker of identity.workers) parts.resources.push(() => worker.stop())
   return identity
 }
 
@@ -62,17 +62,17 @@ function declaredUsers({ config: { settings, file }, log }: Pick<Parts, 'config'
 /** An issuer that only this machine reaches has its clients there as well, and may call them. */
 export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
   const { registration, password_reset: passwordReset } = declared
-  return { ...given({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
+  return { ...omitUndefined({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
 }
 
 /** What the file says of passwords; also for the command line, which sets some. */
 export function passwords(declared: Parts['config']['file']['passwords'] = {}) {
-  return given({ minLength: declared.min_length })
+  return omitUndefined({ minLength: declared.min_length })
 }
 
 /** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */
 export function lifetimes(declared: Parts['config']['file']['lifetimes'] = {}) {
-  return given({
+  return omitUndefined({
     accessToken: declared.access_token_seconds,
     refreshToken: declared.refresh_token_seconds,
     idToken: declared.id_token_seconds,

@@ -61,10 +61,10 @@ function within(here: Notify): Outward {
 
 const patienceMs = 5_000
 
-function overHttp({ token, held }: Parts, notifyUrl: string): Outward {
+function overHttp({ token, resources }: Parts, notifyUrl: string): Outward {
   const { origin, pathname } = new URL(notifyUrl)
   const pool = new Pool(origin, { connections: 8, headersTimeout: patienceMs, bodyTimeout: patienceMs })
-  held.push(() => pool.close())
+  resources.push(() => pool.close())
   const call = async (method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => {
     const bearer = await token?.current()
     const { statusCode, body: answer } = await pool.request({

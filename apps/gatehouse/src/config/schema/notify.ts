@@ -30,8 +30,8 @@ const {
   changeReaders,
 } = defaultOptions
 
-const seconds = (least: number, most: number, description: string, fallbackMs: number) =>
-  Type.Optional(Type.Number({ minimum: least, maximum: most, description, default: fallbackMs / 1000 }))
+const seconds = (min: number, max: number, description: string, fallbackMs: number) =>
+  Type.Optional(Type.Number({ minimum: min, maximum: max, description, default: fallbackMs / 1000 }))
 
 const tracked = (channel: string) => Type.Optional(Type.Enum([...trackings], { description: `Of ${channel}.` }))
 const byChannel = Type.Object(

@@ -8,7 +8,7 @@ export interface DeclaredProvider {
 }
 
 /** Who may carry a channel: one of several kinds, told apart by the member `provider`. */
-function carriersOf(channel: Channel): TSchema {
+function providersSchema(channel: Channel): TSchema {
   const kinds = providerKinds.filter(({ channels }) => channels.includes(channel))
   const entry = Type.Unsafe<DeclaredProvider>({
     type: 'object',
@@ -28,7 +28,7 @@ export const ProvidersSection = Type.Unsafe<Partial<Record<Channel, readonly Dec
     Object.fromEntries(
       (['email', 'push', 'sms'] as const)
         .filter((channel) => providerKinds.some(({ channels }) => channels.includes(channel)))
-        .map((channel) => [channel, Type.Optional(carriersOf(channel))]),
+        .map((channel) => [channel, Type.Optional(providersSchema(channel))]),
     ),
     { additionalProperties: false, description: 'Who carries what, by channel.' },
   ),

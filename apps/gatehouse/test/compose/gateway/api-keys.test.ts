@@ -27,9 +27,9 @@ users:
   const body = new URLSearchParams({ ...operator, grant_type: 'client_credentials' })
   const answer = await fetch(`${program.url}/token`, { method: 'POST', body })
   const { access_token } = (await answer.json()) as { access_token: string }
-  const send = async (method: string, path: string, headers: Record<string, string>, given?: object) => {
-    const type = given === undefined ? {} : { 'content-type': 'application/json' }
-    const sent = { method, headers: { ...headers, ...type }, body: given === undefined ? null : JSON.stringify(given) }
+  const send = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const sent = { method, headers: { ...headers, ...type }, body: body === undefined ? null : JSON.stringify(body) }
     const { status, text } = await fetch(`${program.url}${path}`, sent).then(async (one) => ({
       status: one.status,
       text: await one.text(),

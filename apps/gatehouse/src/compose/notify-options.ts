@@ -93,17 +93,17 @@ function workerOptions({
       ...omitUndefined({
         baseMs: milliseconds(backoff?.first_seconds),
         factor: backoff?.factor,
-        longestMs: milliseconds(backoff?.longest_seconds),
+        longestMs: milliseconds(backoff?.max_seconds),
       }),
     },
     breaker: {
       ...defaultOptions.breaker,
       ...omitUndefined({
         windowMs: milliseconds(breaker?.window_seconds),
-        leastCalls: breaker?.least_calls,
+        leastCalls: breaker?.min_calls,
         failureRate: breaker?.failure_rate,
         openMs: milliseconds(breaker?.open_seconds),
-        longestOpenMs: milliseconds(breaker?.longest_open_seconds),
+        longestOpenMs: milliseconds(breaker?.max_open_seconds),
       }),
     },
   }

@@ -15,7 +15,7 @@ test('what the file says of caps, pauses, breakers and workers holds, and the de
     aggregation_threshold: 1,
     morning_spread_seconds: 30,
     concurrency: { sms: 2, 'in-app': 3 },
-    backoff: { first_seconds: 0.05, longest_seconds: 10 },
+    backoff: { first_seconds: 0.05, max_seconds: 10 },
     breaker: { window_seconds: 10, failure_rate: 0.2, open_seconds: 2 },
     zone: 'Europe/Berlin',
     locale: 'de',

@@ -1,20 +1,20 @@
 import { isFaultOfInput } from './database/error.ts'
 import { Problem } from './problem.ts'
 
-export interface GatherOptions {
+export interface BatchOptions {
   /** Most items taken together. */
-  readonly most: number
+  readonly maxBatch: number
   /** Batches under way at once. */
-  readonly lanes: number
+  readonly concurrency: number
   /** How long an item waits for company after a batch of many, in milliseconds. Default 2. */
   readonly gatherMs?: number
   /** Most items that wait. Beyond it the answer is 503. */
-  readonly mostWaiting: number
+  readonly maxWaiting: number
 }
 
 /** Work given one by one and done together. */
-export interface Gatherer<Item, Result> {
-  do(item: Item): Promise<Result>
+export interface Batcher<Item, Result> {
+  add(item: Item): Promise<Result>
   /** Resolves when everything given so far is done. */
   idle(): Promise<void>
 }
@@ -34,10 +34,10 @@ const defaultGatherMs = 2
  * while every lane is busy go together. A batch that fails by the fault of what is in it is halved until only the
  * culprit gets the error.
  */
-export function createGatherer<Item, Result>(
+export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  options: GatherOptions,
-): Gatherer<Item, Result> {
+  options: BatchOptions,
+): Batcher<Item, Result> {
   const { gatherMs = defaultGatherMs } = options
   const waiting: Array<Waiting<Item, Result>> = []
   const running = new Set<Promise<void>>()
@@ -46,8 +46,8 @@ export function createGatherer<Item, Result>(
 
   const start = () => {
     scheduled = false
-    while (waiting.length > 0 && running.size < options.lanes) {
-      const batch = waiting.splice(0, options.most)
+    while (waiting.length > 0 && running.size < options.concurrency) {
+      const batch = waiting.splice(0, options.maxBatch)
       busy = batch.length >= busyBatch
       const done: Promise<void> = settle(batch, work).then(() => {
         running.delete(done)
@@ -59,13 +59,13 @@ export function createGatherer<Item, Result>(
   const schedule = () => {
     if (scheduled) return
     scheduled = true
-    if (busy && waiting.length < options.most) setTimeout(start, gatherMs)
+    if (busy && waiting.length < options.maxBatch) setTimeout(start, gatherMs)
     else setImmediate(start)
   }
 
   return {
-    do(item) {
-      if (waiting.length >= options.mostWaiting)
+    add(item) {
+      if (waiting.length >= options.maxWaiting)
         return Promise.reject(
           new Problem(503, 'Too much is waiting to be stored; try again in a second.', {
             headers: { 'retry-after': '1' },

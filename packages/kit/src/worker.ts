@@ -13,7 +13,7 @@ export interface WorkerOptions {
 export interface Worker {
   readonly name: string
   /** Ends the pause: there is work. A hint, never a promise; the pause ends by itself too. */
-  wake(): void
+  resume(): void
   /** Starts no further pass and resolves when the one under way is done. */
   stop(): Promise<void>
 }
@@ -55,7 +55,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const done = loop()
   return {
     name: options.name,
-    wake() {
+    resume() {
       isResumed = true
       endPause?.()
     },

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGatherer, Problem } from '../src/index.ts'
+import { createBatcher, Problem } from '../src/index.ts'
 
-const options = { most: 100, lanes: 1, mostWaiting: 100 }
+const options = { maxBatch: 100, concurrency: 1, maxWaiting: 100 }
 const dataFault = Object.assign(new Error('value out of range'), { code: '22003' })
 
 test('what is asked for at the same time is done together, and each gets its own answer', async () => {
   const batches: number[][] = []
-  const gatherer = createGatherer<number, number>(async (items) => {
+  const gatherer = createBatcher<number, number>(async (items) => {
     batches.push([...items])
     return items.map((item) => item * 2)
   }, options)
-  assert.deepEqual(await Promise.all([1, 2, 3].map((item) => gatherer.do(item))), [2, 4, 6])
+  assert.deepEqual(await Promise.all([1, 2, 3].map((item) => gatherer.add(item))), [2, 4, 6])
   assert.deepEqual(batches, [[1, 2, 3]])
 })
 
 test('a batch that fails by the fault of what is in it hurts the culprit alone', async () => {
-  const gatherer = createGatherer<number, number>(async (items) => {
+  const gatherer = createBatcher<number, number>(async (items) => {
     if (items.includes(5)) throw dataFault
     return [...items]
   }, options)
-  const answers = await Promise.allSettled([...Array(9).keys()].map((item) => gatherer.do(item)))
+  const answers = await Promise.allSettled([...Array(9).keys()].map((item) => gatherer.add(item)))
   assert.deepEqual(
     answers.flatMap((answer, item) => (answer.status === 'rejected' ? [[item, answer.reason]] : [])),
     [[5, dataFault]],
@@ -28,11 +28,11 @@ test('a batch that fails by the fault of what is in it hurts the culprit alone',
 })
 
 test('an error of the program that one item causes hurts that item alone', async () => {
-  const gatherer = createGatherer<{ readonly name?: string }, number>(
+  const gatherer = createBatcher<{ readonly name?: string }, number>(
     async (items) => items.map(({ name }) => (name as string).length),
     options,
   )
-  const answers = await Promise.allSettled([{ name: 'one' }, {}, { name: 'three' }].map((item) => gatherer.do(item)))
+  const answers = await Promise.allSettled([{ name: 'one' }, {}, { name: 'three' }].map((item) => gatherer.add(item)))
   assert.deepEqual(
     answers.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
@@ -41,17 +41,17 @@ test('an error of the program that one item causes hurts that item alone', async
 
 test('a failure that is nobody’s fault is told to all of the batch, after one try', async () => {
   let attempts = 0
-  const gatherer = createGatherer<number, number>(async () => {
+  const gatherer = createBatcher<number, number>(async () => {
     attempts++
     throw new Error('Connection terminated')
   }, options)
-  const answers = await Promise.allSettled([1, 2, 3].map((item) => gatherer.do(item)))
+  const answers = await Promise.allSettled([1, 2, 3].map((item) => gatherer.add(item)))
   assert.deepEqual([answers.map(({ status }) => status), attempts], [['rejected', 'rejected', 'rejected'], 1])
 })
 
 test('what waits is bounded: one too many is told to come again', async () => {
-  const gatherer = createGatherer<number, number>(async (items) => [...items], { ...options, mostWaiting: 2 })
-  const kept = [gatherer.do(1), gatherer.do(2)]
-  await assert.rejects(gatherer.do(3), (error: unknown) => error instanceof Problem && error.status === 503)
+  const gatherer = createBatcher<number, number>(async (items) => [...items], { ...options, maxWaiting: 2 })
+  const kept = [gatherer.add(1), gatherer.add(2)]
+  await assert.rejects(gatherer.add(3), (error: unknown) => error instanceof Problem && error.status === 503)
   assert.deepEqual(await Promise.all(kept), [1, 2])
 })

@@ -17,7 +17,7 @@ export interface Hints {
 /** Hints to the workers in a list that may still grow. */
 export function hintsTo(workers: readonly Worker[]): Hints {
   const wake = (...names: readonly string[]) => {
-    for (const worker of workers) if (names.includes(worker.name)) worker.wake()
+    for (const worker of workers) if (names.includes(worker.name)) worker.resume()
   }
   return {
     admitted(decided) {

@@ -1,5 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
-import { type Database, embeddedOver } from '@gatehouse/kit'
+import { createEmbeddedDatabase, type Database } from '@gatehouse/kit'
 import { readState, restore, type State } from './pristine.ts'
 import { freshDataDir, type Prepare } from './template.ts'
 
@@ -19,9 +19,9 @@ const maxIdleMs = 1_000
  * and a new one started.
  */
 export async function memoryDatabase(prepare?: Prepare): Promise<Database> {
-  if (prepare === undefined) return embeddedOver(await start())
+  if (prepare === undefined) return createEmbeddedDatabase(await start())
   const engine = (await idleOne(prepare)) ?? (await prepared(prepare))
-  return embeddedOver(
+  return createEmbeddedDatabase(
     closing(engine.pglite, () => {
       const end = setTimeout(() => idle.delete(engine) && void engine.pglite.close(), maxIdleMs)
       idle.set(engine, { prepare, end: end.unref() })
@@ -35,7 +35,7 @@ async function start(): Promise<PGlite> {
 
 async function prepared(prepare: Prepare): Promise<Engine> {
   const pglite = await start()
-  const database = await embeddedOver(closing(pglite, () => {}))
+  const database = await createEmbeddedDatabase(closing(pglite, () => {}))
   await prepare(database)
   await database.close()
   return { pglite, pristine: await readState(pglite) }

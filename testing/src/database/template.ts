@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { type Database, embeddedOver } from '@gatehouse/kit'
+import { createEmbeddedDatabase, type Database } from '@gatehouse/kit'
 
 /** Makes the tables that a test finds in its database. */
 export type Prepare = (database: Database) => Promise<unknown>
@@ -18,7 +18,9 @@ export async function templateFolder(name: string, prepare: Prepare): Promise<st
   const folder = join(templates, name)
   if (existsSync(folder)) return folder
   const mine = `${folder}.${process.pid}`
-  const database = await embeddedOver(await PGlite.create({ dataDir: mine, loadDataDir: await freshDataDir() }))
+  const database = await createEmbeddedDatabase(
+    await PGlite.create({ dataDir: mine, loadDataDir: await freshDataDir() }),
+  )
   await prepare(database)
   await database.close()
   try {

@@ -36,7 +36,7 @@ test('a database finds nothing of what the one before it left: rows, changed row
   await first.query("SET statement_timeout = 1234; SET TIME ZONE 'Asia/Tokyo'")
   const received: string[] = []
   const { promise: listening, resolve } = Promise.withResolvers<void>()
-  first.listen('news', { heard: (notice) => received.push(notice), missed: resolve })
+  first.listen('news', { onNotification: (notice) => received.push(notice), onGap: resolve })
   await listening
   await first.close()
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
 import { trustedConnections } from './connections.ts'
 import { isSilent, sqlState } from './error.ts'
-import type { Hearing } from './listener.ts'
+import type { ListenHandlers } from './listener.ts'
 
 /** A query: its text with `$1 …`, its values, and a name when it is hot enough to be prepared once per connection. */
 export interface Query {
@@ -65,7 +65,7 @@ export interface Database extends Queryable {
    * Hears what `NOTIFY` says on `channel` (a plain lower-case name), from whatever process, until the answer is called.
    * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
    */
-  listen(channel: string, hearing: Hearing): () => Promise<void>
+  listen(channel: string, hearing: ListenHandlers): () => Promise<void>
   /** Throws when the database does not answer, or can't write. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -104,7 +104,7 @@ export interface Engine {
 }
 
 /** A database over a pool of node-postgres, whichever engine is behind it. */
-export function databaseOver(pool: Pool, { engine, listen, release }: Engine): Database {
+export function createDatabase(pool: Pool, { engine, listen, release }: Engine): Database {
   const connections = trustedConnections(pool)
   return {
     engine,

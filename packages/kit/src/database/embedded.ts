@@ -4,7 +4,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { makeFolder } from '../folder.ts'
 import { StartError } from '../start-error.ts'
-import { type Database, databaseOver, typeParsers } from './database.ts'
+import { createDatabase, type Database, typeParsers } from './database.ts'
 
 /**
  * Opens the embedded PostgreSQL in `directory`, held by this process alone. It survives the death of the process, not
@@ -15,7 +15,7 @@ export async function openEmbedded(directory: string): Promise<Database> {
   try {
     // Half a megabyte of program, which a process on a PostgreSQL of its own never needs.
     const { PGlite } = await import('@electric-sql/pglite')
-    return await embeddedOver(await PGlite.create(join(directory, 'postgres')), unlock)
+    return await createEmbeddedDatabase(await PGlite.create(join(directory, 'postgres')), unlock)
   } catch (error) {
     unlock()
     throw new StartError(`the embedded database in ${directory} can't be opened: ${(error as Error).message}`, {
@@ -25,15 +25,15 @@ export async function openEmbedded(directory: string): Promise<Database> {
 }
 
 /** A database over a PGlite that the caller made; closing the one closes the other. */
-export async function embeddedOver(engine: PGlite, unlock: () => void = () => {}): Promise<Database> {
+export async function createEmbeddedDatabase(engine: PGlite, unlock: () => void = () => {}): Promise<Database> {
   const { createPgConfig } = await import('@electric-sql/pglite/node-postgres')
   const pool = new pg.Pool({ ...createPgConfig(engine), max: 1, pipeline: true, types: typeParsers })
-  return databaseOver(pool, {
+  return createDatabase(pool, {
     engine: 'embedded',
     listen(channel, hearing) {
-      const listening = engine.listen(channel, (payload) => hearing.heard(payload))
+      const listening = engine.listen(channel, (payload) => hearing.onNotification(payload))
       listening.then(
-        () => hearing.missed(),
+        () => hearing.onGap(),
         () => {},
       )
       return async () => (await listening)()

@@ -2,10 +2,10 @@ import type { Client } from 'pg'
 import type { Log } from '../log.ts'
 
 /** What is done with what `NOTIFY` says. A notice is a hint that something is there to be read, never the thing itself. */
-export interface Hearing {
-  heard(payload: string): void
+export interface ListenHandlers {
+  onNotification(payload: string): void
   /** Called whenever notices may have been missed: when listening begins, and when it begins again after a break. */
-  missed(): void
+  onGap(): void
 }
 
 const pingMs = 15_000
@@ -15,7 +15,12 @@ const maxPauseMs = 5_000
  * Hears a channel on a connection of its own for as long as it isn't stopped: one that breaks, or answers no more, is
  * made again. `make` makes a client that isn't connected yet.
  */
-export function keepListening(make: () => Client, channel: string, hearing: Hearing, log: Log): () => Promise<void> {
+export function keepListening(
+  make: () => Client,
+  channel: string,
+  hearing: ListenHandlers,
+  log: Log,
+): () => Promise<void> {
   const stopping = new AbortController()
   const loop = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -23,13 +28,13 @@ export function keepListening(make: () => Client, channel: string, hearing: Hear
       const broken = new AbortController()
       client.on('error', (error) => broken.abort(error))
       client.on('end', () => broken.abort(new Error('the connection ended')))
-      client.on('notification', ({ payload }) => hearing.heard(payload ?? ''))
+      client.on('notification', ({ payload }) => hearing.onNotification(payload ?? ''))
       const ended = AbortSignal.any([stopping.signal, broken.signal])
       try {
         await client.connect()
         await client.query(`LISTEN ${channel}`)
         failures = 0
-        hearing.missed()
+        hearing.onGap()
         while (!ended.aborted) {
           await pause(pingMs, ended)
           if (!ended.aborted) await client.query('SELECT 1')

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 /** Says to all processes which things have changed. A hint: what is lost is found by those who look now and then. */
 export interface Notifier {
   /** To be called after the commit: a `NOTIFY` inside a transaction makes its commit wait for all others that have one. */
-  changed(keys: Iterable<string>): void
+  publish(keys: Iterable<string>): void
 }
 
 export interface NotifierOptions {
@@ -42,7 +42,7 @@ export function createNotifier(
     running = false
   }
   return {
-    changed(keys) {
+    publish(keys) {
       for (const key of keys) {
         if (overflowed) break
         waiting.add(key)

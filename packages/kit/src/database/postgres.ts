@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Log } from '../log.ts'
 import type { Secret } from '../secrets/secret.ts'
 import { StartError } from '../start-error.ts'
-import { type Database, databaseOver, typeParsers } from './database.ts'
+import { createDatabase, type Database, typeParsers } from './database.ts'
 import { keepListening } from './listener.ts'
 
 export interface PostgresOptions {
@@ -64,7 +64,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
   }
   const client = () => new pg.Client(server)
-  return databaseOver(pool, {
+  return createDatabase(pool, {
     engine: 'postgres',
     listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
   })

@@ -5,19 +5,21 @@ import { Problem } from '../problem.ts'
 const patchType = 'application/merge-patch+json'
 
 /** Whether a request holds changes to be merged, member by member. */
-export function holdsMergePatch({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+export function isMergePatch({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === patchType
 }
 
 /** An object with a patch merged into it: members that are null there are gone, objects are merged (RFC 7396 §2). */
-export function merged(
+export function applyMergePatch(
   target: Readonly<Record<string, unknown>>,
   patch: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const left = Object.entries(target).filter(([name]) => patch[name] !== null)
   const changed = Object.entries(patch).flatMap(([name, value]) => {
     if (value === null) return []
-    return [[name, isObject(value) ? merged(isObject(target[name]) ? target[name] : {}, value) : value] as const]
+    return [
+      [name, isObject(value) ? applyMergePatch(isObject(target[name]) ? target[name] : {}, value) : value] as const,
+    ]
   })
   return Object.fromEntries([...left, ...changed])
 }
@@ -48,6 +50,6 @@ export function refusePatchElsewhere(
   done: (error?: Error | null, payload?: RequestPayload) => void,
 ): void {
   const { method, server } = request
-  const misplaced = holdsMergePatch(request) && method !== 'PATCH' && server.hasContentTypeParser(patchType)
+  const misplaced = isMergePatch(request) && method !== 'PATCH' && server.hasContentTypeParser(patchType)
   done(misplaced ? mediaTypeExpected(request) : null, payload)
 }

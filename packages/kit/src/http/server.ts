@@ -29,7 +29,7 @@ import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route itself refuses text that is not clean and what is nested too deep in its body. Default false. */
-    readonly judgesBody?: boolean
+    readonly checksBodyText?: boolean
   }
 }
 
@@ -183,8 +183,8 @@ function tryParse(text: string): unknown {
 }
 
 function refuseUncleanText(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  const { judgesBody = false } = request.routeOptions.config
-  const body = judgesBody ? undefined : textFault('body', request.body)
+  const { checksBodyText = false } = request.routeOptions.config
+  const body = checksBodyText ? undefined : textFault('body', request.body)
   done(body ?? textFault('query', request.query) ?? textFault('path', request.params))
 }
 

@@ -107,7 +107,7 @@ function listener() {
   }
   return {
     notices,
-    hearing: { heard: take, missed: () => take('(missed)') },
+    hearing: { onNotification: take, onGap: () => take('(missed)') },
     next: (notice: string) => new Promise<void>((resolve) => waiting.set(notice, resolve)),
   }
 }

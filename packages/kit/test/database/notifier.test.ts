@@ -21,9 +21,9 @@ test('keys that change while a notification is under way go together with the ne
   const released = Promise.withResolvers<void>()
   const { statements, database } = recording(() => released.promise)
   const notifier = createNotifier(database, 'news')
-  notifier.changed(['first'])
+  notifier.publish(['first'])
   await turns(() => statements.length === 1)
-  for (let n = 0; n < 500; n++) notifier.changed([`user-${n % 50}`])
+  for (let n = 0; n < 500; n++) notifier.publish([`user-${n % 50}`])
   assert.equal(statements.length, 1)
   released.resolve()
   await turns(() => statements.length === 2)
@@ -34,7 +34,7 @@ test('keys that change while a notification is under way go together with the ne
 test('no payload reaches the 8000 bytes of PostgreSQL, whatever the keys are', async () => {
   const { statements, database } = recording()
   const keys = Array.from({ length: 300 }, (_, n) => `${'"ü\n'.repeat(60)}${n}`)
-  createNotifier(database, 'news').changed(keys)
+  createNotifier(database, 'news').publish(keys)
   await turns(() => statements.length === 1)
   const payloads = statements[0] ?? []
   assert.ok(payloads.length > 1)
@@ -44,7 +44,7 @@ test('no payload reaches the 8000 bytes of PostgreSQL, whatever the keys are', a
 
 test('more keys than may wait count as everything', async () => {
   const { statements, database } = recording()
-  createNotifier(database, 'news', { maxWaiting: 3 }).changed(['a', 'b', 'c', 'd', 'e'])
+  createNotifier(database, 'news', { maxWaiting: 3 }).publish(['a', 'b', 'c', 'd', 'e'])
   await turns(() => statements.length === 1)
   assert.deepEqual(statements[0]?.map(changedKeys), [undefined])
 })
@@ -52,9 +52,9 @@ test('more keys than may wait count as everything', async () => {
 test('a notification that fails holds up none of those after it', async () => {
   const { statements, database } = recording(() => Promise.reject(new Error('the connection is gone')))
   const notifier = createNotifier(database, 'news')
-  notifier.changed(['a'])
+  notifier.publish(['a'])
   await turns(() => statements.length === 1)
-  notifier.changed(['b'])
+  notifier.publish(['b'])
   await turns(() => statements.length === 2)
   assert.deepEqual(statements[1]?.flatMap(changedKeys), ['b'])
 })

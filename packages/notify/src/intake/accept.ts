@@ -1,4 +1,4 @@
-import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
+import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, type Settled } from '../admission.ts'
 import type { Catalog, CatalogKeeper } from '../catalog.ts'
 import type { Hints } from '../hints.ts'
@@ -57,18 +57,22 @@ const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets } = options.intake
-  const gatherers = new Map<number, Gatherer<IncomingEvent, AcceptResult>>()
+  const gatherers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
   const gathererOf = (userId: string) => {
     const bucket = bucketOfUser(userId, buckets)
     const lane = bucket * lanes + laneOf(userId)
     const known =
       gatherers.get(lane) ??
-      createGatherer((events) => acceptBatch(options, bucket, events), { most: 250, lanes: 1, mostWaiting: 10_000 })
+      createBatcher((events) => acceptBatch(options, bucket, events), {
+        maxBatch: 250,
+        concurrency: 1,
+        maxWaiting: 10_000,
+      })
     gatherers.set(lane, known)
     return known
   }
   return {
-    one: (event) => gathererOf(event.request.user_id).do(event),
+    one: (event) => gathererOf(event.request.user_id).add(event),
     async idle() {
       await Promise.all([...gatherers.values()].map((gatherer) => gatherer.idle()))
     },

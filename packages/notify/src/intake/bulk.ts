@@ -28,7 +28,7 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
     '/v1/notify/bulk',
     {
       bodyLimit: bodyLimitBytes,
-      config: { judgesBody: true },
+      config: { checksBodyText: true },
       onRequest: guards.allow('produce'),
       schema: {
         tags: ['notifications'],

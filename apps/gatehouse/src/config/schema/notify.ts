@@ -64,12 +64,7 @@ const workers = {
             default: backoff.factor,
           }),
         ),
-        max_seconds: seconds(
-          0.01,
-          86_400,
-          'No pause is longer, but for what a provider asks for.',
-          backoff.longestMs,
-        ),
+        max_seconds: seconds(0.01, 86_400, 'No pause is longer, but for what a provider asks for.', backoff.longestMs),
       },
       { ...strict, description: 'Pauses before a delivery is tried again: anything up to these (full jitter).' },
     ),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { groupFiles } from '../test-groups.ts'
 
-test('every test file is run once: in a group of its package, or alone when it is asked for or needs a process of its own', (t) => {
+test('every test file runs once, in a group of its package or in a process of its own', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'groups-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const of = (name: string, count: number) =>

@@ -59,7 +59,7 @@ export async function startFcm({ port, tokenSeconds = 3_600 }: FcmFakeSettings =
   }
   const common = {
     gone: { status: 404, body: errorBody(404, 'NOT_FOUND', 'Requested entity was not found.', 'UNREGISTERED') },
-    troubled: (status: number) => errorBody(status, statuses[status] ?? 'UNKNOWN', `told to answer ${status}`),
+    troubled: (status: number) => errorBody(status, statuses[status] ?? 'UNKNOWN', `configured to answer ${status}`),
   }
   const fake = await startHttpFake<FcmMessage>({
     ...common,

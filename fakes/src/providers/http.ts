@@ -33,7 +33,7 @@ export async function startHttp({ secret, port }: HttpFakeSettings): Promise<Fak
     ...(port === undefined ? {} : { port }),
     see: (request) => see(request, verifier, ids),
     gone: { status: 410, body: { error: 'gone' } },
-    troubled: (status) => ({ error: `told to answer ${status}` }),
+    troubled: (status) => ({ error: `configured to answer ${status}` }),
   })
   return {
     ...fake,

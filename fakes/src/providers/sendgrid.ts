@@ -34,7 +34,7 @@ export async function startSendgrid({ apiKey, port }: SendgridFakeSettings): Pro
     ...(port === undefined ? {} : { port }),
     see: (request) => see(request, apiKey),
     gone: { status: 400, body: errors('Does not contain a valid address.', 'personalizations.0.to.0.email') },
-    troubled: (status) => errors(status === 429 ? 'too many requests' : `told to answer ${status}`, null),
+    troubled: (status) => errors(status === 429 ? 'too many requests' : `configured to answer ${status}`, null),
   })
   const sendEvents = async (to: string, events: readonly object[], at: number = Date.now()) => {
     const body = JSON.stringify(events)

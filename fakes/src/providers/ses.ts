@@ -58,7 +58,7 @@ export async function startSes(settings: SesFakeSettings): Promise<SesFake> {
       return { kind: 'aside', answer: { status: 200, body: '<ConfirmSubscriptionResponse/>' } }
     },
     gone: { status: 400, ...failure('MessageRejected', 'Address blacklisted.') },
-    troubled: (status) => ({ message: `told to answer ${status}` }),
+    troubled: (status) => ({ message: `configured to answer ${status}` }),
   })
   const post = async (to: string, notification: object, change: object = {}) => {
     const message = {

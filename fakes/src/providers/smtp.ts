@@ -114,7 +114,7 @@ function serverOf({ user, password }: SmtpFakeSettings, talk: Talk): SMTPServer 
       behaviours.delete(session.id)
       if (behaviour === 'gone') return done(refuse('550 5.1.1 User unknown'))
       if (typeof behaviour === 'object')
-        return done(refuse(`${behaviour.status} ${behaviour.body ?? 'so it was told'}`))
+        return done(refuse(`${behaviour.status} ${behaviour.body ?? 'configured to answer so'}`))
       if (behaviour) behaviours.set(session.id, behaviour)
       done()
     },

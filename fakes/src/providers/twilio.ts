@@ -31,7 +31,7 @@ export async function startTwilio(settings: TwilioFakeSettings): Promise<Fake<Tw
     ...(settings.port === undefined ? {} : { port: settings.port }),
     see: (request, accepted) => see(request, settings, accepted),
     gone: { status: 400, body: errorBody(400, 21610, 'Attempt to send to unsubscribed recipient') },
-    troubled: (status) => errorBody(status, status === 429 ? 20429 : 20500, `told to answer ${status}`),
+    troubled: (status) => errorBody(status, status === 429 ? 20429 : 20500, `configured to answer ${status}`),
   })
   return {
     ...fake,

@@ -46,7 +46,7 @@ export async function startWebPush({ port }: WebPushFakeSettings = {}): Promise<
     ...(port === undefined ? {} : { port }),
     see: (request) => see(request, browsers, publicKey, fake.url),
     gone: { status: 410, body: 'push subscription has unsubscribed or expired.\n' },
-    troubled: (status) => `told to answer ${status}\n`,
+    troubled: (status) => `configured to answer ${status}\n`,
   })
   return {
     ...fake,

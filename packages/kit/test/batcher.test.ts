@@ -39,7 +39,7 @@ test('an error of the program that one item causes hurts that item alone', async
   )
 })
 
-test('a failure that is nobody’s fault is told to all of the batch, after one try', async () => {
+test('a failure that no item caused rejects the whole batch after one attempt', async () => {
   let attempts = 0
   const gatherer = createBatcher<number, number>(async () => {
     attempts++
@@ -49,7 +49,7 @@ test('a failure that is nobody’s fault is told to all of the batch, after one 
   assert.deepEqual([answers.map(({ status }) => status), attempts], [['rejected', 'rejected', 'rejected'], 1])
 })
 
-test('what waits is bounded: one too many is told to come again', async () => {
+test('an item beyond the waiting limit is rejected with 503', async () => {
   const gatherer = createBatcher<number, number>(async (items) => [...items], { ...options, maxWaiting: 2 })
   const kept = [gatherer.add(1), gatherer.add(2)]
   await assert.rejects(gatherer.add(3), (error: unknown) => error instanceof Problem && error.status === 503)

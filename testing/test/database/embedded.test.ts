@@ -27,7 +27,7 @@ const contents = async (database: Database) => ({
   properties: (await database.query('SELECT name, value::text FROM house.property')).rows,
 })
 
-test('a database finds nothing of what the one before it left: rows, changed rows, sequences, settings, listeners', async () => {
+test('a database finds no rows, sequences, settings or listeners of the one before it', async () => {
   const { made, open } = prepared()
   const first = await open()
   const before = await contents(first)

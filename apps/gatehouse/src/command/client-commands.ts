@@ -12,7 +12,7 @@ export const clientCommands: Commands = {
   },
   'client add': {
     usage: '<id> [--name NAME] [--public] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
-    summary: 'register a client; a secret is made and shown once',
+    summary: 'register a client; a secret is generated and shown once',
     run: (management, { args, options }) =>
       management.createClient(
         validateInput(ClientDeclaration, {
@@ -26,7 +26,7 @@ export const clientCommands: Commands = {
     usage:
       '<id> [--name NAME] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN] ' +
       '[--assertion-audience issuer|endpoint]',
-    summary: 'change what is named; the rest stays',
+    summary: 'change the named options; others stay as they are',
     run: (management, { args, options }) => {
       const id = first(args, 'the id of the client')
       const audience = text('assertion_audience', options['assertion-audience'])
@@ -35,12 +35,12 @@ export const clientCommands: Commands = {
   },
   'client secret': {
     usage: '<id>',
-    summary: 'make a new secret; the old one stops working',
+    summary: 'generate a new secret; the old one stops working',
     run: (management, { args }) => management.renewSecret(first(args, 'the id of the client')),
   },
   'client remove': {
     usage: '<id>',
-    summary: 'delete a client and end every grant to it',
+    summary: 'delete a client and revoke its grants',
     run: (management, { args }) => management.removeClient(first(args, 'the id of the client')),
   },
 }

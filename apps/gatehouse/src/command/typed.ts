@@ -37,5 +37,5 @@ export function list(name: string, value: string | boolean | undefined): Record<
 /** What is to be changed. @throws StartError when nothing is */
 export function someOf(members: object): object {
   if (Object.keys(members).length > 0) return members
-  throw new StartError('nothing is named that is to be changed; `gatehouse --help` shows what may be')
+  throw new StartError('no option to change is set; `gatehouse --help` lists the options')
 }

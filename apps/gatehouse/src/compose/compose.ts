@@ -45,9 +45,12 @@ export async function compose(config: Config, version: string, log: Log): Promis
     await stop()
     if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
     if (!(error instanceof StartError) && isUnavailable(error))
-      throw new StartError(`what this program needs went away while it started: ${(error as Error).message}`, {
-        cause: error,
-      })
+      throw new StartError(
+        `a server that this program needs became unavailable during the start: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
     throw error
   }
 }

@@ -27,7 +27,7 @@ const { PATH, HOME, TMPDIR, SMTP_URL, MAIL_FROM, LOG_LEVEL = 'warn' } = process.
 const own = { DATA_DIR: dataDir, GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }
 const env = { PATH, HOME, TMPDIR, SMTP_URL, MAIL_FROM, LOG_LEVEL, ...own }
 
-console.log(`A fresh instance on port ${port}, its data in ${dataDir}. It differs from the defaults in:`)
+console.log(`A new instance on port ${port} with its data in ${dataDir}. It differs from the defaults in:`)
 for (const difference of script.differences) console.log(`  ${difference}`)
 const instance = await startInstance({ port, env })
 const producer = new Producer({ url: instance.url, clientId: 'shop', clientSecret: secret })
@@ -45,7 +45,7 @@ await play(producer, script.events, senders, (_event, index, answer) => {
 const seconds = (performance.now() - started) / 1000
 if (process.stdout.isTTY) process.stdout.write('\r')
 console.log(
-  `  ${script.events.length} events accepted in ${seconds.toFixed(1)} s; the producer was told to wait ${producer.waits} times`,
+  `  ${script.events.length} events accepted in ${seconds.toFixed(1)} s; the producer was rate limited ${producer.waits} times`,
 )
 
 const outcomes = new Tally()
@@ -69,7 +69,7 @@ const unsent = states.filter(({ state }) => state === 'queued').length
 const gathered = await readGathered(producer, [...new Set(ids('aggregated'))])
 console.log(`\n${outcomeTable(outcomes, states)}\n`)
 console.log(
-  `Of the gathered likes ${gathered.together} were told in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
+  `Of the aggregated likes ${gathered.together} were sent in ${gathered.into.size} messages ("Ann, Bob and 3 others …"), ${gathered.apart} in messages of their own.`,
 )
 let unrepaired = 0
 for (const { event, channel } of script.lacking) {
@@ -82,28 +82,28 @@ for (const { event, channel } of script.lacking) {
     Math.abs(expected.length - repaired.letters) + Math.abs(repaired.letters - repaired.sent) + repaired.left
   console.log(`\n${repaired.letters} dead letters of ${event} on ${channel}: ${repaired.detail}.`)
   console.log(
-    `It was written, and ${repaired.replayed} were replayed: ${repaired.sent} sent, ${repaired.left} left. Why one of them came so late:`,
+    `The template was added and ${repaired.replayed} were replayed: ${repaired.sent} sent, ${repaired.left} left. The timeline of one of them:`,
   )
   if (repaired.example) console.log(`${await timelineOf(producer, repaired.example)}\n`)
 }
-const where = SMTP_URL ? 'went over SMTP to SMTP_URL' : `lies in the dev mailbox: ${instance.url}/dev/mailbox`
+const where = SMTP_URL ? 'went over SMTP to SMTP_URL' : `is in the dev mailbox: ${instance.url}/dev/mailbox`
 console.log(`The mail ${where}`)
 const well = faults + unsent + gathered.lost + unrepaired === 0
 console.log(
   well
-    ? 'Everything became of every event as it must.'
-    : `${faults} events fared otherwise than expected; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost; ${unrepaired} dead letters were not mended.`,
+    ? 'Every event had the expected outcome.'
+    : `${faults} events had an unexpected outcome; ${unsent} deliveries were not sent; ${gathered.lost} likes were lost; ${unrepaired} dead letters were not repaired.`,
 )
 
 if (process.stdout.isTTY) {
-  console.log('The instance stays up until Ctrl-C.')
+  console.log('The instance runs until Ctrl-C.')
   await new Promise((resolve) => process.once('SIGINT', resolve))
 }
 instance.process.kill('SIGTERM')
 await instance.ended
 if (!process.stdout.isTTY)
   console.log(
-    `To read on: PORT=${port} DATA_DIR=${dataDir} GATEHOUSE_CONFIG=examples/demo.yaml DEMO_SECRET=${secret} npm start`,
+    `To explore the data: PORT=${port} DATA_DIR=${dataDir} GATEHOUSE_CONFIG=examples/demo.yaml DEMO_SECRET=${secret} npm start`,
   )
 process.exit(well ? 0 : 1)
 

@@ -65,7 +65,7 @@ async function changesAreKept(front: string, trailAt: string): Promise<Producer>
   return client
 }
 
-test('in one process what management changes in notify and the gateway is in the trail of identity', async () => {
+test('changes of notify and gateway management are in the audit trail of identity', async () => {
   const program = await started({ env })
   await changesAreKept(program.url, program.url)
   await program.stop()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { defaultOptions, defaultPriorityWeights } from '@gatehouse/notify'
 import { notifyOptions, priorityWeights } from '../../src/compose/notify-options.ts'
 
-test('what the file says of caps, pauses, breakers and workers holds, and the defaults where it says nothing', () => {
+test('caps, pauses, breakers and workers follow the file, with defaults for the rest', () => {
   const options = notifyOptions({
     cap: 3,
     channel_caps: { sms: 1 },
@@ -52,7 +52,7 @@ test('what the file says of caps, pauses, breakers and workers holds, and the de
   )
 })
 
-test('what the file says of tracking holds on every channel or by channel, with the lives of links and receipt tokens', () => {
+test('tracking follows the file, on every channel or by channel, with link and token lifetimes', () => {
   for (const [declared, tracking] of [
     [true, 'on'],
     [false, 'off'],

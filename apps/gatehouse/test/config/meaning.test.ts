@@ -18,7 +18,7 @@ async function faultsOf(text: string): Promise<string[]> {
   }
 }
 
-test('what a schema can not see is named at once too: twice declared, unknown plans, upstreams, zones, ranges, folders', async () => {
+test('faults that a schema cannot express are all reported at once', async () => {
   const faults = await faultsOf(`tiers:
   free: { rpm: 10 }
 clients:

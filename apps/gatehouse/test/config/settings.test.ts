@@ -29,7 +29,7 @@ test('without a setting everything runs on embedded engines at localhost:8080', 
   )
 })
 
-test('the issuer and the base address follow the port, each can be set, and a trailing slash is dropped', () => {
+test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
   const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })
   assert.deepEqual([settings.baseUrl, settings.authUrl], ['http://localhost:9000', 'https://id.example.com'])
 })
@@ -56,13 +56,13 @@ test('every wrong setting is named at once, with what was expected', () => {
   assert.ok(!lines.join().includes('hunter2'))
 })
 
-test('in production the key that encrypts the signing keys must be given, and an empty variable is one not set', () => {
+test('the encryption key is required in production, and an empty variable counts as unset', () => {
   const { lines } = setup({ DATABASE_URL: 'postgres://localhost/gatehouse', ENCRYPTION_KEY: '' })
   assert.match(lines.join(), /^ENCRYPTION_KEY: is required with DATABASE_URL/)
   assert.deepEqual(setup({ DATABASE_URL: 'postgres://localhost/gatehouse', SERVICES: 'notify' }).lines, [])
 })
 
-test('several encryption keys are read in order, and one that is refused is told by its position', () => {
+test('encryption keys are read in order, and an invalid one is reported by its position', () => {
   const [first, second] = ['zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G', 'aB4-nm8wUy6_eQr1Kt3Vx5Zc9Gh2Jd7L']
   assert.equal(setup({ ENCRYPTION_KEY: `${first}, ${second}` }).settings.encryptionKey?.ids.length, 2)
   const { lines } = setup({ ENCRYPTION_KEY: `${first},too-short` })

@@ -42,7 +42,7 @@ function setup(text: string, environment: Record<string, string> = {}) {
   return { value, lines }
 }
 
-test('variables in the file are replaced from the environment, with a fallback where one is given', () => {
+test('variables in the file are replaced from the environment or by their fallback', () => {
   const { value } = setup("clients:\n  - client_id: '${NAME:-web}'\n    secret: ${SECRET}\n", { SECRET: 's3cret' })
   assert.deepEqual(value, { clients: [{ client_id: 'web', secret: 's3cret' }] })
 })
@@ -63,7 +63,7 @@ test('every fault of the file is named at once, each with its line and what was 
   ])
 })
 
-test('a value or a name of the wrong form is answered with what was expected, not with a pattern', () => {
+test('a value or name of the wrong form is reported with what was expected, not a pattern', () => {
   const { lines } = setup('colour: red\nplans:\n  free: 1\n  Pro: 2\n')
   assert.deepEqual(lines, [
     'file:1: colour does not have the form that is expected here: Of buttons and links, such as #1f5fbf',

@@ -45,7 +45,7 @@ test('all together on embedded engines, the journey works', async () => {
   assert.equal((await program.stop()).code, 0)
 })
 
-test('each in a process of its own on embedded engines, the services call one another and the journey works', async () => {
+test('the journey works with each service in its own process on embedded engines', async () => {
   const [identityPort, notifyPort, gatewayPort] = [await freePort(), await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
   const addresses = { ...shared, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}` }
@@ -71,7 +71,7 @@ test('each in a process of its own on embedded engines, the services call one an
   }
 })
 
-test('identity behind the gateway sees the address of the caller, and a stranger can not make one up', async () => {
+test('identity behind the gateway sees the address of the caller, which nobody can forge', async () => {
   const [identityPort, gatewayPort] = [await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
   const addresses = { ...shared, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}`, LOG_LEVEL: 'info' }

@@ -41,7 +41,7 @@ function configured(text: string): string {
   return file
 }
 
-test('a gateway by itself refuses a policy that fails closed and that it could only count for itself', async () => {
+test('a lone gateway rejects a fail-closed policy that it cannot count for all processes', async () => {
   const file = configured('policies: { search: { rpm: 5, failure_mode: closed } }\n')
   const { code, stderr } = await (await launch({ env: { SERVICES: 'gateway', GATEHOUSE_CONFIG: file } })).ended
   assert.equal(code, 1)

@@ -56,7 +56,7 @@ test('a token of a compromised key is refused by the next request in the same pr
   await program.stop()
 })
 
-test('a token of a compromised key is refused by a gateway in another process within two seconds', async () => {
+test('a gateway in another process rejects tokens of a compromised key within two seconds', async () => {
   const [identityPort, gatewayPort] = [await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
   const shared = {
@@ -90,7 +90,7 @@ function gatehouse(dataDir: string, key: string, ...args: string[]) {
   })
 }
 
-test('an encryption key is replaced: added, put first, everything resealed, and the old one removed', async () => {
+test('an encryption key is replaced by adding one, putting it first, resealing and removing', async () => {
   const dataDir = await migratedDataDir()
   const port = await freePort()
   const run = (ENCRYPTION_KEY: string) => started({ dataDir, port, env: { GATEHOUSE_CONFIG: file, ENCRYPTION_KEY } })

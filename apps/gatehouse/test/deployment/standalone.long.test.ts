@@ -67,8 +67,8 @@ for (const [what, env] of [
   ['that others can reach', { BASE_URL: 'http://gatehouse.example' }],
   ['that listens to others', { HOST: '0.0.0.0' }],
   ['without development pages', { DEV_PAGES: 'never' }],
-  ['that is told of an identity elsewhere', { IDENTITY_URL: 'http://localhost:1' }],
-  ['that is told of an issuer', { ISSUER: 'http://localhost:1' }],
+  ['with IDENTITY_URL', { IDENTITY_URL: 'http://localhost:1' }],
+  ['with ISSUER', { ISSUER: 'http://localhost:1' }],
 ] as const)
   test(`a start ${what} makes no key`, async () => {
     const program = await started({ env: { SERVICES: 'notify', SMTP_URL: 'smtp://localhost:1', ...env } })

@@ -69,13 +69,13 @@ async function followed(front: string, secret: string): Promise<void> {
   assert.equal(refused.status, 401)
 }
 
-test('a stream of the inbox is live, resumes, and ends with its revoked token, all in one process', async () => {
+test('an inbox stream is live, resumes, and ends with its revoked token, in one process', async () => {
   const program = await started()
   await followed(program.url, secretOf(program))
   assert.equal((await program.stop()).code, 0)
 })
 
-test('a stream of the inbox is live, resumes, and ends with its revoked token, through a gateway in another process', async () => {
+test('an inbox stream is live, resumes, and ends with its revoked token, through a gateway', async () => {
   const [identityPort, gatewayPort] = [await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
   const env = {

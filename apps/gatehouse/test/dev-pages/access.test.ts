@@ -33,7 +33,7 @@ for (const [what, text, env, expected] of [
     assert.equal(hasDevPages(settings, file), expected)
   })
 
-test('dev pages are refused where they may never be: in the image and with a database of its own', async () => {
+test('dev pages are rejected in the image and with a database of its own', async () => {
   await assert.rejects(config('dev_pages: true', image), /dev_pages: must not be true where DEV_PAGES is never/)
   const database = { DATABASE_URL: 'postgres://x/y', ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G', ...mail }
   await assert.rejects(config('dev_pages: true', database), /dev_pages: must not be true with DATABASE_URL/)
@@ -95,7 +95,7 @@ test('pages that are open on purpose are reached by their own address, not by an
   assert.equal(await ask({ host: 'evil.example' }), 403)
 })
 
-test('https without a word about the proxy that ends it is refused, and the line says what to set', async () => {
+test('https without a declared proxy is rejected with a line that says what to set', async () => {
   for (const name of ['BASE_URL', 'AUTH_URL'] as const) {
     const https = { [name]: 'https://gate.example.com', ...mail }
     await assert.rejects(

@@ -59,7 +59,7 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual({ valid, errors: errors ?? [] }, { valid: true, errors: [] })
   })
 
-  test('tells which endpoints are open to everybody, and that all others need a credential', () => {
+  test('names the endpoints that are open to everybody; all others require a credential', () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/.well-known/jwks.json'])
       assert.deepEqual(document.paths?.[path]?.get?.security, [], path)
     for (const path of ['/v1/notify', '/admin/v1/limits', '/metrics'])
@@ -69,7 +69,7 @@ describe('the OpenAPI document of a running program', () => {
       )
   })
 
-  test('tells the problems, the limit headers and the statuses that a request may be answered with', () => {
+  test('describes the problems, limit headers and statuses of every response', () => {
     const notify = document.paths?.['/v1/notify']?.post
     for (const status of ['202', '400', '401', '403', '405', '408', '413', '415', '422', '429', '500', '503'])
       assert.ok(notify?.responses && status in notify.responses, status)
@@ -98,7 +98,7 @@ describe('the OpenAPI document of a running program', () => {
         assert.ok(text.includes(`"#/components/${part}/${name}"`), name)
   })
 
-  test('tells member by member what management answers with', () => {
+  test('describes every member of the responses of management', () => {
     const management = operations().filter(([, path]) => path.startsWith('/admin/v1/'))
     assert.ok(management.length > 20)
     const vague = management.filter(([, , { responses }]) => {
@@ -203,7 +203,7 @@ describe('the OpenAPI document of a running program', () => {
   })
 })
 
-test('documents of services in other processes are joined; one that does not answer is left out and named', async (context) => {
+test('documents of other processes are merged; one that does not answer is named as missing', async (context) => {
   const there = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: { '/there': { get: {} } } }
   const server = createServer((_req, res) => res.end(JSON.stringify(there)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

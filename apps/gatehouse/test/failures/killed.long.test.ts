@@ -9,7 +9,7 @@ import { started } from '../support/program.ts'
 
 const secret = 'the-secret-of-the-demo-shop'
 
-test('killed with SIGKILL in the middle of the demo and started again, it has delivered every accepted event, each once', async () => {
+test('a restart after SIGKILL in the demo delivers every accepted event exactly once', async () => {
   const { events, users, quietUsers } = demoScript()
   const port = await freePort()
   const env = { GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }

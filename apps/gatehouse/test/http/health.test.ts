@@ -11,7 +11,7 @@ describe('a running program', () => {
   after(() => program.stop())
   const get = (path: string) => fetch(`${program.url}${path}`)
 
-  test('is alive, ready, and tells which engines it stands on', async () => {
+  test('is alive, ready, and names the engines that it uses', async () => {
     assert.deepEqual(await (await get('/healthz')).json(), { status: 'ok' })
     const ready = await get('/readyz')
     assert.equal(ready.status, 200)

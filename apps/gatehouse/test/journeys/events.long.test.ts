@@ -25,7 +25,7 @@ async function notify(url: string, secret: string): Promise<void> {
   await producer.notify({ event: 'order.shipped', user_id: 'alice', data, channels: ['email'] })
 }
 
-test('the line of the guide reads what became of a notification, on a first run with nothing else', async () => {
+test('the command of the guide reads the state of a notification on a first run', async () => {
   const guide = readFileSync(join(root, 'docs/notifications.md'), 'utf8')
   const line = /^curl .*\/v1\/events.*$/m.exec(guide)?.[0] ?? assert.fail('the guide has no line')
   const program = await started()

@@ -51,7 +51,7 @@ interface Requests {
   readonly refusals: readonly string[]
 }
 
-test('with the configuration that the fakes write, the program delivers to them, hears their reports, and learns of a device that is gone', async () => {
+test('the configuration that the fakes write delivers to them and receives their reports', async () => {
   const folder = temporaryFolder('gatehouse-fakes')
   const [port, ownFile, file] = [await freePort(), join(folder, 'own.yaml'), join(folder, 'gatehouse.yaml')]
   writeFileSync(ownFile, base)
@@ -131,7 +131,7 @@ test('with the configuration that the fakes write, the program delivers to them,
   await program.stop()
 })
 
-test('the fakes without a file to write print the providers for the configuration, and end when they are told to', async () => {
+test('the fakes print the providers section when they write no file, and end on a signal', async () => {
   const { printed, child } = await startFakes([])
   for (const kind of ['smtp', 'ses', 'sendgrid', 'fcm', 'apns', 'web-push', 'twilio', 'http'])
     assert.ok(printed.includes(`"provider":"${kind}"`), kind)

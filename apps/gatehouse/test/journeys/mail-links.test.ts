@@ -139,13 +139,13 @@ describe('the links of mails, from the gateway to the reader', () => {
     )
   })
 
-  test('an event type that is not to be watched has neither pixel nor click links, though others are', async () => {
+  test('an event type without tracking has neither pixel nor click links while others have', async () => {
     const { content } = await mail('medical.result')
     assert.ok(!content.includes('/t/'))
     assert.ok(content.includes('https://shop.example/A-1?a=1&amp;b=2'))
   })
 
-  test('mail programs find both fields of one-click unsubscribing under the signature, and a POST of theirs holds', async () => {
+  test('both one-click unsubscribe header fields are signed, and their POST takes effect', async () => {
     const { head, content } = await mail('order.shipped')
     const [, link = ''] = /^<(.+)>$/.exec(head.get('list-unsubscribe') ?? '') ?? []
     assert.equal(link, linkIn(content, '/unsubscribe/'))

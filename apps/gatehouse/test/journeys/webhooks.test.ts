@@ -28,7 +28,7 @@ policies:
   webhooks: { rpm: 6 }
 `
 
-test('reports come in through the gateway with bytes and address as they were signed, under a limit by address; a bounce keeps its number for the declared days', async () => {
+test('signed provider reports pass the gateway unchanged, under a limit by address', async () => {
   const fake = await startTwilio(account)
   const [backPort, gatewayPort] = [await freePort(), await freePort()]
   const config = join(temporaryFolder('gatehouse-webhooks'), 'gatehouse.yaml')

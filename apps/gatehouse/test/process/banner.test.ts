@@ -28,7 +28,7 @@ test('the lines to paste carry the secret of the client that they use', () => {
   assert.match(banner({ ...options, tour: true }), /\/token -u 'demo:shown-once'/)
 })
 
-test('lines to paste are printed only while the file declares the client, the user and the event that they use', async () => {
+test('lines to paste are printed only while the file declares what they use', async () => {
   const { file } = await readConfig({ GATEHOUSE_CONFIG: `${root}/gatehouse.yaml` })
   assert.equal(declaresTour(file), true)
   assert.equal(declaresTour({ ...file, users: [{ id: 'bob' }] }), false)

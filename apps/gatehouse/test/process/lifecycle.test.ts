@@ -28,7 +28,7 @@ test('SIGTERM finishes the request under way and exits 0', async () => {
   assert.equal(code, 0)
 })
 
-test('SIGTERM exits 0 within ten seconds although a client keeps its half-sent request open; a second signal ends at once', async () => {
+test('SIGTERM exits 0 within ten seconds despite an open request; a second signal ends at once', async () => {
   for (const [signals, expected] of [
     [1, 0],
     [2, 143],

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '@gatehouse/testing'
 import { started } from '../support/program.ts'
 
-test('with the channel email off, the sign-in page offers no reset and the page for it is not there', async () => {
+test('the sign-in page offers no password reset while the channel email is off', async () => {
   const file = join(temporaryFolder('email-off'), 'gatehouse.yaml')
   writeFileSync(file, 'channels: { email: off }\n')
   const program = await started({ env: { GATEHOUSE_CONFIG: file } })

@@ -18,7 +18,7 @@ function paste(printed: string): string[] {
   return output.split('---\n').map((part) => part.trim())
 }
 
-test('the first run says where everything is and what was seeded, and its lines work when pasted; the second run keeps it all', async () => {
+test('the first run prints what it seeded and lines that work; the second run keeps it all', async () => {
   const first = await started({ dataDir: join(temporaryFolder('first-run'), 'data') })
   const printed = first.stdout()
   for (const place of [
@@ -66,7 +66,7 @@ test('a stopped program has printed no secret into its log', async () => {
   assert.ok(!log.join('\n').includes(secret))
 })
 
-test('a second process on the same folder ends with one clear line and leaves the first one alone', async () => {
+test('a second process on the same folder ends with one clear line; the first one runs on', async () => {
   const first = await started()
   const second = await launch({ dataDir: first.dataDir })
   const { code, stderr } = await second.ended

@@ -39,7 +39,7 @@ test('a data folder that can not be written ends the start with one clear line',
   assert.match(lines[0] ?? '', /^gatehouse: the data folder .* can't be written \(DATA_DIR\)/)
 })
 
-test('a data folder where none can be made ends the start with one clear line, and does not hang it', async () => {
+test('a data folder that cannot be created ends the start with one clear line', async () => {
   const lines = await refusal({ dataDir: '/proc/x/data' })
   assert.equal(lines.length, 1)
   assert.match(lines[0] ?? '', /^gatehouse: the data folder \/proc\/x\/data can't be written \(DATA_DIR\): ENOENT/)
@@ -50,14 +50,14 @@ test('wrong settings end the start with one line each, all at once', async () =>
   assert.deepEqual(lines.map((line) => line.split(':')[1]?.trim()).sort(), ['PORT', 'SERVICES'])
 })
 
-test('faults of the file and of the environment are named together, those of the file with their line', async () => {
+test('faults of the file and the environment are reported together, with lines of the file', async () => {
   const lines = await refusal({ env: { ...config('tiers:\n  free: { rpm: lots }\nclient: []\n'), LOG_LEVEL: 'loud' } })
   assert.equal(lines.length, 3)
   assert.ok(lines.some((line) => /gatehouse\.yaml:2: tiers\.free\.rpm must be integer/.test(line)))
   assert.ok(lines.some((line) => /gatehouse\.yaml:3: client is not known here/.test(line)))
 })
 
-test('a database that can not be reached ends the start with one clear line that tells no password', async () => {
+test('an unreachable database ends the start with one clear line without the password', async () => {
   const env = {
     DATABASE_URL: 'postgres://gatehouse:hunter2@127.0.0.1:9/none',
     ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',

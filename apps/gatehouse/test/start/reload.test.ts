@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { started } from '../support/program.ts'
 
-test('SIGHUP takes tiers and policies of the file anew and resets nothing; a file with a fault changes nothing', async (context) => {
+test('SIGHUP reloads tiers and policies without a reset; an invalid file changes nothing', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'reload-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'gatehouse.yaml')

@@ -8,7 +8,7 @@ import { openEmbedded, StartError } from '../../src/index.ts'
 
 const kit = new URL('../../src/index.ts', import.meta.url).href
 
-test('the data folder belongs to one process at a time, is free again when that one is killed, and keeps its rows', async () => {
+test('the data folder is locked by one process, released when it dies, and keeps its rows', async () => {
   const folder = temporaryFolder('embedded')
   const script = `const { openEmbedded } = await import('${kit}'); const db = await openEmbedded(process.argv[1]);
     await db.query('CREATE TABLE note (text text)'); await db.query("INSERT INTO note VALUES ('kept')"); process.kill(process.pid, 'SIGKILL')`

@@ -95,7 +95,7 @@ test('indexes that are made concurrently are made as any other on the embedded e
     assert.deepEqual(await indexesOf(database), { room_id: true })
   }))
 
-test('a migration that mixes concurrent indexes with other statements is refused, naming the statement', () =>
+test('a migration that mixes concurrent indexes with other statements is rejected by name', () =>
   withMemory(async (database) => {
     const { url } = migrations({
       '0001-room.sql': 'CREATE TABLE house.room (id int); CREATE INDEX CONCURRENTLY room_id ON house.room (id);',
@@ -107,7 +107,7 @@ test('a migration that mixes concurrent indexes with other statements is refused
     })
   }))
 
-test('what the file declares is written when new or edited there; changes made at run time stay otherwise', () =>
+test('declarations are written when new or edited in the file; other changes stay', () =>
   withMemory(async (database) => {
     const { url } = migrations({
       '0001-room.sql': `${declaredTable} CREATE TABLE house.room (id text PRIMARY KEY, colour text);`,

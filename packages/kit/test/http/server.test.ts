@@ -30,7 +30,7 @@ function setup() {
   return { http, post }
 }
 
-test('a body is neither coerced nor trimmed: every wrong, missing and unknown member is named at once', async () => {
+test('a body is not coerced: every wrong, missing and unknown member is reported at once', async () => {
   const { post } = setup()
   const answer = await post({ count: '1', extra: true })
   assert.equal(answer.statusCode, 400)
@@ -65,7 +65,7 @@ for (const [what, payload] of [
   })
 }
 
-test('JSON that is nested too deep is refused, and told where and how deep it may be', async () => {
+test('JSON that is nested too deep is rejected with its place and the allowed depth', async () => {
   const http = createHttp({ log: silentLog })
   http.post('/anything', async () => 'accepted')
   const post = (levels: number) => {
@@ -98,7 +98,7 @@ test('a point in time is checked as RFC 3339 says, and bounded', async () => {
   }
 })
 
-test('bytes that are not UTF-8, broken JSON, a prototype in JSON and a body over the limit are refused clearly', async () => {
+test('invalid UTF-8, invalid JSON, a prototype in JSON and a large body are rejected clearly', async () => {
   const { http, post } = setup()
   const bytes = Buffer.concat([Buffer.from('{"count":1,"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])
   const binary = await http.inject({
@@ -123,7 +123,7 @@ for (const [member, pointer] of [
   ['"tags":[{"\\u005f_proto__":1}]', '/tags/0/__proto__'],
   ['"constructor":{"prototype":{"x":1}}', '/constructor'],
 ] as const) {
-  test(`a body with ${member} is told which member it may not have`, async () => {
+  test(`a body with ${member} is rejected with the name of that member`, async () => {
     const { post } = setup()
     const answer = await post(`{"count":1,"name":"a",${member}}`)
     assert.equal(answer.statusCode, 400)
@@ -131,7 +131,7 @@ for (const [member, pointer] of [
   })
 }
 
-test('faults are told in the words of whoever asked: the part of the request, and what a form or format means', async () => {
+test('faults name the part of the request and explain the expected form or format', async () => {
   const { http } = setup()
   const params = Type.Object({ id: Type.String({ pattern: '^[a-z]+$', description: 'A word.', examples: ['orders'] }) })
   const querystring = Type.Object({ mail: Type.Optional(Type.String({ format: 'email' })) })
@@ -147,7 +147,7 @@ test('faults are told in the words of whoever asked: the part of the request, an
   )
 })
 
-test('an unforeseen error becomes a 500 that tells the request id and nothing else', async () => {
+test('an unexpected error becomes a 500 with the request id and nothing else', async () => {
   const { http } = setup()
   const answer = await http.inject({ url: '/broken', headers: { 'x-request-id': 'request-42' } })
   assert.equal(answer.statusCode, 500)
@@ -166,7 +166,7 @@ test('a problem is written as RFC 9457 says, with its members and headers', asyn
   assert.equal(answer.headers['retry-after'], '3')
 })
 
-test('an unknown path is a problem with 404, and every answer carries safe headers and a request id', async () => {
+test('an unknown path is a 404 problem, and every response has safe headers and a request id', async () => {
   const { http } = setup()
   const answer = await http.inject({ url: '/nowhere?token=abc' })
   assert.equal(answer.statusCode, 404)
@@ -182,7 +182,7 @@ test('a request id that could forge a log line is replaced', async () => {
   assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/)
 })
 
-test('the log tells each request in one line, by its method, path, status and time, and nothing secret of it', async () => {
+test('the log has one line per request with method, path, status and time, and no secret', async () => {
   const lines: string[] = []
   const http = createHttp({ log: createLog('info', { write: (line: string) => lines.push(line) }) })
   http.get('/callback', async () => ({}))

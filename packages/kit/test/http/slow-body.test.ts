@@ -41,7 +41,7 @@ test('a body that trickles is answered with 408 and its connection ends', async 
   assert.match(answer, /The body came too slowly/)
 })
 
-test('a body that comes fast enough may take longer than the grace, up to the limit of its route', async (context) => {
+test('a fast body may take longer than the grace period, up to the limit of its route', async (context) => {
   const { open } = await setup(context, { bodyPatience: { graceMs: 40, bytesPerSecond: 10, totalMs: 80 } })
   const send = async (target: string): Promise<string> => {
     const socket = open(target, 22)

@@ -26,7 +26,7 @@ test('what is sealed with a key that is not in the ring is refused, naming the i
   }
 })
 
-test('a sealed value opens for its own purpose alone, untouched, whole, and under its own key id', () => {
+test('a sealed value opens only unchanged, for its own purpose and under its own key id', () => {
   const ring = new KeyRing([old, next])
   const [id, body = ''] = seal('text', ring, 'row 1').split('.')
   assert.throws(() => unseal(`${id}.${body}`, ring, 'row 2'))
@@ -47,7 +47,7 @@ test('a list of keys is read in order, with spaces round its commas', () => {
   assert.deepEqual([faults, ring?.ids], [[], new KeyRing([next, old]).ids])
 })
 
-test('a key that is refused is told by its position and reason, and never shown', () => {
+test('an invalid key is reported by its position and reason, and never shown', () => {
   const weak = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
   for (const [text, expected] of [
     [weak, /^must be keys of at least 32 characters/],

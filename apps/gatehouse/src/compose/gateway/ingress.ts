@@ -65,9 +65,9 @@ export async function composeIngress(
   if (issues) void bearer.prefetch()
   const remote = remoteServices(parts)
   if (trust === 'sibling' && !settings.identityUrl)
-    log.warn(`IDENTITY_URL is not set: the issuer's keys are asked for at ${settings.authUrl}`)
+    log.warn(`IDENTITY_URL is not set: the issuer's keys are fetched from ${settings.authUrl}`)
   if (trust === 'sibling' && services.has('gateway') && !token)
-    log.warn('SERVICE_CLIENT_ID is not set: plans can not be looked up, everybody has the lowest tier')
+    log.warn('SERVICE_CLIENT_ID is not set: plans cannot be looked up, every caller has the lowest tier')
   refuseUnshared(counters, file)
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
   await warmUp(limiter, counters)
@@ -144,7 +144,7 @@ function contextSecret(settings: Settings): { contextSecret?: KeyRing } {
 }
 
 async function keysAreThere(prefetch: Promise<boolean>): Promise<void> {
-  if (!(await prefetch)) throw new Error('the keys of the issuer can not be fetched')
+  if (!(await prefetch)) throw new Error('the keys of the issuer cannot be fetched')
 }
 
 /**

@@ -32,7 +32,7 @@ function outwardOf(parts: Parts, notify: Notify | undefined): Outward | undefine
   const { notifyUrl } = parts.config.settings
   if (notify) return within(notify)
   if (parts.token && !notifyUrl)
-    parts.log.warn('NOTIFY_URL is not set: identity tells nobody of its users and sends no mail')
+    parts.log.warn('NOTIFY_URL is not set: identity sends no mail and does not sync its users')
   return notifyUrl && parts.token ? overHttp(parts, notifyUrl) : undefined
 }
 

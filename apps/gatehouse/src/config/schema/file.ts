@@ -69,7 +69,7 @@ const Engines = Type.Object(
         minimum: 1,
         maximum: 1_000_000_000,
         description:
-          'Checks of one identifier in a second, in one process, from which on its counter is split by itself: asked in portions, never over the limit.',
+          'Checks of one identifier per second and process above which its counter is split: units are leased in advance, never over the limit.',
         default: 500,
       }),
     ),

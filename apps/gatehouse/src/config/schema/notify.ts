@@ -244,7 +244,7 @@ export const NotifySection = Type.Object(
       Type.Union([Type.Enum([...trackings]), Type.Boolean(), byChannel], {
         default: 'off',
         description:
-          'What messages tell about their reader where the event type does not say: opens (of HTML mails), clicks, both (on), nothing (off); on every channel or by channel.',
+          'What messages report about their reader unless the event type says otherwise: opens (of HTML mails), clicks, both (on), nothing (off); on every channel or by channel.',
       }),
     ),
     receipt_days: whole(

@@ -8,7 +8,7 @@ import type { Config } from '../../../src/config/config.ts'
 
 testWith(
   'redis-server',
-  'hybrid, split and regional policies reach their Redis, and what was counted here is told at the stop',
+  'hybrid, split and regional policies reach their Redis, and a stop reports local counts',
   async () => {
     const [shared, region] = await Promise.all([startRedis(), startRedis()])
     const engines = { redis_regional_url: region.url, gateways: 1 }

@@ -119,7 +119,7 @@ export class GatehouseInbox extends HTMLElement {
    *   location.href = '/orders/A-1'
    * })
    */
-  async handleClick(item: Item, link?: string): Promise<boolean> {
+  async clicked(item: Item, link?: string): Promise<boolean> {
     if (!this.#api || item.receipt_token === undefined) return false
     return this.#api.recordClick(item.receipt_token, link)
   }

@@ -1,6 +1,7 @@
 import { type Api, ApiError, type News } from './api.ts'
 import { share, type WindowMessage } from './share.ts'
 
+/** What {@link follow} calls when the feed changes. */
 export interface LiveHandlers {
   /** Reads the feed afresh; answers the number it is complete up to. */
   reload(): Promise<number>

@@ -1,21 +1,23 @@
 import { isFaultOfInput } from './database/error.ts'
 import { Problem } from './problem.ts'
 
+/** How {@link createBatcher} forms batches. */
 export interface BatchOptions {
-  /** Most items taken together. */
+  /** The maximum number of items in a batch. */
   readonly maxBatch: number
-  /** Batches under way at once. */
+  /** How many batches run at once. */
   readonly concurrency: number
-  /** How long an item waits for company after a batch of many, in milliseconds. Default 2. */
+  /** How long a batch waits for further items while the load is high, in milliseconds. Default 2. */
   readonly gatherMs?: number
-  /** Most items that wait. Beyond it the answer is 503. */
+  /** The maximum number of waiting items; beyond it `add` rejects with a {@link Problem} 503. */
   readonly maxWaiting: number
 }
 
-/** Work given one by one and done together. */
+/** Runs items in batches that are added one by one. */
 export interface Batcher<Item, Result> {
+  /** Resolves with the result of the item. @throws Problem 503 when too many items wait */
   add(item: Item): Promise<Result>
-  /** Resolves when everything given so far is done. */
+  /** Resolves when every added item is done. */
   idle(): Promise<void>
 }
 
@@ -25,14 +27,24 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** A batch of so many says that more is coming: the next one waits a moment for company. */
+/** After a batch of this size more items are likely: the next batch waits for them. */
 const busyBatch = 8
 const defaultGatherMs = 2
 
 /**
- * Gathers what is asked for at the same time into batches: an item that finds a free lane goes at once, those that come
- * while every lane is busy go together. A batch that fails by the fault of what is in it is halved until only the
- * culprit gets the error.
+ * Creates a batcher. An item runs at once while fewer than `concurrency` batches run; items added meanwhile form the next
+ * batch. A batch that fails because of one of its items (see `isFaultOfInput`) is split in halves until only that item
+ * rejects.
+ *
+ * @param work runs a batch and returns one result per item, in order
+ *
+ * @example
+ * const lookups = createBatcher((ids: readonly string[]) => findUsers(ids), {
+ *   maxBatch: 100,
+ *   concurrency: 2,
+ *   maxWaiting: 10_000,
+ * })
+ * const user = await lookups.add('alice')
  */
 export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,

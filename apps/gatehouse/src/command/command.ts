@@ -18,10 +18,12 @@ export interface Maintenance {
   reseal(): Promise<unknown>
 }
 
+/** A command on the stores of all services. */
 export interface MaintenanceCommand extends Described {
   maintain(maintenance: Maintenance): Promise<unknown>
 }
 
+/** Any command. */
 export type Command = ManagementCommand | MaintenanceCommand
 
 /** Commands by their two words. */

@@ -5,6 +5,7 @@ import { Pool } from 'undici'
 import type { Settings } from '../config/config.ts'
 import type { Dispose } from './parts.ts'
 
+/** What {@link composeAudit} is composed from. */
 export interface AuditParts {
   readonly settings: Settings
   readonly token: ServiceToken | undefined

@@ -10,6 +10,7 @@ import type { Dispose } from './parts.ts'
 /** What reads the metrics at the public address needs. */
 const metricsScope = 'read:metrics'
 
+/** What {@link serveMetrics} is composed from. */
 export interface MetricsParts {
   readonly http: Http
   readonly metrics: Registry

@@ -16,6 +16,7 @@ import { notifyOptions, priorityWeights, topicStreams } from './notify-options.t
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
+/** The notification service with its routes, workers and dev pages. */
 export interface ComposedNotify {
   readonly notify: Notify
   /** Registers every route. */

@@ -6,7 +6,9 @@ import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
+/** The services that SERVICES may name. */
 export const services = ['identity', 'notify', 'gateway'] as const
+/** The name of a service. */
 export type Service = (typeof services)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -9,6 +9,7 @@ import type { Settings } from './settings.ts'
  */
 export type Trust = 'own' | 'sibling' | 'issuer' | 'keys'
 
+/** Whose tokens this process accepts. */
 export function trustOf({ services, issuer, identityElsewhere }: Settings): Trust {
   if (services.has('identity')) return 'own'
   if (issuer) return 'issuer'

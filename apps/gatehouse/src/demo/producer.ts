@@ -15,6 +15,7 @@ export interface Accepted {
   readonly deliveries: ReadonlyArray<{ readonly id?: string; readonly channel: string; readonly outcome: string }>
 }
 
+/** Where a producer sends its events, and its client credentials. */
 export interface ProducerOptions {
   readonly url: string
   readonly clientId: string

@@ -13,6 +13,7 @@ export interface Notification {
   }>
 }
 
+/** The state of one delivery. */
 export interface DeliveryState {
   readonly event: string
   readonly channel: string

@@ -8,6 +8,7 @@ import { inboxModules } from './inbox-modules.ts'
 const userId = tourist.user
 const scopes: ReadonlySet<string> = new Set(['read:notifications', 'write:preferences', 'write:notifications'])
 
+/** The page /dev/inbox and the token that it uses. */
 export interface DevInbox {
   /** Serves /dev/inbox: the inbox of the first run's user, as a product would show it. */
   readonly plugin: (http: Http) => Promise<void>

@@ -11,6 +11,7 @@ interface Reference {
   readonly $ref: string
 }
 
+/** The responses of an operation by status. */
 export type Responses = Readonly<Record<string, Response | Reference>>
 
 /** The problems that operations have in common: the name of the component, and what the status means here. */
@@ -33,6 +34,7 @@ const problems = {
   500: ['InternalServerError', 'An unexpected error; the log has its cause under the request id.'],
   503: ['ServiceUnavailable', 'An engine that this operation needs does not answer. Try again.'],
 } as const
+/** A status that operations answer with problem details. */
 export type ProblemStatus = keyof typeof problems
 
 /** What a status means where the route does not say more. */

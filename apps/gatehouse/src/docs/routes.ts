@@ -8,6 +8,7 @@ import { operation } from './operations.ts'
 import { securitySchemes } from './scopes.ts'
 import { createJoining } from './siblings.ts'
 
+/** What the API document says about this deployment. */
 export interface ApiDocsOptions {
   readonly version: string
   readonly baseUrl: string

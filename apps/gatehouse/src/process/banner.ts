@@ -9,6 +9,7 @@ export interface Seeded {
   readonly detail: string
 }
 
+/** What the banner prints about the started program. */
 export interface BannerOptions {
   readonly version: string
   readonly baseUrl: string

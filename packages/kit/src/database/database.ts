@@ -15,6 +15,7 @@ export interface Query {
   readonly timeoutMs?: number
 }
 
+/** The result of a query: its rows, and how many rows it returned or changed. */
 export interface Rows<Row> {
   readonly rows: Row[]
   readonly rowCount: number
@@ -43,6 +44,7 @@ export interface Transaction extends Queryable {
   finish(queries: ReadonlyArray<string | Query>): Promise<void>
 }
 
+/** A database: PostgreSQL, or the embedded engine of one process. Opened by `openPostgres` or `openEmbedded`. */
 export interface Database extends Queryable {
   readonly engine: 'postgres' | 'embedded'
   /**
@@ -62,18 +64,18 @@ export interface Database extends Queryable {
    */
   pipeline<Row extends object>(queries: ReadonlyArray<string | Query>): Promise<Array<Rows<Row>>>
   /**
-   * Hears what `NOTIFY` says on `channel` (a plain lower-case name), from whatever process, until the answer is called.
-   * PostgreSQL: on one connection more, which must not go through a pooler of transactions.
+   * Listens to `channel` (a plain lower-case name) until the returned function is called. Notifications come from all
+   * processes. PostgreSQL needs one more connection, which must not go through a transaction pooler.
    */
   listen(channel: string, hearing: ListenHandlers): () => Promise<void>
-  /** Throws when the database does not answer, or can't write. */
+  /** @throws Error when the database does not answer or is read-only */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 const retryableStates = new Set(['40001', '40P01'])
 const maxAttempts = 8
-/** After a first conflict; whoever won it gets on with its work meanwhile. */
+/** The pause after the first conflict, so that the winner can finish. */
 const maxPauseMs = 10
 /** Waits for the disk as a commit does, and leaves no row behind. */
 const writeProbe = `SELECT pg_logical_emit_message(true, 'gatehouse', 'write probe'),
@@ -82,7 +84,7 @@ const inTransaction = new AsyncLocalStorage<true>()
 
 const oid = { int8: 20, timestamptz: 1184 } as const
 
-/** How values are read: 64-bit integers as numbers (ours stay below 2^53), points in time as Unix milliseconds. */
+/** How values are parsed: 64-bit integers as numbers (all are below 2^53), `timestamptz` as Unix milliseconds. */
 export const typeParsers = {
   getTypeParser(id: number, format?: 'text' | 'binary'): (text: string) => unknown {
     if (id === oid.int8) return Number
@@ -95,7 +97,7 @@ function unixMilliseconds(text: string): number {
   return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 }
 
-/** What a pool of node-postgres can't do by itself, engine by engine. */
+/** What an engine does beyond a pool of node-postgres. */
 export interface Engine {
   readonly engine: Database['engine']
   readonly listen: Database['listen']
@@ -103,7 +105,7 @@ export interface Engine {
   readonly release?: () => Promise<void>
 }
 
-/** A database over a pool of node-postgres, whichever engine is behind it. */
+/** Creates a database on a pool of node-postgres, for either engine. */
 export function createDatabase(pool: Pool, { engine, listen, release }: Engine): Database {
   const connections = trustedConnections(pool)
   return {
@@ -183,7 +185,7 @@ async function runTransaction<T>(
   }
 }
 
-/** `end` says that nothing may follow: a part of the work that went on when another failed would write to what is next. */
+/** `end` closes the handle: work that continues after a failure must not write to the next transaction. */
 function transactionOn(client: PoolClient, gather: () => void): Transaction & { end(): boolean } {
   let isFinished = false
   return {

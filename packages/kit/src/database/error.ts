@@ -5,7 +5,7 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * SQLSTATEs of a database that is away or overloaded for now: connection exceptions (08), operator intervention such as
+ * SQLSTATEs of a database that is unavailable or overloaded: connection exceptions (08), operator intervention such as
  * a shutdown or a statement that ran out of time (57), resources such as connections or disk (53), I/O (58), a lock that
  * was not acquired in time (55P03), a transaction that stood idle too long (25P03), a standby (25006).
  */
@@ -29,7 +29,7 @@ const unavailableCodes = new Set([
 /** What node-postgres says in words alone. */
 const unavailableMessages = /^(Connection terminated|timeout exceeded|Query read timeout)|not queryable/
 
-/** Whether an error says that the database is away for now: the same statement can succeed later. */
+/** Whether an error says that the database is unavailable for now: the same statement can succeed later. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
@@ -37,7 +37,7 @@ export function isUnavailable(error: unknown): boolean {
   return unavailableStates.test(sqlState(error) ?? '') || unavailableMessages.test(String(message))
 }
 
-/** Whether a statement fails for the values it was given, however often it runs: data exceptions (22), constraints (23). */
+/** Whether a statement fails for its values however often it runs: data exceptions (22), constraints (23). */
 export function isRefusedValue(error: unknown): boolean {
   return /^(22|23)/.test(sqlState(error) ?? '')
 }
@@ -51,9 +51,9 @@ export function isSilent(error: unknown): boolean {
 const programCode = /^ERR_/
 
 /**
- * Whether the very thing that was handled may be to blame for an error: its values were refused (SQLSTATE 22, 23, 54), or
- * the program failed on them. Anything that says something about the surroundings is not: a database that is away, locked
- * or changed, a socket, a disk, a time that ran out, an answer of the kind of 429 or 503.
+ * Whether the processed item may be the cause of an error: its values were rejected (SQLSTATE 22, 23, 54), or the
+ * program failed on them. Errors of the environment are not: an unavailable, locked or changed database, a socket, a
+ * disk, a timeout, a response such as 429 or 503.
  */
 export function isFaultOfInput(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isFaultOfInput)

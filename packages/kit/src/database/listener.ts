@@ -1,10 +1,10 @@
 import type { Client } from 'pg'
 import type { Log } from '../log.ts'
 
-/** What is done with what `NOTIFY` says. A notice is a hint that something is there to be read, never the thing itself. */
+/** Handlers of `NOTIFY`. A notification is a hint that rows changed, not the change itself. */
 export interface ListenHandlers {
   onNotification(payload: string): void
-  /** Called whenever notices may have been missed: when listening begins, and when it begins again after a break. */
+  /** Called when notifications may have been missed: when listening begins, and when it resumes after a break. */
   onGap(): void
 }
 
@@ -12,8 +12,8 @@ const pingMs = 15_000
 const maxPauseMs = 5_000
 
 /**
- * Hears a channel on a connection of its own for as long as it isn't stopped: one that breaks, or answers no more, is
- * made again. `make` makes a client that isn't connected yet.
+ * Listens to a channel on a connection of its own until it is stopped. A connection that breaks or stops answering is
+ * replaced. `make` returns a client that is not connected yet.
  */
 export function keepListening(
   make: () => Client,

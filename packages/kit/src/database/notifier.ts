@@ -1,21 +1,22 @@
 import type { Database } from './database.ts'
 
-/** Says to all processes which things have changed. A hint: what is lost is found by those who look now and then. */
+/** Notifies all processes of changed keys. A notification may be lost, so readers also poll. */
 export interface Notifier {
-  /** To be called after the commit: a `NOTIFY` inside a transaction makes its commit wait for all others that have one. */
+  /** Call it after the commit: `NOTIFY` in a transaction serializes its commit with all others that notify. */
   publish(keys: Iterable<string>): void
 }
 
+/** How often {@link createNotifier} notifies, and how much may wait. */
 export interface NotifierOptions {
   /** From the start of one notification to that of the next, in milliseconds. Default 5. */
   readonly spacingMs?: number
-  /** Most keys that wait; with more, everything counts as changed. Default 10,000. */
+  /** The maximum number of waiting keys; with more, everything counts as changed. Default 10,000. */
   readonly maxWaiting?: number
 }
 
 /** PostgreSQL takes payloads of less than 8000 bytes. */
 const maxPayloadBytes = 7_900
-/** A server that does not answer is not waited for longer; what has gathered meanwhile goes with the next. */
+/** How long to wait for the server; keys that arrive meanwhile go with the next notification. */
 const timeoutMs = 2_000
 const everything = '*'
 

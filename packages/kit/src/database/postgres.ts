@@ -5,6 +5,7 @@ import { StartError } from '../start-error.ts'
 import { createDatabase, type Database, typeParsers } from './database.ts'
 import { keepListening } from './listener.ts'
 
+/** How {@link openPostgres} connects. */
 export interface PostgresOptions {
   readonly url: Secret
   readonly log: Log
@@ -23,6 +24,7 @@ export interface DatabaseTimeouts {
   readonly idleTransactionMs: number
 }
 
+/** The timeouts of {@link openPostgres} unless its options say otherwise. */
 export const defaultTimeouts: DatabaseTimeouts = { statementMs: 9_000, lockMs: 5_000, idleTransactionMs: 3_000 }
 
 const oldestVersion = 15

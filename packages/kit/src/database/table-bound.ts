@@ -1,12 +1,12 @@
-/** What keeps a table from growing without end; every table of every service has one. */
+/** What limits the growth of a table; every table of every service has one. */
 export interface TableBound {
   /** Without its schema. */
   readonly table: string
-  /** What ages its rows, or what they stand for, one each. */
+  /** What deletes its rows, or what each row stands for. */
   readonly bound: string
   /** The setting that says how long its rows are kept, as it is written in the file. */
   readonly setting?: string
-  /** How long that is where the file doesn't say, in words. */
+  /** The default of that setting, in words. */
   readonly kept?: string
 }
 

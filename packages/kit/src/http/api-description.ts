@@ -4,9 +4,9 @@ import { Type } from 'typebox'
 export const ProblemBody = Type.Object(
   {
     type: Type.String({ description: 'A URI that identifies the kind of problem.' }),
-    title: Type.String({ description: 'The kind of problem, for people.' }),
+    title: Type.String({ description: 'The kind of problem, for humans.' }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The status of the response.' }),
-    detail: Type.String({ description: 'What is wrong, for people.' }),
+    detail: Type.String({ description: 'What is wrong, for humans.' }),
     errors: Type.Optional(
       Type.Array(
         Type.Object({
@@ -34,13 +34,13 @@ export function htmlAnswer(description: string) {
 
 /** A redirect, for the `response` of a route's schema. */
 export function redirectAnswer(description: string) {
-  return { description, headers: { Location: { type: 'string', description: 'Where to go on.' } } }
+  return { description, headers: { Location: { type: 'string', description: 'The next address.' } } }
 }
 
 /** What an operation is for: a summary in the imperative, and what else its caller should know. */
 type Purpose = readonly [summary: string, description: string]
 
-/** What the API document says about operations, by their ids (`noun.verb`), which name the calls of generated clients. */
+/** Returns the description of an operation by its id (`noun.verb`), which generated clients use as the name of the call. */
 export function operationsOf<Id extends `${string}.${string}`>(purposes: Readonly<Record<Id, Purpose>>) {
   return (id: Id) => {
     const [summary, description] = purposes[id]

@@ -4,12 +4,12 @@ import { Problem } from '../problem.ts'
 /** Changes to a resource, where null removes a member (RFC 7396): what PATCH takes. */
 const patchType = 'application/merge-patch+json'
 
-/** Whether a request holds changes to be merged, member by member. */
+/** Whether the body of a request is a merge patch (RFC 7396). */
 export function isMergePatch({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === patchType
 }
 
-/** An object with a patch merged into it: members that are null there are gone, objects are merged (RFC 7396 §2). */
+/** Applies a merge patch: members that are null in it are removed, objects are merged (RFC 7396 §2). */
 export function applyMergePatch(
   target: Readonly<Record<string, unknown>>,
   patch: Readonly<Record<string, unknown>>,
@@ -33,7 +33,7 @@ export const jsonTypes = ['application/json', patchType] as const
 
 const mediaTypes = [...jsonTypes, 'application/x-www-form-urlencoded', 'text/plain']
 
-/** The answer to a body of a type that is not read here: which are (RFC 9110 §15.5.16, RFC 5789 §3.1). */
+/** The 415 response for a media type that the route does not accept (RFC 9110 §15.5.16, RFC 5789 §3.1). */
 export function mediaTypeExpected({ server, headers, method }: FastifyRequest): Problem {
   const contentType = headers['content-type']
   const isPatch = method === 'PATCH'
@@ -42,7 +42,7 @@ export function mediaTypeExpected({ server, headers, method }: FastifyRequest): 
   return new Problem(415, detail, { headers: { [isPatch ? 'accept-patch' : 'accept']: accepted.join(', ') } })
 }
 
-/** Changes are for PATCH alone: whoever puts them would have the nulls stored. */
+/** Accepts merge patches with PATCH only: a PUT of one would store its nulls. */
 export function refusePatchElsewhere(
   request: FastifyRequest,
   _reply: FastifyReply,

@@ -7,7 +7,7 @@ declare module 'fastify' {
     methodsAt(path: string): readonly string[]
   }
   interface FastifyContextConfig {
-    /** The route stands for what no other route fits: a path is not known because of it. */
+    /** The route matches every path that no other route matches; it does not make a path known. */
     readonly catchAll?: boolean
   }
 }
@@ -19,7 +19,7 @@ interface Known {
 
 const none: readonly Known[] = []
 
-/** Lets the server tell a path that isn't there from a method that a path doesn't have. */
+/** Records the methods of every path, so that 405 can be distinguished from 404. */
 export function recordMethods(http: Pick<FastifyInstance, 'addHook' | 'decorate'>): void {
   const known = new Map<string, Known>()
   /** By their first segment, so that few are looked at. */

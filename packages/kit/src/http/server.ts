@@ -28,7 +28,7 @@ import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route itself refuses text that is not clean and what is nested too deep in its body. Default false. */
+    /** The route itself rejects unclean text and deep nesting in its body. Default false. */
     readonly checksBodyText?: boolean
   }
 }
@@ -42,6 +42,7 @@ export type Http = FastifyInstance<
   TypeBoxTypeProvider
 >
 
+/** How {@link createHttp} serves requests. */
 export interface HttpOptions {
   readonly log: Log
   /** The largest body accepted, in bytes; a route may set its own. Default 256 KiB. */
@@ -51,7 +52,7 @@ export interface HttpOptions {
   /** How long request headers may take, in milliseconds. Default 15 s. */
   readonly headersTimeoutMs?: number
   readonly bodyPatience?: BodyPatience
-  /** Whom a request comes from, where proxies stand before this server. Default: the other end of its connection. */
+  /** The address of the client behind trusted proxies. Default: the other end of the connection. */
   readonly addressOf?: AddressOf
 }
 
@@ -59,8 +60,13 @@ const maxFaults = 50
 const maxParamLength = 1024
 
 /**
- * The HTTP server as every service expects it: strict validation (no coercion of bodies, no silent removal, all faults
- * at once), problem+json errors (RFC 9457), request ids in answer and log, body limits and safe headers.
+ * Creates the HTTP server of a service: strict validation (no coercion of bodies, no silent removal, all faults at
+ * once), problem+json errors (RFC 9457), request ids in response and log, body limits and safe headers.
+ *
+ * @example
+ * const http = createHttp({ log })
+ * http.get('/notes', async () => ({ notes: [] }))
+ * await http.listen({ port: 8080 })
  */
 export function createHttp(options: HttpOptions): Http {
   const { headersTimeoutMs = 15_000, addressOf = peerAddress } = options
@@ -90,7 +96,7 @@ export function createHttp(options: HttpOptions): Http {
     const fault = targetFault(request.raw.url ?? '')
     if (fault !== undefined) throw new Problem(400, fault)
   })
-  // Before a body is read: what nothing takes needs none. After onRequest, where requests are counted.
+  // Before the body is read, because no route needs it; after onRequest, where requests are counted.
   http.addHook('preParsing', (request, _reply, payload, done) =>
     done(request.is404 ? notFound(http, request) : null, payload),
   )
@@ -166,7 +172,7 @@ function parseJson(http: Http) {
   }
 }
 
-/** JSON that would reach an object's prototype is JSON all the same; its sender is told which member. */
+/** Names the member of the JSON that would change an object's prototype. */
 function jsonProblem(text: string, error: Error): Problem {
   const pointer = prototypeMember(tryParse(text))
   if (pointer === undefined) return new Problem(400, `The body is not JSON: ${error.message}`)
@@ -215,12 +221,13 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
   if (status === 414) return new Problem(414, `A part of the path is longer than ${maxParamLength} characters.`)
   if (status === 415) return mediaTypeExpected(request)
-  if (status >= 500) return new Problem(500, 'Something went wrong here; the log has the rest under this request id.')
+  if (status >= 500)
+    return new Problem(500, 'An unexpected error occurred; the log has its cause under this request id.')
   return new Problem(status, error.message)
 }
 
 function unavailable(): Problem {
-  return new Problem(503, 'A server that this request needs does not answer for now; try again.', {
+  return new Problem(503, 'A server that this request needs is temporarily unavailable; try again.', {
     headers: { 'retry-after': '2' },
   })
 }

@@ -8,19 +8,18 @@ declare module 'fastify' {
   }
 }
 
-/** What is expected of whoever sends a body. */
+/** How fast a body must arrive. */
 export interface BodyPatience {
   /** How long a body may take whatever its size. Default 20 s. */
   readonly graceMs?: number
-  /** What more time a body gets for what has arrived of it: a second for so many bytes. Default 500. */
+  /** Bytes of a body that extend its time by one second. Default 500. */
   readonly bytesPerSecond?: number
   /** How long a body may take in all. Default 60 s; a route may set its own as `bodyTimeoutMs`. */
   readonly totalMs?: number
 }
 
 /**
- * Answers 408 to bodies that come too slowly: one that trickles holds a connection for nothing, however long bodies may
- * take. Headers have a timeout of the server's own.
+ * Answers 408 to bodies that arrive too slowly, because each occupies a connection. Headers have a timeout of the server.
  */
 export function refuseSlowBodies(http: Pick<FastifyInstance, 'addHook'>, patience: BodyPatience): void {
   http.addHook('onRequest', (request, reply, done) => {
@@ -29,7 +28,7 @@ export function refuseSlowBodies(http: Pick<FastifyInstance, 'addHook'>, patienc
   })
 }
 
-/** Most bodies came along with their headers: they need no clock. */
+/** Most bodies arrive with their headers and need no timer. */
 function limitIncomplete(request: FastifyRequest, reply: FastifyReply, patience: BodyPatience): void {
   if (!request.raw.complete && !request.raw.destroyed) limitDuration(request, reply, patience)
 }
@@ -58,7 +57,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** The rest of the body is never read, so the connection ends with this answer. */
+/** The rest of the body is not read, so the connection ends with this response. */
 function refuse({ raw, id, log }: FastifyRequest, reply: FastifyReply): void {
   log.info('a body came too slowly')
   reply.hijack()

@@ -4,10 +4,10 @@ import { maxJsonDepth } from '../text/clean-text.ts'
 import { emailAddressExpected } from '../text/email-address.ts'
 import { instantExpected } from '../text/instant.ts'
 
-/** Where a part of a request comes from, in the words of whoever sent it. */
+/** The names of the parts of a request in error texts. */
 const parts: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' }
 
-/** `params` is the path to whoever asked, `querystring` the query. */
+/** The name of a part of the request: `params` is the path, `querystring` the query. */
 export function partOf(context: string | undefined): string {
   return parts[context ?? ''] ?? context ?? 'request'
 }
@@ -36,7 +36,7 @@ function unknownMember(instancePath: string, name: string): Fault {
   return { pointer: `${instancePath}/${name}`, detail: 'is not a known member' }
 }
 
-/** A schema's own words for what its pattern means. */
+/** The description of a schema, which explains its pattern. */
 function expectedForm(schema: ErrorObject['parentSchema']): string {
   const { description, examples } = schema ?? {}
   const words = typeof description === 'string' ? `: ${description.replace(/\.$/, '')}` : ''

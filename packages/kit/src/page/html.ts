@@ -7,6 +7,7 @@ export class Html {
   }
 }
 
+/** A value that {@link html} inserts; undefined and false insert nothing. */
 export type Part = Html | string | number | undefined | false | readonly Part[]
 
 /** Makes HTML; whatever is put in is escaped unless it is {@link Html} itself. */

@@ -10,8 +10,8 @@ const idBytes = 6
 const sealedForm = /^([\w-]{8})\./
 
 /**
- * The encryption keys of a program: the first makes, all of them read. So a key is replaced without a moment in which
- * what was made before cannot be read: the new one is added, put first, and the old one removed once nothing needs it.
+ * The encryption keys of a program: the first one encrypts, all of them decrypt. A key is replaced without an interruption:
+ * add the new one, put it first, and remove the old one once nothing is encrypted with it.
  */
 export class KeyRing {
   readonly #keys: readonly RingKey[]
@@ -28,17 +28,17 @@ export class KeyRing {
     return key instanceof KeyRing ? key : new KeyRing([key])
   }
 
-  /** What is told of each key, the one that makes first. The keys cannot be found from it. */
+  /** The ids of the keys, the encrypting one first. A key cannot be derived from its id. */
   get ids(): readonly string[] {
     return this.#keys.map(({ id }) => id)
   }
 
-  /** The id of the key that makes. */
+  /** The id of the encrypting key. */
   get currentId(): string {
     return this.#current.id
   }
 
-  /** The key that makes. */
+  /** The encrypting key. */
   get current(): Secret {
     return this.#current.secret
   }
@@ -67,7 +67,7 @@ function idOf(secret: Secret): string {
   return Buffer.from(hkdfSync('sha256', secret.reveal(), 'gatehouse', 'key id', idBytes)).toString('base64url')
 }
 
-/** What a list of keys must be. */
+/** What a list of keys must be, for error texts. */
 export const keyListExpected =
   "must be keys of at least 32 characters that can't be guessed, separated by commas; `openssl rand -base64 32` makes one"
 
@@ -75,7 +75,7 @@ const minKeyLength = 32
 const minDistinctCharacters = 8
 const maxKeys = 8
 
-/** Reads a list of keys, separated by commas. Why one is refused is told by its position, never by its text. */
+/** Reads a list of keys, separated by commas. Faults name a key by its position, never by its text. */
 export function readKeyRing(text: string): { readonly ring?: KeyRing; readonly faults: readonly string[] } {
   const keys = text.split(',').map((key) => key.trim())
   const name = (index: number) => (keys.length === 1 ? '' : `key ${index + 1} of ${keys.length}: `)

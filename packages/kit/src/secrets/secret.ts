@@ -1,7 +1,13 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
 
-/** A value that must not be printed: it shows as `[secret]` in strings, JSON, logs and debuggers. */
+/**
+ * A value that must not be printed. It shows as `[secret]` in strings, JSON, logs and debuggers.
+ *
+ * @example
+ * const password = new Secret(process.env.PASSWORD ?? '')
+ * connect({ password: password.reveal() })
+ */
 export class Secret {
   readonly #value: string
 
@@ -9,7 +15,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself; call it only where the value is used. */
+  /** Returns the value. Call it only where the value is used. */
   reveal(): string {
     return this.#value
   }
@@ -27,7 +33,7 @@ export class Secret {
   }
 }
 
-/** A fresh random token in base64url; 32 bytes are 256 bits of entropy in 43 characters. */
+/** Generates a random token in base64url; 32 bytes are 256 bits of entropy in 43 characters. */
 export function randomToken(bytes: number = 32): string {
   return randomBytes(bytes).toString('base64url')
 }

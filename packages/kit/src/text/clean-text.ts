@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../problem.ts'
 
-/** How deep JSON from outside may be nested: far more than anybody means, far less than the stack holds. */
+/** How deep JSON from outside may be nested: more than any request needs, less than the stack allows. */
 export const maxJsonDepth = 64
 
 /** Whether PostgreSQL can store the string and JSON can carry it: no NUL, no lone surrogate. */

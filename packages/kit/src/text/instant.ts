@@ -5,7 +5,7 @@ const form =
 const earliest = 0
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** What a point in time must be, as told to who sent another. */
+/** What a point in time must be, for error texts. */
 export const instantExpected = 'must be a date and time of RFC 3339 from 1970 to 9999, such as 2026-12-31T18:00:00Z'
 
 /** Whether {@link instantOf} can read the text. */

@@ -19,6 +19,7 @@ import { type Clock, type Log, type Registry, StartError } from '@gatehouse/kit'
 import { type Settings, trustOf } from '../../config/config.ts'
 import { boundToIssuer } from '../identity/issuer-scopes.ts'
 
+/** What {@link composeBearer} is composed from. */
 export interface BearerParts {
   readonly settings: Settings
   /** Undefined where identity runs elsewhere. */

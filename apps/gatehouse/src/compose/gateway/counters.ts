@@ -10,6 +10,7 @@ import { type Config, parseRedisAddress, redisAddressExpected } from '../../conf
 import { watchEviction } from './eviction.ts'
 import { connectRedis } from './redis.ts'
 
+/** The stores that count requests. */
 export interface Counters {
   readonly store: CounterStore
   /** Where policies with `quota: regional` are counted, when it is another one. */

@@ -290,4 +290,5 @@ export const FileSchema = Type.Object(
   },
   { ...strict, title: 'Gatehouse', description: 'Everything a Gatehouse declares.' },
 )
+/** The content of `gatehouse.yaml`. */
 export type File = Static<typeof FileSchema>

@@ -14,14 +14,14 @@ import {
   testWith,
   waysToLose,
 } from '@gatehouse/testing'
+import { sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
 import { launch, type Program, started } from '../support/program.ts'
 
-const secret = 'a-secret-of-the-test-alone-0123456789'
 const file = `
 channels: { email: off, sms: off, push: off }
 clients:
   - client_id: shop
-    client_secret: ${secret}
+    client_secret: ${shopSecret}
     grant_types: [client_credentials]
     scopes: [write:notifications, admin:notifications]
     plan: roomy
@@ -140,15 +140,6 @@ function passing(milliseconds: number): Promise<void> {
   })
 }
 
-async function tokenOf({ url }: Program): Promise<string> {
-  const answer = await fetch(`${url}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`shop:${secret}`).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  return ((await answer.json()) as { access_token: string }).access_token
-}
-
 const producers = 8
 
 /** Sends events, asks for tokens and looks at the readiness until it is stopped. */
@@ -156,30 +147,30 @@ async function produce(program: Program) {
   const statuses: Record<string, number> = {}
   const ending = new AbortController()
   const { signal } = ending
-  const token = await tokenOf(program)
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  for (const event of ['parcel.moved', 'parcel.rated']) {
-    const body = JSON.stringify({ subject: 'Parcel', body: 'It moved.' })
-    const answer = await fetch(`${program.url}/v1/templates/${event}/in-app/en`, { method: 'PUT', headers, body })
-    assert.equal(answer.status, 200)
-  }
-  let next = 0
-  const send = async () => {
-    while (!signal.aborted) {
-      const event = next % 2 === 0 ? 'parcel.moved' : 'parcel.rated'
-      const body = JSON.stringify({ event, user_id: `user-${next++ % 500}`, data: {} })
-      const answer = await fetch(`${program.url}/v1/notify`, { method: 'POST', headers, body, signal })
-      await answer.arrayBuffer()
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-    }
-  }
+  const token = await shopToken(program)
+  for (const event of ['parcel.moved', 'parcel.rated']) await writeTemplate(program, event)
   const ask = async () => {
     while (!signal.aborted) {
-      await tokenOf(program)
+      await shopToken(program)
       await (await fetch(`${program.url}/readyz`, { signal })).arrayBuffer()
     }
   }
-  const running = Promise.allSettled([ask(), ...Array.from({ length: producers }, send)])
+  const sending = sendEvents(program, {
+    token,
+    producers,
+    isStopped: () => signal.aborted,
+    signal,
+    eventAt: (index) => ({
+      event: index % 2 === 0 ? 'parcel.moved' : 'parcel.rated',
+      user_id: `user-${index % 500}`,
+      data: {},
+    }),
+    async onResponse(answer) {
+      await answer.arrayBuffer()
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+    },
+  })
+  const running = Promise.allSettled([ask(), sending])
   return {
     /** Resolves when so many more were accepted. */
     async accepts(count: number, withinMs: number): Promise<void> {

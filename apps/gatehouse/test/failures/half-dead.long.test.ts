@@ -11,14 +11,14 @@ import {
   temporaryFolder,
   testWith,
 } from '@gatehouse/testing'
+import { type EventLoad, sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
 import { type Program, started } from '../support/program.ts'
 
-const secret = 'a-secret-of-the-test-alone-0123456789'
 const file = `
 channels: { email: off, sms: off, push: off }
 clients:
   - client_id: shop
-    client_secret: ${secret}
+    client_secret: ${shopSecret}
     grant_types: [client_credentials]
     scopes: [write:notifications, admin:notifications]
     plan: roomy
@@ -67,7 +67,7 @@ describe('a program around which something is half dead', () => {
         frozen.process.kill('SIGCONT')
         await Promise.all([frozen.stop('SIGKILL'), healthy.stop()])
       })
-      await writeTemplate(healthy)
+      await writeTemplate(healthy, 'parcel.moved')
       const others = produce(frozen)
       const load = produce(healthy)
       await load.seconds(5)
@@ -99,7 +99,7 @@ describe('a program around which something is half dead', () => {
         stopped.process.kill('SIGCONT')
         await Promise.all([stopped.stop('SIGKILL'), healthy.stop()])
       })
-      await writeTemplate(healthy)
+      await writeTemplate(healthy, 'parcel.moved')
       const users = (next: number) => `user-${next % sharedUsers}`
       const others = produce(stopped, users)
       const load = produce(healthy, users)
@@ -135,7 +135,7 @@ describe('a program around which something is half dead', () => {
         await program.stop()
         await proxy.stop()
       })
-      await writeTemplate(program)
+      await writeTemplate(program, 'parcel.moved')
       const load = produce(program)
       await load.seconds(5)
       const before = load.rate(3)
@@ -158,24 +158,6 @@ describe('a program around which something is half dead', () => {
   )
 })
 
-async function tokenOf({ url }: Program): Promise<string> {
-  const answer = await fetch(`${url}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`shop:${secret}`).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  return ((await answer.json()) as { access_token: string }).access_token
-}
-
-async function writeTemplate(program: Program): Promise<void> {
-  const answer = await fetch(`${program.url}/v1/templates/parcel.moved/in-app/en`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${await tokenOf(program)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ subject: 'Parcel', body: 'It moved.' }),
-  })
-  assert.equal(answer.status, 200)
-}
-
 const producers = 16
 /** So few that each is in what the other process is writing. */
 const sharedUsers = 40
@@ -184,37 +166,36 @@ const stops = 12
 const stopSeconds = 4
 const maxWaitMs = 2_000
 
-/** Sends events, of ever new users unless told otherwise, from several producers at once, until it is stopped. */
+/** Sends events, by default each of a new user, from several producers at once, until it is stopped. */
 function produce(program: Program, userOf = (next: number) => `${program.process.pid}-${next}`) {
-  const underWay = new Set<number>()
+  const startedAt = new Map<number, number>()
   let maxMs = 0
   const accepted: number[] = []
   const ids: string[] = []
   const statuses: Record<string, number> = {}
   const ending = new AbortController()
   const begun = Date.now()
-  let next = 0
-  const run = async (token: string) => {
-    while (!ending.signal.aborted) {
-      const startedAt = performance.now() + next / 1e6
-      underWay.add(startedAt)
-      const answer = await fetch(`${program.url}/v1/notify`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ event: 'parcel.moved', user_id: userOf(next++), data: {} }),
-        signal: ending.signal,
-      })
-      underWay.delete(startedAt)
-      maxMs = Math.max(maxMs, performance.now() - startedAt)
+  const load = (token: string): EventLoad => ({
+    token,
+    producers,
+    isStopped: () => ending.signal.aborted,
+    signal: ending.signal,
+    eventAt(index) {
+      startedAt.set(index, performance.now())
+      return { event: 'parcel.moved', user_id: userOf(index), data: {} }
+    },
+    async onResponse(answer, index) {
+      maxMs = Math.max(maxMs, performance.now() - (startedAt.get(index) ?? 0))
+      startedAt.delete(index)
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
       const body = (await answer.json()) as { id: string }
-      if (answer.status !== 202) continue
+      if (answer.status !== 202) return
       ids.push(body.id)
       const second = Math.floor((Date.now() - begun) / windowMs)
       accepted[second] = (accepted[second] ?? 0) + 1
-    }
-  }
-  const running = tokenOf(program).then((token) => Promise.all(Array.from({ length: producers }, () => run(token))))
+    },
+  })
+  const running = shopToken(program).then((token) => sendEvents(program, load(token)))
   running.catch(() => {})
   return {
     /** Resolves after so many seconds of load. */
@@ -234,7 +215,7 @@ function produce(program: Program, userOf = (next: number) => `${program.process
       while (ids.length <= count) await this.seconds(0.02)
     },
     /** How long a request that ended since, or is under way, has waited. */
-    slowestMs: () => Math.round(Math.max(maxMs, ...[...underWay].map((startedAt) => performance.now() - startedAt))),
+    slowestMs: () => Math.round(Math.max(maxMs, ...[...startedAt.values()].map((at) => performance.now() - at))),
     forgetWaits() {
       maxMs = 0
     },

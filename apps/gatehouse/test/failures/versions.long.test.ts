@@ -4,14 +4,14 @@ import { basename, join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
+import { type EventLoad, sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
 import { launch, type Program, root, started } from '../support/program.ts'
 
-const secret = 'a-secret-of-the-test-alone-0123456789'
 const file = `
 channels: { email: off, sms: off, push: off }
 clients:
   - client_id: shop
-    client_secret: ${secret}
+    client_secret: ${shopSecret}
     grant_types: [client_credentials]
     scopes: [write:notifications, admin:notifications]
     plan: roomy
@@ -86,7 +86,7 @@ describe('two versions of the program on one database', () => {
     async (t) => {
       const newSource = versionWith(compatible)
       const older = await started({ env })
-      await writeTemplate(older)
+      await writeTemplate(older, 'parcel.moved')
       const first = produce(older, 'first')
       const newer = await started({ env, source: newSource })
       assert.deepEqual(await unfinished(database), [], 'the newer one has migrated under load')
@@ -139,24 +139,6 @@ async function unfinished(database: Database): Promise<string[]> {
   return [...Object.keys(compatible), 'valid'].filter((name) => !done.has(name))
 }
 
-async function tokenOf({ url }: Program): Promise<string> {
-  const answer = await fetch(`${url}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`shop:${secret}`).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  return ((await answer.json()) as { access_token: string }).access_token
-}
-
-async function writeTemplate(program: Program): Promise<void> {
-  const answer = await fetch(`${program.url}/v1/templates/parcel.moved/in-app/en`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${await tokenOf(program)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ subject: 'Parcel', body: 'It moved.' }),
-  })
-  assert.equal(answer.status, 200)
-}
-
 interface Load {
   /** Events accepted so far. @throws whatever a producer failed with */
   count(): number
@@ -166,20 +148,19 @@ interface Load {
 
 /** Sends events, each of a user of its own, until it is stopped; any answer but 202 is an error. */
 function produce(program: Program, run: string): Load {
-  let [next, count, stopping] = [0, 0, false]
+  let [count, stopping] = [0, false]
   let failed: unknown
-  const work = async (token: string) => {
-    while (!stopping) {
-      const answer = await fetch(`${program.url}/v1/notify`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ event: 'parcel.moved', user_id: `${run}-${next++}`, data: {} }),
-      })
+  const load = (token: string): EventLoad => ({
+    token,
+    producers: 2,
+    isStopped: () => stopping,
+    eventAt: (index) => ({ event: 'parcel.moved', user_id: `${run}-${index}`, data: {} }),
+    async onResponse(answer) {
       assert.equal(answer.status, 202, `${run}: ${await answer.text()}`)
       count++
-    }
-  }
-  const running = tokenOf(program).then((token) => Promise.all([work(token), work(token)]))
+    },
+  })
+  const running = shopToken(program).then((token) => sendEvents(program, load(token)))
   running.catch((error) => {
     failed = error
   })

@@ -237,14 +237,18 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #list(): Node[] {
-    return listPanel(this.#items, this.#texts, this.#locale(), this.#troubles(), {
-      filter: (onlyUnread) => this.#filter(onlyUnread),
-      preferences: () => this.#showPreferences(),
-      close: () => this.toggle(false),
-      readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
-      more: (next) => this.#more(next),
-      item: (what, item) => this.#onItem(what, item),
-    })
+    return listPanel(
+      this.#items,
+      { texts: this.#texts, locale: this.#locale(), troubles: this.#troubles() },
+      {
+        filter: (onlyUnread) => this.#filter(onlyUnread),
+        preferences: () => this.#showPreferences(),
+        close: () => this.toggle(false),
+        readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
+        more: (next) => this.#more(next),
+        item: (what, item) => this.#onItem(what, item),
+      },
+    )
   }
 
   #preferences(): Node[] {

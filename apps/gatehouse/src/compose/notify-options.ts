@@ -13,7 +13,7 @@ type Declared = NonNullable<Parts['config']['file']['notify']>
 
 /** What the file says of the notification service, over the defaults. */
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
-  const { caps, retention, inboxStreams, changeReaders } = defaultOptions
+  const { caps, inboxStreams, changeReaders } = defaultOptions
   return omitUndefined({
     ...workerOptions(declared),
     caps: {
@@ -51,15 +51,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
         maxPerClient: declared.events.readers_per_client,
       }),
     },
-    retention: {
-      notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
-      logDays: declared.retention?.log_days ?? retention.logDays,
-      deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
-      inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
-      deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
-      linkDays: declared.retention?.link_days ?? retention.linkDays,
-      stateChangeDays: stateChangeDays(declared),
-    },
+    retention: retentionOptions(declared),
   })
 }
 
@@ -67,6 +59,20 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
 function trackingRule(tracking: Declared['tracking']): TrackingRule | undefined {
   if (typeof tracking === 'boolean') return tracking ? 'on' : 'off'
   return typeof tracking === 'object' ? omitUndefined(tracking) : tracking
+}
+
+/** How many days rows are kept. */
+function retentionOptions(declared: Declared): NotifyOptions['retention'] {
+  const { retention } = defaultOptions
+  return {
+    notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
+    logDays: declared.retention?.log_days ?? retention.logDays,
+    deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
+    inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
+    deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
+    linkDays: declared.retention?.link_days ?? retention.linkDays,
+    stateChangeDays: stateChangeDays(declared),
+  }
 }
 
 /** A log that nobody may read holds what NATS has not taken yet, and nothing else. */

@@ -1,7 +1,15 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
-import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
+import {
+  createNotify,
+  type Notify,
+  type ReservedDeclarations,
+  readTemplates,
+  type TemplateDeclaration,
+  type Topic,
+  type WatchCredential,
+} from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
 import { hasDevPages, trustOf } from '../config/config.ts'
 import { declaresTour } from '../config/tour.ts'
@@ -43,16 +51,13 @@ export async function composeNotify(parts: Parts, database: Database, ingress: I
   })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
-  const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
-  const allTemplates = besides(ownTemplates, templates, ({ templateId }) => templateId)
-  const hasIdentity = ['own', 'sibling'].includes(trustOf(settings))
   const watch: WatchCredential = ({ raw }, expiresAt, end) => ingress.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
     declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
-    ...(hasIdentity ? { reserved: reservedForIdentity(allTemplates) } : {}),
+    ...(await reservedDeclarations(parts, templates)),
     authenticate: devInbox ? devInbox.authenticate(ingress.authenticate) : ingress.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
@@ -74,6 +79,16 @@ export async function composeNotify(parts: Parts, database: Database, ingress: I
     await devInbox?.plugin(http)
   }
   return { notify, plugin, engines, mailbox, devInbox: devInbox !== undefined }
+}
+
+/** The event types and templates of identity's mails, where identity of ours uses this service. */
+async function reservedDeclarations(
+  { config }: Parts,
+  declared: TemplateDeclaration[],
+): Promise<{ reserved?: ReservedDeclarations }> {
+  if (!['own', 'sibling'].includes(trustOf(config.settings))) return {}
+  const own = await readTemplates(new URL('../../templates/', import.meta.url))
+  return { reserved: reservedForIdentity(besides(own, declared, ({ templateId }) => templateId)) }
 }
 
 /** The client of NATS is loaded only where there is one. */

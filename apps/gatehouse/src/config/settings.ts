@@ -84,16 +84,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
-    databaseTimeouts: {
-      statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', defaultTimeouts.statementMs, 1_000, 600_000),
-      lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', defaultTimeouts.lockMs, 100, 600_000),
-      idleTransactionMs: read.integer(
-        'DATABASE_IDLE_TRANSACTION_TIMEOUT_MS',
-        defaultTimeouts.idleTransactionMs,
-        500,
-        600_000,
-      ),
-    },
+    databaseTimeouts: readDatabaseTimeouts(read),
     redisUrl: read.redisUrl('REDIS_URL'),
     natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
@@ -107,6 +98,15 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
     metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+  }
+}
+
+function readDatabaseTimeouts(read: Reader): DatabaseTimeouts {
+  const { statementMs, lockMs, idleTransactionMs } = defaultTimeouts
+  return {
+    statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', statementMs, 1_000, 600_000),
+    lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', lockMs, 100, 600_000),
+    idleTransactionMs: read.integer('DATABASE_IDLE_TRANSACTION_TIMEOUT_MS', idleTransactionMs, 500, 600_000),
   }
 }
 

@@ -26,7 +26,7 @@ export interface Counters {
   /** The shared store's state; undefined where the counters are in memory. */
   readonly ping?: () => Promise<unknown>
   /** Resolves once the shared store is connected, or after a second without it. */
-  readonly waitForConnection?: () => Promise<unknown>
+  readonly connected?: () => Promise<unknown>
   close(): Promise<void>
 }
 
@@ -111,11 +111,7 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
     onUnexpiredEviction,
     ...(region ? { regionalStore: region.store } : {}),
     ping: () => client.ping(),
-    async waitForConnection() {
-      const ready = new Promise<void>((resolve) => client.once('ready', resolve))
-      if (client.status !== 'ready') await Promise.race([ready, pause(maxConnectMs, undefined, { ref: false })])
-      if (client.status === 'ready') await withTimeout(maxConnectMs, presence.beat())
-    },
+    connected: () => waitForConnection(client, presence),
     async close() {
       // A store that is silent must not hold the stop up.
       const reconciled = hybrid.close().catch(() => {})
@@ -127,6 +123,13 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
       regional?.disconnect()
     },
   }
+}
+
+/** Waits for the connection and for the first heartbeat of this gateway, a second for each at most. */
+async function waitForConnection(client: Redis | Cluster, presence: Presence): Promise<void> {
+  const ready = new Promise<void>((resolve) => client.once('ready', resolve))
+  if (client.status !== 'ready') await Promise.race([ready, pause(maxConnectMs, undefined, { ref: false })])
+  if (client.status === 'ready') await withTimeout(maxConnectMs, presence.beat())
 }
 
 /** The counters in a Redis, and who counts there. One that forgot its gateways has lost the counters too. */

@@ -115,7 +115,7 @@ const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windo
 const warmUpPeeks = 20
 
 /** The first checks of a cold process would miss their deadline, and be answered without the shared store. */
-async function warmUp(limiter: Limiter, { waitForConnection: connected }: Counters): Promise<void> {
+async function warmUp(limiter: Limiter, { connected }: Counters): Promise<void> {
   if (!connected) return
   await connected()
   for (let peeks = 0; peeks < warmUpPeeks; peeks++) {

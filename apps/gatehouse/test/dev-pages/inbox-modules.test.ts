@@ -13,7 +13,7 @@ test('a browser can load every module of the component and every module it impor
   assert.ok(files.has('index.js'))
   for (const [name, text] of files)
     for (const [, wanted = ''] of text.matchAll(/from '([^']+)'/g))
-      assert.ok(files.has(wanted.replace('../', '')), `${name} needs ${wanted}`)
+      assert.ok(files.has(wanted.replace('./', '')), `${name} needs ${wanted}`)
 })
 
 test('the component is served without a warning', async () => {

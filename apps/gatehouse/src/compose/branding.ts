@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { omitUndefined } from './given.ts'
+import { omitUndefined } from './defined-members.ts'
 import type { Parts } from './parts.ts'
 
 /** How every page looks, whichever service serves it. */

@@ -6,7 +6,7 @@ import {
   type TrackingRule,
 } from '@gatehouse/notify'
 import type { NatsTopicOptions, StreamSettings } from '@gatehouse/notify/nats'
-import { omitUndefined } from './given.ts'
+import { omitUndefined } from './defined-members.ts'
 import type { Parts } from './parts.ts'
 
 type Declared = NonNullable<Parts['config']['file']['notify']>

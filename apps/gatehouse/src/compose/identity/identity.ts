@@ -6,7 +6,7 @@ import { isLoopback } from '../../config/config.ts'
 import { branding } from '../branding.ts'
 import { encryptionKey } from '../engines.ts'
 import type { Ingress } from '../gateway/ingress.ts'
-import { omitUndefined } from '../given.ts'
+import { omitUndefined } from '../defined-members.ts'
 import type { Parts } from '../parts.ts'
 import { identityMail } from './mail.ts'
 

@@ -1,16 +1,25 @@
 import type { Identity } from '@gatehouse/identity'
-import { createHttp, createMetrics, type Http, isUnavailable, type Log, StartError, systemClock } from '@gatehouse/kit'
+import {
+  createHttp,
+  createMetrics,
+  type Database,
+  type Http,
+  isUnavailable,
+  type Log,
+  StartError,
+  systemClock,
+} from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
 import { gatherApi } from '../docs/routes.ts'
 import { registerCors } from '../http/cors.ts'
-import { registerHealth } from '../http/health.ts'
+import { type Engine, registerHealth } from '../http/health.ts'
 import type { BannerOptions } from '../process/banner.ts'
 import { composeAudit } from './audit.ts'
 import { openDatabase } from './engines.ts'
 import { composeAddresses } from './gateway/addresses.ts'
 import { declaredKeys } from './gateway/api-keys.ts'
 import { composeServiceToken } from './gateway/bearer.ts'
-import { openCounters } from './gateway/counters.ts'
+import { type Counters, openCounters } from './gateway/counters.ts'
 import { composeIngress } from './gateway/ingress.ts'
 import { composeIdentity } from './identity/identity.ts'
 import { serveMetrics } from './metrics.ts'
@@ -69,6 +78,20 @@ function countsInDatabase({ databaseUrl, redisUrl }: Config['settings']): boolea
   return databaseUrl !== undefined && redisUrl === undefined
 }
 
+function enginesOf(database: Database | undefined, { ping }: Counters): Engine[] {
+  return [
+    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+    ...(ping ? [{ name: 'counters', needed: false, ping }] : []),
+  ]
+}
+
+/** The database in the words of the banner. */
+function describeDatabase(database: Database | undefined, { dataDir }: Config['settings']): string {
+  if (database === undefined) return 'none'
+  if (database.engine === 'postgres') return 'PostgreSQL (DATABASE_URL)'
+  return `${dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
+}
+
 async function build(config: Config, version: string, log: Log, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
   const { settings } = config
   const { services, baseUrl, authUrl } = settings
@@ -83,7 +106,7 @@ async function build(config: Config, version: string, log: Log, resources: Dispo
   registerCors(http, config.file.cors_origins ?? [])
   const built: { identity?: Identity } = {}
   const token = composeServiceToken(settings)
-  const recordChange = composeAudit({ settings, token, log, resources: resources, identityHere: () => built.identity })
+  const recordChange = composeAudit({ settings, token, log, resources, identityHere: () => built.identity })
   const parts: Parts = {
     config,
     log,
@@ -92,7 +115,7 @@ async function build(config: Config, version: string, log: Log, resources: Dispo
     addressOf,
     token,
     recordChange,
-    resources: resources,
+    resources,
   }
   const serveApiDocs = await gatherApi(http, {
     version,
@@ -112,29 +135,22 @@ async function build(config: Config, version: string, log: Log, resources: Dispo
   }
   if (composed) await http.register(composed.plugin)
   ingress.follow()
-  registerHealth(http, [
-    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
-    ...(counters.ping ? [{ name: 'counters', needed: false, ping: counters.ping }] : []),
-    ...ingress.engines,
-    ...(composed?.engines ?? []),
-  ])
+  registerHealth(http, [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])])
   const metricsUrl = await serveMetrics({
     http,
     metrics,
     settings,
     log,
-    resources: resources,
+    resources,
     authenticate: ingress.authenticate,
   })
   resources.push(() => http.close())
   await http.ready()
-  const embedded = `${settings.dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
   return {
     http,
     reload: (next) => ingress.reload(next.file),
     about: {
-      database:
-        database === undefined ? 'none' : database.engine === 'embedded' ? embedded : 'PostgreSQL (DATABASE_URL)',
+      database: describeDatabase(database, settings),
       counters: counters.place,
       mailbox: composed?.mailbox ?? false,
       devInbox: composed?.devInbox ?? false,

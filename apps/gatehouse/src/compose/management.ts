@@ -2,8 +2,8 @@ import { createIdentity, type Management } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
-import { encryptionKey, openDatabase } from './engines.ts'
 import { omitUndefined } from './defined-members.ts'
+import { encryptionKey, openDatabase } from './engines.ts'
 import { lifetimes, passwords } from './identity/identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */

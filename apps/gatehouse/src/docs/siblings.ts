@@ -25,7 +25,7 @@ export function createJoining(siblings: Readonly<Record<string, string>>): (own:
       documents.filter((document) => document !== undefined),
     )
     const description = `Left out, because it does not answer: ${away.join(', ')}.`
-    return away.length === 0 ? whole : { ...whole, info: { ...whole.info, description: description } }
+    return away.length === 0 ? whole : { ...whole, info: { ...whole.info, description } }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   createApiKeys,
   createForwardedClaims,
   createGateway,
+  type GatewayOptions,
   identityOverHttp,
   observeLimiter,
   watchWith,
@@ -72,26 +73,10 @@ export async function composeIngress(
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
   await warmUp(limiter, counters)
   const gateway = createGateway({
+    ...gatewayOptions(parts, remote),
     limiter,
     bearer,
     ...subjectLookup(parts, keys, identityHere),
-    routes: file.routes ?? [],
-    upstreams: declaredUpstreams(parts),
-    ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
-    siblings: remote,
-    trustedProxies: file.trusted_proxies ?? [],
-    ...(file.streams_per_caller === undefined ? {} : { streamsPerCaller: file.streams_per_caller }),
-    ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
-    realm,
-    recordChange: parts.recordChange,
-    ...(file.max_limit_grant === undefined ? {} : { maxGrant: file.max_limit_grant }),
-    contextIssuer: settings.baseUrl,
-    ...contextSecret(settings),
-    metrics,
-    log,
-    clock,
-    guards: guardPolicies,
-    ...declaredLimits(file),
   })
   const { attempts } = gateway
   const reload: Ingress['reload'] = (next) => {
@@ -107,6 +92,31 @@ export async function composeIngress(
   const { watch, stop } = watchWith(authenticate, clock, log)
   resources.push(async () => stop())
   return { authenticate, watch, attempts, reload, follow, engines }
+}
+
+/** The options of the gateway that follow from the file and the settings. */
+function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>) {
+  const { config, clock, log, metrics } = parts
+  const { file } = config
+  return {
+    routes: file.routes ?? [],
+    upstreams: declaredUpstreams(parts),
+    ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
+    siblings: remote,
+    trustedProxies: file.trusted_proxies ?? [],
+    ...(file.streams_per_caller === undefined ? {} : { streamsPerCaller: file.streams_per_caller }),
+    ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
+    realm,
+    recordChange: parts.recordChange,
+    ...(file.max_limit_grant === undefined ? {} : { maxGrant: file.max_limit_grant }),
+    contextIssuer: config.settings.baseUrl,
+    ...contextSecret(config.settings),
+    metrics,
+    log,
+    clock,
+    guards: guardPolicies,
+    ...declaredLimits(file),
+  } satisfies Partial<GatewayOptions>
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {

@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
 
-/** What a race exports as `race`: it prints a short table and answers with what goes into the line of JSON. */
+/** A benchmark prints a short table and returns the members of the line of JSON. */
 export type Benchmark = () => Promise<BenchmarkResult>
 
 export interface BenchmarkResult {
   readonly bench: string
   readonly ours: number
   readonly peer: number
-  /** How many times as much as the peer; more is better. */
+  /** Ours divided by the peer; more is better. */
   readonly ratio: number
   readonly unit: string
   readonly [member: string]: number | string
@@ -15,9 +15,9 @@ export interface BenchmarkResult {
 
 /** How fast some work was done. */
 export interface Pace {
-  /** Per second on the clock on the wall. */
+  /** Operations per second of elapsed time. */
   readonly perSecond: number
-  /** Per second of processor time, of all threads together: what a core does when everyone wants it. */
+  /** Operations per second of processor time, of all threads together. */
   readonly perCoreSecond: number
 }
 
@@ -31,7 +31,7 @@ export async function paceOf(count: number, work: () => void | Promise<void>): P
   return { perSecond: count / seconds, perCoreSecond: count / ((cpu.user + cpu.system) / 1_000_000) }
 }
 
-/** Lets contestants take turns, so that a noisy machine is noisy for all of them; answers with each one's medians. */
+/** Runs the candidates in turns, so that noise of the machine reaches all of them; returns the medians of each. */
 export async function takeTurns<Name extends string>(
   rounds: number,
   candidates: Record<Name, () => Promise<Pace>>,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- NAME [RUNS]` runs the race in `NAME.ts` and prints its answer as one line of JSON, the last one. With
+ * `npm run bench -- NAME [RUNS]` runs `scenarios/NAME.ts` and prints its result as one line of JSON, the last one. With
  * RUNS it is run so often, each in a process of its own, and each figure is printed as `[median, min, max]`.
  */
 import { execFile } from 'node:child_process'
@@ -36,7 +36,7 @@ async function runAlone(name: string): Promise<BenchmarkResult> {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }
 
-/** Of each figure its median, its least and its greatest; what is no figure as it was in the first run. */
+/** The median of each figure, its minimum and maximum; other members are those of the first run. */
 function spread(results: readonly BenchmarkResult[]): Record<string, unknown> {
   const [first] = results
   return Object.fromEntries(

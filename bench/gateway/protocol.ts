@@ -1,4 +1,4 @@
-/** What a contestant's process is told at its start, and how it answers the race. */
+/** The start options of a process under test, and the messages that it exchanges with the benchmark. */
 export interface Start {
   readonly upstream: string
   readonly issuer: string
@@ -15,12 +15,12 @@ export interface Usage {
   readonly checkP99Ms: number
 }
 
-/** What a contestant's process was started with. */
+/** The options that this process was started with. */
 export function startOf(): Start {
   return JSON.parse(process.argv[2] ?? '{}')
 }
 
-/** Tells the race the address, then answers each of its questions with what was used since the last. */
+/** Sends the address, then answers each message with the usage since the last one. */
 export function report(url: string, checkP99Ms: () => number = () => 0): void {
   let before = process.cpuUsage()
   process.on('message', () => {

@@ -21,7 +21,7 @@ export function startOf(): Start {
   return JSON.parse(process.argv[2] ?? '{}')
 }
 
-/** Tells the race where it is, then answers each question with the processor time since the last, in microseconds. */
+/** Sends the address, then answers each message with the processor time since the last one, in microseconds. */
 export function report(ready: Ready): void {
   let before = process.cpuUsage()
   process.on('message', () => {

@@ -1,7 +1,7 @@
 import { silentLog, systemClock } from '@gatehouse/kit'
 import { type Provider, providerKinds } from '@gatehouse/notify'
 
-/** Carries email by HTTP to the provider of the race: the provider `http`, as it is declared in a configuration. */
+/** Carries email by HTTP to the provider of the benchmark: the provider `http`, as it is declared in a configuration. */
 export function httpProvider(url: string): Provider {
   const kind = providerKinds.find(({ kind }) => kind === 'http')
   if (!kind) throw new Error('there is no provider http')

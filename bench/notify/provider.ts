@@ -1,4 +1,4 @@
-/** The provider of the race: takes every message over HTTP, in a process of its own, and says when each came in. */
+/** The provider of the benchmark: takes every message over HTTP, in a process of its own, and says when each came in. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

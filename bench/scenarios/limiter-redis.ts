@@ -1,6 +1,6 @@
 /**
  * Race `limiter-redis`: check limits that several processes share, exactly. `@gatehouse/limiter` against
- * `rate-limiter-flexible`, both on `ioredis` and one redis-server that the race starts.
+ * `rate-limiter-flexible`, both on `ioredis` and one redis-server that the benchmark starts.
  *
  * The work: 100,000 users in random order, a minute's and a day's window together; whoever is refused by one window
  * uses up nothing of the other. 512 checks are under way at any time.
@@ -68,7 +68,7 @@ export async function benchmark(): Promise<BenchmarkResult> {
   }
 }
 
-/** Every answer has to come from Redis: a fallback would be no race. */
+/** Every answer has to come from Redis: a fallback would measure nothing. */
 function ourSide(client: Redis): (id: string) => Promise<number> {
   const limiter = createLimiter({ store: redisStore(client), deadlineMs: 10_000 })
   return async (id) => {

@@ -5,7 +5,7 @@
  * (10,000/s, p99 below 50 ms on 2 cores). The generator (a process of its own, 128 kept-alive connections) and
  * PostgreSQL share the machine's cores with the service. Every request is another event of one of 10,000 users, with a
  * dedup key, on one channel, its text rendered, capped at 1,000 a day so that none is dropped. The bearer check is left
- * out: its race is `bearer`. Workers are off: what delivering costs is in the race `notify`.
+ * out: its benchmark is `bearer`. Workers are off: what delivering costs is in the benchmark `notify`.
  *
  * Also printed: the same at a tenth and at ten times the users, processor time per request by process, and what Node's
  * own HTTP server reaches here with the same generator when it only parses and answers (`bare_http`): the machine's bound.

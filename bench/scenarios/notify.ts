@@ -142,10 +142,10 @@ async function halfLoad(to: Candidate, users: number, perSecond: number, provide
 /** Asks the provider; a provider that has ended is told as such, whatever the channel to it says. */
 async function ask(provider: ChildProcess, what: string): Promise<{ count: number; p50Ms: number; p99Ms: number }> {
   if (!provider.connected)
-    throw new Error(`the provider of the race has ended (${provider.exitCode ?? provider.signalCode})`)
+    throw new Error(`the provider of the benchmark has ended (${provider.exitCode ?? provider.signalCode})`)
   const ended = new AbortController()
   const answer = once(provider, 'message', { signal: ended.signal })
-  const end = () => ended.abort(new Error('the provider of the race ended'))
+  const end = () => ended.abort(new Error('the provider of the benchmark ended'))
   provider.once('exit', end)
   try {
     provider.send(what)

@@ -62,7 +62,7 @@ export interface Identity {
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
   const outbox: Worker[] = []
   const parts = partsOf(options, () => {
-    for (const lane of outbox) lane.wake()
+    for (const lane of outbox) lane.resume()
   })
   await parts.keys.refresh()
   const seeded = await seed(parts, options)

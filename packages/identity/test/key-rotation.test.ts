@@ -130,7 +130,7 @@ test('the service rotates by itself, writes it down, and goes on accepting what 
   const running = await setup()
   const token = await serviceToken(running)
   running.clock.advance(90 * dayMs - 10 * minuteMs)
-  for (const worker of running.identity.workers) worker.wake()
+  for (const worker of running.identity.workers) worker.resume()
   while (running.identity.keys().keys.length < 4) await nextTurn()
   running.clock.advance(10 * minuteMs)
   const newer = await serviceToken(running)

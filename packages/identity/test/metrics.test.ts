@@ -28,7 +28,7 @@ test('what is issued, refused, signed in and removed is counted, and keys and ha
   await has('identity_password_hashes_pending 0')
   running.clock.advance(3600_000)
   for (const alg of ['ES256', 'RS256']) await has(`identity_signing_key_age_seconds{alg="${alg}"} 3600`)
-  for (const worker of running.identity.workers) worker.wake()
+  for (const worker of running.identity.workers) worker.resume()
   while (!(await lines()).includes('identity_purged_rows_total{table="authorization_code"} 1')) await nextTurn()
   await running.close()
 })

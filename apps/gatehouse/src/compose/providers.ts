@@ -1,7 +1,7 @@
 import { StartError } from '@gatehouse/kit'
 import { type Channel, inboxProvider, mailboxProvider, type NotifyStore } from '@gatehouse/notify'
 import { type Provider, providerKinds } from '@gatehouse/providers'
-import { type DeclaredProvider, isOff } from '../config.ts'
+import { type DeclaredProvider, isOff } from '../config/config.ts'
 import type { Parts } from './parts.ts'
 
 type Providers = Partial<Record<Channel, Provider[]>>

@@ -1,4 +1,4 @@
-import { createGatherer, type Database, type Gatherer } from '@gatehouse/kit'
+import { type Batcher, createBatcher, type Database } from '@gatehouse/kit'
 import type { FoundFamily, RefreshFamilies, Rotated, Rotation } from '../store.ts'
 import { type GrantRow, heldGrantColumns, heldGrantOf, heldGrantTables } from './grants.ts'
 import { rotateTogether } from './rotate.ts'
@@ -17,27 +17,27 @@ const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_
     f.expires_at AS family_expires_at, ${heldGrantColumns}
   FROM ${heldGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
 
-const together = { most: 200, lanes: 2, mostWaiting: 10_000 }
+const together = { maxBatch: 200, concurrency: 2, maxWaiting: 10_000 }
 
 /** Families of refresh tokens; requests that arrive together are looked up, and rotated, together. */
 export class PostgresRefreshFamilies implements RefreshFamilies {
-  readonly #finding: Gatherer<string, { readonly found: FoundFamily | undefined }>
-  readonly #rotating: Gatherer<Rotation, Rotated>
+  readonly #finding: Batcher<string, { readonly found: FoundFamily | undefined }>
+  readonly #rotating: Batcher<Rotation, Rotated>
 
   constructor(database: Database) {
-    this.#finding = createGatherer(async (grantIds) => {
+    this.#finding = createBatcher(async (grantIds) => {
       const found = await findTogether(database, grantIds)
       return grantIds.map((grantId) => ({ found: found.get(grantId) }))
     }, together)
-    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), together)
+    this.#rotating = createBatcher((rotations) => rotateTogether(database, rotations), together)
   }
 
   async find(grantId: string): Promise<FoundFamily | undefined> {
-    return (await this.#finding.do(grantId)).found
+    return (await this.#finding.add(grantId)).found
   }
 
   rotate(rotation: Rotation): Promise<Rotated> {
-    return this.#rotating.do(rotation)
+    return this.#rotating.add(rotation)
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, createGatherer, isCleanText } from '@gatehouse/kit'
+import { type Clock, createBatcher, isCleanText } from '@gatehouse/kit'
 import type { Report } from '@gatehouse/providers'
 import { idPattern } from '../model/id.ts'
 import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
@@ -30,13 +30,13 @@ export function createReports({ deliveries, suppressionDays, clock, metrics }: R
     const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]
     return batches.map((batch) => outcomes.splice(0, batch.length))
   }
-  const gatherer = createGatherer<Batch, ReportOutcome[]>(store, { most: 100, lanes: 2, mostWaiting: 2_000 })
+  const gatherer = createBatcher<Batch, ReportOutcome[]>(store, { maxBatch: 100, concurrency: 2, maxWaiting: 2_000 })
   return {
     async record(provider, reports) {
       const now = clock.now()
       const readable = reports.map((report) => readReport(provider, report, suppressionDays, now))
       const known = readable.filter((report) => report !== undefined)
-      const stored = known.length === 0 ? [] : [...(await gatherer.do(known))]
+      const stored = known.length === 0 ? [] : [...(await gatherer.add(known))]
       const outcomes = readable.map((report): ReportOutcome => (report ? (stored.shift() ?? 'unknown') : 'unknown'))
       for (const [index, { report }] of reports.entries())
         metrics.reports.inc({ provider, report, outcome: outcomes[index] ?? 'unknown' })

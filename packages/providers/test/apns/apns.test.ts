@@ -160,7 +160,7 @@ test('a connection carries as many pushes as the server allows before another is
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
   assert.equal(fake.requests.length, 60)
   assert.equal(fake.connections(), 2)
-  assert.ok(fake.mostStreams() <= 5)
+  assert.ok(fake.maxStreams() <= 5)
 })
 
 test('pushes after GOAWAY use a new connection, and none is lost', async (t) => {

@@ -136,10 +136,10 @@ test('one access token serves all pushes until five minutes before it expires', 
     Array.from({ length: 10 }, () => push()),
     signal,
   )
-  assert.equal(fake.tokensGiven(), 1)
+  assert.equal(fake.tokensIssued(), 1)
   clock.advance(3_299_000)
   await sendOne(provider, push())
-  assert.equal(fake.tokensGiven(), 1)
+  assert.equal(fake.tokensIssued(), 1)
   clock.advance(2_000)
   fake.answerNextToken({ status: 503 })
   assert.equal((await sendOne(provider, push())).kind, 'transient', 'a token that is about to expire is not used')
@@ -159,7 +159,7 @@ test('a rejected access token is replaced once, and the push succeeds', async (t
   await sendOne(provider, push())
   fake.revokeTokens()
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
-  assert.equal(fake.tokensGiven(), 2)
+  assert.equal(fake.tokensIssued(), 2)
 })
 
 test('a rejected service account is misconfigured; a token endpoint in trouble is transient', async (t) => {

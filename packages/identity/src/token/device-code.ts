@@ -6,6 +6,9 @@ import type { Grant, TokenRequest } from './grant.ts'
 import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
 import { grantedAccess } from './granted-access.ts'
 
+/** What each `slow_down` adds to the interval (RFC 8628 §3.5). */
+const slowDownMs = 5_000
+
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
 export function deviceCodeGrant(context: IdentityContext): Grant {
   return {
@@ -18,7 +21,7 @@ export function deviceCodeGrant(context: IdentityContext): Grant {
       const { client, parameters } = request
       const hash = tokenHash(parameters.getRequired('device_code'))
       const now = context.clock.now()
-      const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now), now)
+      const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now, slowDownMs), now)
       requireApproved(found, now)
       const userGrant = await findApprovedGrant(context, found)
       const terms = grantedAccess(context, request, userGrant)

@@ -1,5 +1,5 @@
 import { tokenHash } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { DeviceRequest, UserGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
@@ -10,7 +10,7 @@ import { grantedAccess } from './granted-access.ts'
 const slowDownMs = 5_000
 
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
-export function deviceCodeGrant(context: IdentityContext): Grant {
+export function deviceCodeGrant(context: TokenEndpointContext): Grant {
   return {
     async rejectPermanently(request) {
       const found = await context.store.deviceCodes.find(tokenHash(request.parameters.getRequired('device_code')))
@@ -59,7 +59,10 @@ function requireApproved(request: DeviceRequest, now: number): void {
   if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not decided yet')
 }
 
-async function findApprovedGrant({ store }: IdentityContext, found: DeviceRequest | undefined): Promise<UserGrant> {
+async function findApprovedGrant(
+  { store }: TokenEndpointContext,
+  found: DeviceRequest | undefined,
+): Promise<UserGrant> {
   const userGrant = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
   if (userGrant === undefined || userGrant.grant.revokedAt !== undefined || userGrant.user.lockedAt !== undefined) {
     throw new OAuthError('invalid_grant', 'what was approved is over')

@@ -2,8 +2,8 @@ import { type TSchema, Type } from 'typebox'
 import { ClientPatch, UserPatch } from '../config/declarations.ts'
 
 /*
- * What management answers with, as the API document tells it. An answer is written by its schema: what stands in none
- * of these is in no answer.
+ * The response schemas of management. A response is serialized by its schema, so it contains no member that the schema
+ * does not name.
  */
 
 const text = Type.String()
@@ -11,13 +11,13 @@ const texts = Type.Array(text)
 const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 const anything = Type.Object({}, { additionalProperties: true })
 
-/** One page of a list. */
+/** A page of a list. */
 export function pageSchema(item: TSchema): TSchema {
   const next = Type.String({ description: 'Where the next page begins: send it as `after`. Absent on the last page.' })
   return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
 }
 
-/** A list that is never long. */
+/** A list that is returned whole. */
 export function listSchema(item: TSchema): TSchema {
   return Type.Object({ items: Type.Array(item) })
 }
@@ -29,14 +29,18 @@ const client = {
   created_at: instant,
   updated_at: instant,
 }
+/** A client. */
 export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
 const secret = Type.String({ description: 'Shown this once.' })
+/** A client that was just registered, with its secret. */
 export const newClientSchema = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
   { title: 'NewOAuthClient', description: 'The client; with its secret, when it has one.' },
 )
+/** A new client secret. */
 export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+/** The plan of a client. */
 export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
 
 const { username, email, plan } = UserPatch.properties
@@ -52,16 +56,20 @@ const user = {
   created_at: instant,
   updated_at: instant,
 }
+/** A user. */
 export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
+/** A user that was just created, with the generated password. */
 export const newUserSchema = Type.Object(
   { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
   { title: 'NewUser', description: 'The user; with the password, when none was given.' },
 )
 
+/** A consent of a user. */
 export const consentSchema = Type.Object(
   { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
   { title: 'Consent' },
 )
+/** A session of a user. */
 export const sessionSchema = Type.Object(
   {
     id: text,
@@ -73,11 +81,14 @@ export const sessionSchema = Type.Object(
   { title: 'Session' },
 )
 
+/** A management role with its scopes. */
 export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+/** A user with a management role. */
 export const memberSchema = Type.Object(
   { user_id: text, username: text, locked: Type.Boolean() },
   { title: 'RoleMember' },
 )
+/** The caller of management. */
 export const callerSchema = Type.Object(
   {
     user: Type.Optional(text),
@@ -88,6 +99,7 @@ export const callerSchema = Type.Object(
   },
   { title: 'ManagementCaller' },
 )
+/** Revealed members of a user. */
 export const revealedSchema = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
 
 const apiKey = {
@@ -99,8 +111,11 @@ const apiKey = {
   created_at: instant,
   expires_at: Type.Optional(instant),
 }
+/** An API key. */
 export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
+/** An API key that was just created, with the key itself. */
 export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+/** The owner of an API key. */
 export const resolvedKeySchema = Type.Object(
   {
     id: text,
@@ -112,6 +127,7 @@ export const resolvedKeySchema = Type.Object(
   { title: 'ApiKeyOwner' },
 )
 
+/** A signing key. */
 export const signingKeySchema = Type.Object(
   {
     kid: text,
@@ -122,8 +138,10 @@ export const signingKeySchema = Type.Object(
   },
   { title: 'SigningKey' },
 )
+/** A signing key that was just created. */
 export const newSigningKeySchema = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
 
+/** An event of the audit trail. */
 export const auditEventSchema = Type.Object(
   {
     id: text,

@@ -44,7 +44,7 @@ export function forgotPasswordEndpoint(context: AccountContext): Handler {
     ])
     // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendReset(context, request, email).catch((error) =>
-      request.log.error({ err: error }, 'a reset link was not sent'),
+      request.log.error({ err: error }, 'sending a reset link failed'),
     )
     const minutes = String(Math.round(context.lifetimes.resetLink / 60))
     return sendPage(context, reply, texts, messagePage(texts, 'forgot.done', { values: { minutes } }))

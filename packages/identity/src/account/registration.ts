@@ -54,7 +54,7 @@ export function registerEndpoint(context: AccountContext): Handler {
     ])
     // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendMail(context, email).catch((error) =>
-      request.log.error({ err: error }, 'a registration mail was not sent'),
+      request.log.error({ err: error }, 'sending a registration mail failed'),
     )
     return sendPage(context, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }

@@ -52,7 +52,10 @@ async function attemptDelivery(options: OutboxOptions, message: Claimed): Promis
     await store.outbox.remove(message.id)
   } catch (error) {
     const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** message.attempts)
-    log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
+    log.warn(
+      { err: error, kind: message.kind, attempts: message.attempts },
+      'delivering a message failed; it will be retried',
+    )
     await store.outbox.postpone(message.id, clock.now() + pause)
   }
 }

@@ -64,7 +64,7 @@ export class ClientJwks {
     const known = this.#known.get(address)
     if (known !== undefined && now - known.attemptedAt < spacingMs) return Promise.resolve()
     if (this.#fetching.size >= maxConcurrentFetches)
-      return Promise.reject(new Error('too many keys of clients are being fetched'))
+      return Promise.reject(new Error('too many concurrent fetches of client keys'))
     const fetched = this.#read(address)
       .then((keys) => this.#remember(address, { keys, fetchedAt: now, attemptedAt: now }))
       .catch(() => this.#remember(address, { keys: known?.keys, fetchedAt: known?.fetchedAt ?? 0, attemptedAt: now }))

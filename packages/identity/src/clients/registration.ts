@@ -138,17 +138,17 @@ function findCombinationFaults(client: ClientMetadata): ClientFault[] {
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
   if (isPublic(client)) {
     if (client.grantTypes.includes('client_credentials'))
-      refuse('/grant_types', 'client_credentials needs a client that can keep a secret')
+      refuse('/grant_types', 'client_credentials requires a confidential client')
     if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
-    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can say its name')
+    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can use its client id')
     if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
   }
   if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0)
-    refuse('/redirect_uris', 'must name at least one for authorization_code')
+    refuse('/redirect_uris', 'must contain at least one URI for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
-    refuse('/jwks', 'either jwks or jwks_uri is needed for private_key_jwt')
+    refuse('/jwks', 'either jwks or jwks_uri is required for private_key_jwt')
   const privateKeys = (client.jwks?.keys ?? []).filter((key) => privateMembers.some((member) => member in key))
-  if (privateKeys.length > 0) refuse('/jwks', 'must hold public keys alone: leave out d and k, which are private')
+  if (privateKeys.length > 0) refuse('/jwks', 'must contain public keys only: remove private members such as d and k')
   if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
     refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
   return faults

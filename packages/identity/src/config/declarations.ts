@@ -95,7 +95,9 @@ const clientMembers = {
   ),
   access_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 300, maximum: 3600 })),
   refresh_token_lifetime_seconds: Type.Optional(Type.Integer({ minimum: 86_400, maximum: 7_776_000 })),
-  backchannel_logout_uri: Type.Optional(uri('Told when a session ends (OpenID Connect Back-Channel Logout).')),
+  backchannel_logout_uri: Type.Optional(
+    uri('Receives a logout token when a session ends (OpenID Connect Back-Channel Logout).'),
+  ),
   allowed_origins: Type.Optional(
     texts('Origins of pages that may call, beside those of redirect_uris.', ['https://x.example']),
   ),

@@ -103,7 +103,7 @@ export class SigningKeys {
   /** The key that signs now: the newest active one. */
   getActive(alg: SigningAlgorithm): SigningKey {
     const key = this.#findActive(alg)
-    if (key === undefined) throw new Error(`there is no ${alg} key to sign with`)
+    if (key === undefined) throw new Error(`there is no active ${alg} signing key`)
     return key
   }
 
@@ -224,13 +224,13 @@ export class SigningKeys {
     } catch (error) {
       if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${describeReason(error)}`)
       this.#unreadable.add(kid)
-      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened, and does not sign here')
+      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened and will not sign in this process')
     }
   }
 }
 
 function describeReason(error: unknown): string {
-  if (error instanceof UnknownKeyError) return `it is sealed with an encryption key that is not there, ${error.message}`
+  if (error instanceof UnknownKeyError) return `it is sealed with a missing encryption key, ${error.message}`
   return 'what is stored was changed'
 }
 

@@ -43,6 +43,6 @@ export async function refundAttempt(
   ]
   for (const outcome of await Promise.allSettled(refunds)) {
     if (outcome.status === 'fulfilled') continue
-    context.log.warn({ err: outcome.reason }, 'an attempt counted at sign-in is not forgotten')
+    context.log.warn({ err: outcome.reason }, 'refunding a sign-in attempt failed')
   }
 }

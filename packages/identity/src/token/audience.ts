@@ -71,7 +71,8 @@ function chooseDefaultTarget(context: TargetContext, { client, scopes, granted }
   if (isIdentityOnly(scopes) || (remaining.length === 1 && remaining[0] === userinfo))
     return { api: undefined, userinfo: true }
   const [api, ...others] = remaining
-  if (api === undefined) throw new OAuthError('invalid_target', 'the client has lost the resources of this grant')
+  if (api === undefined)
+    throw new OAuthError('invalid_target', 'the client is no longer registered for the resources of this grant')
   if (others.length > 0) {
     throw new OAuthError('invalid_target', 'several resources were granted: name one, for each token (RFC 8707)')
   }

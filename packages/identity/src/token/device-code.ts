@@ -47,8 +47,8 @@ function requireOpen({ client }: TokenRequest, found: DeviceRequest | undefined,
     throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
   }
   if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code is used')
-  if (found.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code is over; begin again')
-  if (found.state === 'denied') throw new OAuthError('access_denied', 'the user said no')
+  if (found.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code has expired; start again')
+  if (found.state === 'denied') throw new OAuthError('access_denied', 'the user denied the request')
   return found
 }
 
@@ -65,7 +65,7 @@ async function findApprovedGrant(
 ): Promise<UserGrant> {
   const userGrant = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
   if (userGrant === undefined || userGrant.grant.revokedAt !== undefined || userGrant.user.lockedAt !== undefined) {
-    throw new OAuthError('invalid_grant', 'what was approved is over')
+    throw new OAuthError('invalid_grant', 'the grant is no longer active')
   }
   return userGrant
 }

@@ -30,7 +30,7 @@ export function tokenEndpoint(
     const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(type)) {
-      throw new OAuthError('unauthorized_client', `this client may not use the grant ${type}`)
+      throw new OAuthError('unauthorized_client', `this client is not registered for the grant ${type}`)
     }
     const tokenRequest = { client, parameters, httpRequest: request, receivedAt }
     await enforceTokenLimit(context, grants[type], type, tokenRequest)

@@ -32,14 +32,15 @@ export function refreshedAccess(context: TermContext, request: TokenRequest, use
   if (scope === undefined) return withAudience(context, request, userGrant, remaining)
   const requested = requireAllowedScopes(parseScope(scope), userGrant.grant.scopes)
   const scopes = requested.filter((one) => remaining.includes(one))
-  if (leavesNoAccess(requested, scopes)) throw new OAuthError('invalid_scope', 'none of these may be given any longer')
+  if (leavesNoAccess(requested, scopes))
+    throw new OAuthError('invalid_scope', 'none of the requested scopes is available any longer')
   return withAudience(context, request, userGrant, scopes)
 }
 
 function remainingScopes({ client }: TokenRequest, { grant, user }: UserGrant): readonly string[] {
   const remaining = filterPermittedScopes(grant.scopes, client, user)
   if (leavesNoAccess(grant.scopes, remaining)) {
-    throw new OAuthError('invalid_grant', 'the client or its user may have nothing of this grant any longer')
+    throw new OAuthError('invalid_grant', 'the grant is no longer active: its client or user has lost every scope')
   }
   return remaining
 }

@@ -51,7 +51,7 @@ export async function createClient(
   const { client_id: id, client_secret, plan, ...members } = declaration
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
-  requireScopes(by, metadata.scopes, 'The client would have scopes')
+  requireScopes(by, metadata.scopes, 'The client would have these scopes')
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -78,7 +78,7 @@ export async function updateClient(
   const { plan = client.plan, ...members } = { ...formatMembers(client), ...patch }
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
-  requireScopes(by, metadata.scopes, 'The client would have scopes')
+  requireScopes(by, metadata.scopes, 'The client would have these scopes')
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   await write(context, client, { id, plan, metadata, secretHashes: undefined })

@@ -50,7 +50,7 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   const { owner, name, scopes = [], plan } = request
   const found = await findOwner(context, owner)
   if (found === undefined) rejectMember('/owner', 'must be the id of a user or a client')
-  if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must lie ahead')
+  if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must be in the future')
   const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
   if (excess.length > 0) rejectMember('/scopes', `must be among those of the owner, unlike ${excess.join(', ')}`)
   if (by.actor.subject !== owner) found.requireAuthority(by)

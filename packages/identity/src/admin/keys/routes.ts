@@ -67,7 +67,7 @@ export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess)
 /** Resolves a key to its owner, for gateways in other processes. */
 function resolveRoute(http: Http, { context, requireScope }: Pick<AdminAccess, 'context' | 'requireScope'>): void {
   const keyBody = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('No valid API key is the given one.') }
+  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('The key is unknown, expired or deleted.') }
   const resolve = { ...describeRoute('apiKeys.resolve', 'read:api-keys'), body: keyBody, response }
   http.post('/admin/v1/api-keys/resolve', { schema: resolve }, async (request) => {
     await requireScope(request, 'read:api-keys')

@@ -8,7 +8,7 @@ import { filterPermittedScopes } from '../oauth/scope.ts'
 type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
 /** The access that a request asks the user to allow. */
-export function requestedAccess(context: ResourceContext, { scopes, resources, claims }: AuthorizationRequest): Access {
+export function readAccess(context: ResourceContext, { scopes, resources, claims }: AuthorizationRequest): Access {
   const covered = claimsCoveredBy(scopes)
   const named = new Set([...claims.userinfo, ...claims.idToken])
   return {

@@ -9,7 +9,7 @@ import { leavesNoAccess } from '../oauth/scope.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
-import { limitToAccess, requestedAccess } from './access.ts'
+import { limitToAccess, readAccess } from './access.ts'
 import { issueCode } from './code.ts'
 import { sendLoginPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
@@ -54,7 +54,7 @@ async function applyDecision(
     const allowed = shown && limitToAccess(context, authorization, shown)
     if (allowed === undefined || leavesNoAccess(authorization.scopes, allowed.scopes))
       throw new PageError(400, 'error.stale')
-    const access = requestedAccess(context, allowed)
+    const access = readAccess(context, allowed)
     const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { ...access } }
     if (decision === 'switch') return sendLoginPage(context, transaction, authorization, { since: context.clock.now() })
     if (decision !== 'allow') {

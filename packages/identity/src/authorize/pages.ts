@@ -8,7 +8,7 @@ import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from '../sessions/browser.ts'
 import { type Continuation, sealContinuation } from '../sessions/continuation.ts'
-import { requestedAccess } from './access.ts'
+import { readAccess } from './access.ts'
 import type { AuthorizationTransaction } from './transaction.ts'
 
 /** Asks the user to sign in; only a sign-in from `since` on (Unix milliseconds) counts. `name` fills the form. */
@@ -41,7 +41,7 @@ export function sendConsentPage(
   const texts = textsFor(context, transaction.request, authorization.uiLocales)
   const { client, redirectUri } = authorization
   const startedAt = transaction.waitingSince ?? context.clock.now()
-  const access = requestedAccess(context, authorization)
+  const access = readAccess(context, authorization)
   const page = consentPage(texts, {
     formToken: formToken(context, transaction.browser),
     continuation: sealTransaction(context, transaction, authorization, {

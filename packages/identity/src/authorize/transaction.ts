@@ -8,7 +8,7 @@ import { Parameters } from '../oauth/parameters.ts'
 import { leavesNoAccess } from '../oauth/scope.ts'
 import type { Browser } from '../sessions/browser.ts'
 import type { Continuation } from '../sessions/continuation.ts'
-import { limitToRoles, requestedAccess } from './access.ts'
+import { limitToRoles, readAccess } from './access.ts'
 import { chooseNextStep, type NextStep } from './next-step.ts'
 
 /** An authorization request in progress, across the pages that it needs. */
@@ -61,7 +61,7 @@ export async function readNextStep(
   }
   const next = chooseNextStep({
     request: authorization,
-    access: requestedAccess(context, authorization),
+    access: readAccess(context, authorization),
     signedIn,
     consents: signedIn === undefined ? [] : await context.store.consents.find(signedIn.user.id, transaction.client.id),
     hintedSubject: hint?.subject,

@@ -7,7 +7,7 @@ import { matchesChallenge } from '../oauth/pkce.ts'
 import type { CodeWithGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
-import { grantedAccess } from './granted-access.ts'
+import { resolveAccess } from './granted-access.ts'
 
 const invalidCode = () =>
   new OAuthError('invalid_grant', 'the code is unknown, expired, used, or not valid for this request')
@@ -22,7 +22,7 @@ export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
     async issue(request) {
       const found = await findLiveCode(context, request)
       const { hash } = found.code
-      const terms = grantedAccess(context, request, found)
+      const terms = resolveAccess(context, request, found)
       const family = { grantId: found.grant.id, scopes: terms.scopes }
       const refresh = createRefreshFamily(context, context.refreshMac, request.client, family)
       if (!(await context.store.authorizationCodes.consume(hash, context.clock.now(), refresh?.family))) {

@@ -4,7 +4,7 @@ import { OAuthError } from '../oauth/error.ts'
 import type { DeviceRequest, UserGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
-import { grantedAccess } from './granted-access.ts'
+import { resolveAccess } from './granted-access.ts'
 
 /** What each `slow_down` adds to the interval (RFC 8628 §3.5). */
 const slowDownMs = 5_000
@@ -24,7 +24,7 @@ export function deviceCodeGrant(context: TokenEndpointContext): Grant {
       const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now, slowDownMs), now)
       requireApproved(found, now)
       const userGrant = await findApprovedGrant(context, found)
-      const terms = grantedAccess(context, request, userGrant)
+      const terms = resolveAccess(context, request, userGrant)
       const family = { grantId: userGrant.grant.id, scopes: terms.scopes }
       const refresh = createRefreshFamily(context, context.refreshMac, client, family)
       if (!(await context.store.deviceCodes.consume(hash, now, refresh?.family))) {

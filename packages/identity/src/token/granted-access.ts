@@ -14,8 +14,8 @@ export interface GrantedAccess {
 type TermContext = Pick<TokenEndpointContext, 'issuer' | 'apiIdentifier'>
 
 /** The access of a grant's first tokens. @throws OAuthError `invalid_grant`, `invalid_target` */
-export function grantedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
-  return withAudience(context, request, userGrant, remainingScopes(request, userGrant))
+export function resolveAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
+  return withAudience(context, request, userGrant, filterRemainingScopes(request, userGrant))
 }
 
 /**
@@ -23,8 +23,8 @@ export function grantedAccess(context: TermContext, request: TokenRequest, userG
  * are rejected; scopes that were lost since are left out.
  * @throws OAuthError `invalid_grant`, `invalid_scope`, `invalid_target`
  */
-export function refreshedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
-  const remaining = remainingScopes(request, userGrant)
+export function resolveRefreshAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
+  const remaining = filterRemainingScopes(request, userGrant)
   if (!remaining.includes('offline_access')) {
     throw new OAuthError('invalid_grant', 'the client may no longer have offline_access')
   }
@@ -37,7 +37,7 @@ export function refreshedAccess(context: TermContext, request: TokenRequest, use
   return withAudience(context, request, userGrant, scopes)
 }
 
-function remainingScopes({ client }: TokenRequest, { grant, user }: UserGrant): readonly string[] {
+function filterRemainingScopes({ client }: TokenRequest, { grant, user }: UserGrant): readonly string[] {
   const remaining = filterPermittedScopes(grant.scopes, client, user)
   if (leavesNoAccess(grant.scopes, remaining)) {
     throw new OAuthError('invalid_grant', 'the grant is no longer active: its client or user has lost every scope')

@@ -16,7 +16,7 @@ import {
 import type { FamilyWithGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { issueGrantTokens, refreshLifetime } from './grant-tokens.ts'
-import { refreshedAccess } from './granted-access.ts'
+import { resolveRefreshAccess } from './granted-access.ts'
 
 const invalidToken = () => new OAuthError('invalid_grant', 'the refresh token is unknown, expired, used or revoked')
 
@@ -35,7 +35,7 @@ export function refreshGrant(context: TokenEndpointContext): Grant {
     async issue(request) {
       const presented = await findPresentedToken(context, request)
       const { found } = presented
-      const terms = refreshedAccess(context, request, found)
+      const terms = resolveRefreshAccess(context, request, found)
       const refreshToken = await rotate(context, request, presented)
       return issueGrantTokens(context, {
         client: request.client,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import type { Lifetimes } from '../src/lifetimes.ts'
+import type { Lifetimes } from '../src/config/lifetimes.ts'
 import { identityTables, postgresIdentityStore } from '../src/postgres/index.ts'
 import { answerParameters, authorizeUrl, clients, getCode, getTokens, pkce, TestBrowser, users } from './journey.ts'
 import { issuer, type Running, setup } from './setup.ts'
@@ -126,7 +126,7 @@ test('of a year in which people come once a week the last months leave no more r
     await liveAnHour(running, week)
     running.clock.advance(7 * 24 * hourMs)
     await purge()
-    if (week % 4 === 3) await running.identity.management.rotateKey('ES256')
+    if (week % 4 === 3) await running.identity.management.rotateSigningKey('ES256')
     weeks.push(await rowCounts(running))
   }
   const year = weeks.at(-1) ?? {}
@@ -165,7 +165,7 @@ test('however long people come and go, every table levels off, and empties when 
       running.clock.advance(hourMs)
       await purge()
     }
-    await running.identity.management.rotateKey('ES256')
+    await running.identity.management.rotateSigningKey('ES256')
     peaks.push(peak)
   }
   const [, , early = {}, , late = {}] = peaks

@@ -24,12 +24,12 @@ export const keyCommands: Commands = {
   'api-key remove': {
     usage: '<id>',
     summary: 'revoke an API key',
-    run: (management, { args }) => management.removeApiKey(first(args, 'the id of the key')),
+    run: (management, { args }) => management.deleteApiKey(first(args, 'the id of the key')),
   },
   'keys list': {
     usage: '',
     summary: 'the signing keys, and former ones whose signatures are still valid',
-    run: async (management) => management.listKeys(),
+    run: async (management) => management.listSigningKeys(),
   },
   'keys rotate': {
     usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
@@ -38,7 +38,7 @@ export const keyCommands: Commands = {
       const name = options.alg ?? 'ES256'
       const alg = signingAlgorithms.find((one) => one === name)
       if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${name}`)
-      return { alg, kid: await management.rotateKey(alg, options.compromised === true) }
+      return { alg, kid: await management.rotateSigningKey(alg, options.compromised === true) }
     },
   },
   'keys reseal': {

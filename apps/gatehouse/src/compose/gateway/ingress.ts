@@ -12,7 +12,7 @@ import {
   type GatewayOptions,
   observeLimiter,
 } from '@gatehouse/gateway'
-import { guardPolicies, type Identity } from '@gatehouse/identity'
+import { attemptLimitPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import { type Settings, trustOf } from '../../config/config.ts'
@@ -114,7 +114,7 @@ function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>)
     metrics,
     log,
     clock,
-    attemptLimits: guardPolicies,
+    attemptLimits: attemptLimitPolicies,
     ...declaredLimits(file),
   } satisfies Partial<GatewayOptions>
 }

@@ -56,7 +56,7 @@ test('a changed password ends what was signed in with the old one, save this bro
   await browser.signIn(await browser.get('/account'), 'bob', 'battery staple')
   const page = await browser.get('/account/password')
   const wrong = await browser.submit(page, { old_password: 'nope', new_password: 'a better one' })
-  assert.match(wrong.text, /not right/)
+  assert.match(wrong.text, /current password is incorrect/)
   assert.match(
     (await browser.submit(page, { old_password: 'battery staple', new_password: 'short' })).text,
     /at least 8 char/,
@@ -89,7 +89,7 @@ test('people make accounts themselves, once their address is proven; until then 
     (await running.database.query<{ n: number }>('SELECT count(*) n FROM identity.account')).rows[0]?.n
   const before = await count()
   const input = { email: 'carol@example.com' }
-  assert.match((await browser.submit(page, { email: 'carol' })).text, /not an email address/)
+  assert.match((await browser.submit(page, { email: 'carol' })).text, /valid email address/)
   const asked = await browser.submit(page, input)
   assert.match(asked.text, /carol@example\.com/)
   const mail = await nextMail()
@@ -158,7 +158,7 @@ test('a new address is proven by a mailed link, and only when its page is confir
   const browser = new TestBrowser(running)
   const page = await browser.get(pathOf(mail))
   assert.equal(await verified(), false)
-  assert.match((await browser.submit(page)).text, /Address confirmed/)
+  assert.match((await browser.submit(page)).text, /Email address confirmed/)
   assert.equal(await verified(), true)
   assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link is used')
   await running.identity.management.changeUser('erin', { email: 'erin@example.org' })

@@ -30,7 +30,7 @@ for (const email of noAddresses) {
     const browser = new TestBrowser(running)
     const registered = await browser.submit(await browser.get('/register'), { email })
     assert.equal(registered.status, 400)
-    assert.match(registered.text, /not an email address/)
+    assert.match(registered.text, /valid email address/)
     const authorization = `Bearer ${await serviceToken(running)}`
     const call = (method: 'POST' | 'PATCH', url: string, payload: object) =>
       running.http.inject({ method, url, payload, headers: { authorization } })

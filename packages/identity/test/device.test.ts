@@ -29,7 +29,7 @@ test('a device gets tokens after its user has entered the code and agreed', asyn
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
   const { browser, confirm } = await enter(user_code)
   assert.match(confirm.text, /Living room TV/)
-  assert.match(confirm.text, /Keep this access while you are away/)
+  assert.match(confirm.text, /Keep access when you are signed out/)
   running.clock.advance(5_000)
   assert.equal((await poll(device_code)).body.error, 'authorization_pending', 'entering the code is no approval')
   assert.match((await browser.submit(confirm, { decision: 'allow' })).text, /Device connected/)

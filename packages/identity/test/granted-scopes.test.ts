@@ -218,7 +218,7 @@ test('a device gets no management scope that the roles of its user do not allow,
 
 test('a device is told at once when its user may allow nothing of what it asks for', async () => {
   const { page, device_code } = await enteredCode('admin:users')
-  assert.match(page.text, /has none of the permissions that this device asks for/)
+  assert.match(page.text, /has none of the permissions that this device requested/)
   const answer = await running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
   assert.equal(answer.body.error, 'access_denied')
 })

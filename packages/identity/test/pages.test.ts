@@ -79,11 +79,11 @@ testWith('chromium', 'without scripts, people sign in, allow, connect a device a
     await page.fill('#username', 'alice')
     await page.fill('#password', 'wrong')
     await page.click('button')
-    assert.match((await page.textContent('[role=alert]')) ?? '', /belong together/)
+    assert.match((await page.textContent('[role=alert]')) ?? '', /is incorrect/)
     await page.fill('#password', 'correct horse')
     await page.keyboard.press('Enter')
     await page.click('button[value=allow]')
-    assert.equal(await heading(page), 'Taking you back')
+    assert.equal(await heading(page), 'Redirecting')
     await page.click('button')
     assert.equal(await heading(page), 'Back at the application')
     assert.deepEqual(

@@ -63,7 +63,7 @@ test('every place that sets a password refuses a common one, and says why', asyn
     },
   })
   t.after(() => running.close())
-  const reason = /among the first that are guessed/
+  const reason = /This password is too common/
   const browser = new TestBrowser(running)
   await browser.signIn(await browser.get('/account'))
   const change = await browser.get('/account/password')

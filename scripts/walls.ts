@@ -9,7 +9,27 @@ const root = resolve(import.meta.dirname, '..')
 const services = ['identity', 'notify', 'gateway']
 const stones = ['limiter', 'bearer', 'kit']
 /** Folders that lie below the feature folders of their package: every feature may use them. */
-const lowerFolders = new Set(['keys', 'pages', 'providers', 'algorithms', 'memory', 'redis', 'postgres', 'nats'])
+const lowerFolders = new Set([
+  'keys',
+  'pages',
+  'providers',
+  'algorithms',
+  'memory',
+  'redis',
+  'postgres',
+  'nats',
+  'context',
+  'model',
+  'oauth',
+  'clients',
+  'sessions',
+  'passwords',
+  'mail',
+  'audit',
+  'config',
+  'http',
+  'store',
+])
 const engines = ['postgres', 'redis', 'nats']
 
 interface Import {

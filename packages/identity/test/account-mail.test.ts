@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { defaultLifetimes, mailLifetimesOf, type NotifyRequest } from '../src/index.ts'
-import { managementRoles } from '../src/management-roles.ts'
+import { managementRoles } from '../src/model/management-roles.ts'
 import { administrators, call, consoleClient, tokenOf } from './administrators.ts'
 import { type Running, setup } from './setup.ts'
 

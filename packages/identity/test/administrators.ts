@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { managementRoles, scopesOfRoles } from '../src/management-roles.ts'
+import { managementRoles, scopesOfRoles } from '../src/model/management-roles.ts'
 import { getTokens, TestBrowser } from './journey.ts'
 import { type Answer, answerOf, type Running } from './setup.ts'
 

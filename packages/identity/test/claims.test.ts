@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { userClaims } from '../src/user.ts'
+import { userClaims } from '../src/model/user.ts'
 import { answerParameters, authorizeUrl, callback, hiddenFields, pkce, TestBrowser, users } from './journey.ts'
 import { type Answer, served } from './setup.ts'
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { isBlockedAddress, safeFetch } from '../src/safe-fetch.ts'
+import { isBlockedAddress, safeFetch } from '../src/http/safe-fetch.ts'
 import { issuer, type Running, setup } from './setup.ts'
 
 /** A client whose library names the endpoint as audience. */

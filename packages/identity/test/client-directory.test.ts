@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import type { Client } from '../src/client.ts'
-import { ClientDirectory } from '../src/client-directory.ts'
+import { ClientDirectory } from '../src/clients/cache.ts'
+import type { Client } from '../src/model/client.ts'
 
 /** A store whose every answer waits to be told. */
 function slowStore() {

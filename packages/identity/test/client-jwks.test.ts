@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { faultsOfClient, metadataOf } from '../src/client-registration.ts'
+import { faultsOfClient, metadataOf } from '../src/clients/registration.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const withKey = (jwk: object) =>

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { ClientKeys } from '../src/client-keys.ts'
+import { ClientKeys } from '../src/clients/jwks.ts'
 
 /** The address of a client's keys, which answers as told, once it is let. */
 async function setup(t: TestContext) {

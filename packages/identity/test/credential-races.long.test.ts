@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
-import type { IdentityStore } from '../src/store.ts'
+import type { IdentityStore } from '../src/store/index.ts'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users } from './journey.ts'
 import { type Answer, type Running, setup } from './setup.ts'
 

@@ -1,6 +1,6 @@
 import { createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { freePort, memoryDatabase } from '@gatehouse/testing'
-import type { Features } from '../src/features.ts'
+import type { Features } from '../src/config/features.ts'
 import { createIdentity, type IdentityDeclarations } from '../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Passwords } from '../src/passwords.ts'
+import { Passwords } from '../src/passwords/hasher.ts'
 import { clients, TestBrowser, users } from './journey.ts'
 import { type Answer, type Running, service, setup } from './setup.ts'
 

@@ -3,7 +3,7 @@ import { after, before, describe } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
-import type { IdentityStore } from '../src/store.ts'
+import type { IdentityStore } from '../src/store/index.ts'
 import { type Running, setup } from './setup.ts'
 
 const rounds = 3

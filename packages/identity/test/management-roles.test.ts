@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isManagementRole, isManagementScope, managementRoles, scopesOfRoles } from '../src/management-roles.ts'
+import { isManagementRole, isManagementScope, managementRoles, scopesOfRoles } from '../src/model/management-roles.ts'
 
 const rows: readonly [role: string, allowed: readonly string[], refused: readonly string[]][] = [
   ['gatehouse-owner', ['admin:roles', 'admin:privacy', 'admin:keys', 'read:personal-data', 'read:delivery'], []],

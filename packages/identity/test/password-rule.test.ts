@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { StartError } from '@gatehouse/kit'
 import fc from 'fast-check'
 import type { NotifyRequest } from '../src/index.ts'
-import { PasswordRule } from '../src/password-rule.ts'
+import { PasswordRule } from '../src/passwords/rule.ts'
 import { clients, TestBrowser, users } from './journey.ts'
 import { service, serviceToken, setup } from './setup.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultOfRedirectUri, sameRedirectUri } from '../src/redirect-uri.ts'
+import { faultOfRedirectUri, sameRedirectUri } from '../src/oauth/redirect-uri.ts'
 import { authorizeUrl, pkce, TestBrowser } from './journey.ts'
 import { setup } from './setup.ts'
 

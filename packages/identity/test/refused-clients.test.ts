@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLog } from '@gatehouse/kit'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { RefusalBudget } from '../src/clients/failure-budget.ts'
 import { postgresIdentityStore } from '../src/postgres/index.ts'
-import { RefusalBudget } from '../src/refusal-budget.ts'
 import { issuer, type Running, setup } from './setup.ts'
 
 const lines: Record<string, unknown>[] = []

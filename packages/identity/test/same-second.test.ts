@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { type Database, type ManualClock, manualClock } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { migrateIdentity, postgresIdentityStore } from '../src/postgres/index.ts'
-import type { IdentityStore } from '../src/store.ts'
+import type { IdentityStore } from '../src/store/index.ts'
 import { answerParameters, authorizeUrl, callback, pkce, TestBrowser, users } from './journey.ts'
 import { type Running, setup } from './setup.ts'
 

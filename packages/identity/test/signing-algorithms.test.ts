@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
-import { signingAlgorithms } from '../src/client.ts'
+import { signingAlgorithms } from '../src/model/client.ts'
 import { clients, getTokens, users, webSecret } from './journey.ts'
 import { issuer, type Running, setup } from './setup.ts'
 

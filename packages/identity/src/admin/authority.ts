@@ -1,10 +1,10 @@
 import { type Actor, type ManagementChange, Problem, recordChange } from '@gatehouse/kit'
-import { changeRecorder } from '../audit.ts'
-import type { Client } from '../client.ts'
-import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../management-roles.ts'
-import type { Parts } from '../parts.ts'
-import { isBetweenServices } from '../service-scopes.ts'
-import type { User } from '../user.ts'
+import { changeRecorder } from '../audit/record.ts'
+import type { Parts } from '../context/context.ts'
+import type { Client } from '../model/client.ts'
+import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../model/management-roles.ts'
+import { isBetweenServices } from '../model/service-scopes.ts'
+import type { User } from '../model/user.ts'
 
 /*
  * Nobody gives away, or takes over, what they do not hold. Whoever changes a client or an account can act as it

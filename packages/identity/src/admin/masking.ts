@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import { isEmailAddress, maskEmail, maskIpAddress, maskMembers, maskName, maskPhoneNumber } from '@gatehouse/kit'
 import { deviceName } from '../pages/device-name.ts'
-import type { AuditEvent } from '../store.ts'
-import type { SessionAnswer } from './access.ts'
+import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
-import type { MemberAnswer } from './roles.ts'
-import type { UserAnswer } from './users.ts'
+import type { MemberAnswer } from './roles/roles.ts'
+import type { SessionAnswer } from './users/access.ts'
+import type { UserAnswer } from './users/users.ts'
 
 /*
  * What callers see who may not read personal data. Identifiers (the subject, a client id) are shown: they name a record,

@@ -1,9 +1,9 @@
-import { type Access, covers } from '../consent.ts'
-import type { Parts } from '../parts.ts'
-import { apisFor, grantResources } from '../resource.ts'
-import { permittedScopes } from '../scope.ts'
-import { claimsCoveredBy, type User } from '../user.ts'
-import type { AuthorizationRequest } from './request.ts'
+import type { Parts } from '../context/context.ts'
+import { type Access, covers } from '../model/consent.ts'
+import { claimsCoveredBy, type User } from '../model/user.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { apisFor, grantResources } from '../oauth/resource.ts'
+import { permittedScopes } from '../oauth/scope.ts'
 
 type ResourceParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
 

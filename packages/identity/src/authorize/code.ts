@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import { type Browser, userAgentOf } from '../browser.ts'
+import type { Parts } from '../context/context.ts'
+import { longestAccessTokenMs } from '../model/revocation-times.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
-import type { Parts } from '../parts.ts'
-import { longestAccessTokenMs } from '../revocation-times.ts'
-import type { AuthorizationRequest } from './request.ts'
+import { type Browser, userAgentOf } from '../sessions/browser.ts'
 
 /** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). @throws PageError 400 when the session has ended meanwhile */
 export async function issueCode(

@@ -1,22 +1,20 @@
 import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readBrowser } from '../browser.ts'
-import type { Client } from '../client.ts'
-import { openContinuation } from '../continuation.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { pageParameters } from '../page-route.ts'
-import { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { againByGet } from '../post-again.ts'
-import { askConsent, askLogin } from './asking.ts'
+import type { Parts } from '../context/context.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { againByGet } from '../http/redirect-by-get.ts'
+import type { Client } from '../model/client.ts'
+import { destinationOf, pushedPrefix } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { Parameters } from '../oauth/parameters.ts'
+import { readBrowser } from '../sessions/browser.ts'
+import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
-import { clientOf, nextOf, type Proceeding, resumed } from './proceeding.ts'
-import { destinationOf } from './request.ts'
-import { respond, respondError } from './respond.ts'
+import { askConsent, askLogin } from './pages.ts'
+import { respond, respondError } from './response.ts'
+import { clientOf, nextOf, type Proceeding, resumed } from './transaction.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-
-export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
 
 /** GET and POST /authorize (RFC 6749 §3.1). */
 export function authorizeEndpoint(parts: Parts): Handler {

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
-import { authenticateClient } from '../authenticate-client.ts'
-import { type Client, isPublic } from '../client.ts'
-import { limitClient } from '../client-limits.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { formParameters } from '../oauth-route.ts'
-import type { Parts } from '../parts.ts'
-import { readRefreshToken } from '../refresh-token.ts'
-import { nothingLeft, permittedScopes, scopeMember } from '../scope.ts'
+import { authenticateClient } from '../clients/authentication.ts'
+import { limitClient } from '../clients/limits.ts'
+import type { Parts } from '../context/context.ts'
+import { formParameters } from '../http/oauth-route.ts'
+import { type Client, isPublic } from '../model/client.ts'
+import { type AccessTokenFacts, findAccessToken } from '../oauth/access-token.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { readRefreshToken } from '../oauth/refresh-token.ts'
+import { nothingLeft, permittedScopes, scopeMember } from '../oauth/scope.ts'
 
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
 

@@ -1,8 +1,8 @@
 import { generateKeyPair, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type KeyRing, seal } from '@gatehouse/kit'
-import type { SigningAlgorithm } from '../client.ts'
-import type { StoredKey } from '../store.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { StoredKey } from '../store/index.ts'
 
 const generate = promisify(generateKeyPair)
 const modulusLength = 2048

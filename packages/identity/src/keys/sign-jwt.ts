@@ -1,5 +1,5 @@
 import { constants, type KeyObject, type SignKeyObjectInput, sign } from 'node:crypto'
-import type { SigningAlgorithm } from '../client.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
 import type { SigningKey } from './signing-keys.ts'
 
 /** What kind of JWT it is, so that one is never taken for another (RFC 8725 §3.11). */

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
-import type { SigningAlgorithm } from '../client.ts'
-import type { SigningKeyRows, StoredKey } from '../store.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { SigningKeyRows, StoredKey } from '../store/index.ts'
 import { generateSigningKey, sealedFor } from './generate.ts'
 
 export interface SigningKey {

@@ -1,5 +1,5 @@
-import { pass } from '../guards.ts'
-import type { Parts } from '../parts.ts'
+import { pass } from '../config/attempt-limits.ts'
+import type { Parts } from '../context/context.ts'
 
 /** Who tries to sign in, and from where. */
 export interface Attempt {

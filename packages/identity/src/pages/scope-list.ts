@@ -1,5 +1,5 @@
 import { type Html, html, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../consent.ts'
+import type { Access } from '../model/consent.ts'
 
 /** What a client asks for, as a list for people, and which services that is about beside this one. */
 export function accessList(texts: Texts, { scopes, claims, resources }: Access): Html {

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Client } from '../client.ts'
+import type { Client } from '../model/client.ts'
 import {
   type Clients,
   type ExpectedClient,
@@ -7,11 +7,11 @@ import {
   type NewClient,
   type RevocationTimes,
   type Written,
-} from '../store.ts'
-import { nextSecond } from './accounts.ts'
-import { appendRevocations } from './revocations.ts'
+} from '../store/index.ts'
 import { type ClientRow, clientOf } from './rows.ts'
-import { claimSubject } from './subjects.ts'
+import { appendRevocations } from './tokens/revocations.ts'
+import { nextSecond } from './users/accounts.ts'
+import { claimSubject } from './users/subjects.ts'
 
 const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
   FROM identity.client JOIN identity.subject USING (id)`

@@ -1,5 +1,5 @@
-import type { Client, ClientMetadata } from '../client.ts'
-import type { User } from '../user.ts'
+import type { Client, ClientMetadata } from '../model/client.ts'
+import type { User } from '../model/user.ts'
 
 /** SQL knows null, the program knows undefined. */
 export function orUndefined<Value>(value: Value | null): Value | undefined {

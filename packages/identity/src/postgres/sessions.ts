@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Session } from '../session.ts'
-import type { Sessions, TellLogout } from '../store.ts'
-import type { User } from '../user.ts'
-import { putMessages } from './outbox.ts'
+import type { Session } from '../model/session.ts'
+import type { User } from '../model/user.ts'
+import type { Sessions, TellLogout } from '../store/index.ts'
+import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
 interface SessionRow {

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import type { UsedOnce } from '../store.ts'
+import type { UsedOnce } from '../store/index.ts'
 
 export class PostgresUsedOnce implements UsedOnce {
   readonly #database: Database

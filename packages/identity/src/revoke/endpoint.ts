@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { findAccessToken } from '../access-token.ts'
-import { audit } from '../audit.ts'
-import { authenticateClient } from '../authenticate-client.ts'
-import { limitClient } from '../client-limits.ts'
-import { allowOrigin } from '../cors.ts'
-import { formParameters } from '../oauth-route.ts'
-import type { Parts } from '../parts.ts'
-import { isGenuine, readRefreshToken } from '../refresh-token.ts'
-import { revocationTimes } from '../revocation-times.ts'
+import { audit } from '../audit/record.ts'
+import { authenticateClient } from '../clients/authentication.ts'
+import { limitClient } from '../clients/limits.ts'
+import type { Parts } from '../context/context.ts'
+import { allowOrigin } from '../http/cors.ts'
+import { formParameters } from '../http/oauth-route.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { findAccessToken } from '../oauth/access-token.ts'
+import { isGenuine, readRefreshToken } from '../oauth/refresh-token.ts'
 
 /**
  * POST /revoke (RFC 7009): ends the grant of a refresh or access token, and all that was issued under it. Tokens that

@@ -1,6 +1,6 @@
 import { Problem } from '@gatehouse/kit'
-import type { Parts } from '../parts.ts'
-import type { Revocation } from '../store.ts'
+import type { Parts } from '../context/context.ts'
+import type { Revocation } from '../store/index.ts'
 
 /** Most revocations in one answer. */
 const mostRevocations = 1_000

@@ -1,5 +1,5 @@
-import type { Client, ClientMetadata } from '../client.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { Client, ClientMetadata } from '../model/client.ts'
+import type { RevocationTimes } from './tokens.ts'
 
 export interface NewClient {
   readonly id: string
@@ -26,4 +26,9 @@ export interface Clients {
    * still remember the client and issue tokens to it.
    */
   remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
+}
+
+export interface UsedOnce {
+  /** True for the first caller who names it. */
+  use(purpose: string, hash: string, expiresAt: number): Promise<boolean>
 }

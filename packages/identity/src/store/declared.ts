@@ -1,5 +1,5 @@
 import type { NewClient } from './clients.ts'
-import type { OutboxMessage } from './outbox.ts'
+import type { OutboxMessage } from './operations.ts'
 import type { UserEnd } from './sessions.ts'
 import type { NewUser } from './users.ts'
 

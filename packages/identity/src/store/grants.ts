@@ -1,6 +1,7 @@
-import type { AuthorizationCode, GrantRecord } from '../grant.ts'
-import type { User } from '../user.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { Access } from '../model/consent.ts'
+import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grant.ts'
+import type { User } from '../model/user.ts'
+import type { RevocationTimes } from './tokens.ts'
 
 /** A grant together with whom it is about: what a token is made from. */
 export interface HeldGrant {
@@ -17,4 +18,102 @@ export interface Grants {
   revoke(id: string, end: RevocationTimes): Promise<boolean>
   /** Ends what a user allowed a client, the remembered consent included; answers the grants that ended. */
   withdraw(userId: string, clientId: string, end: RevocationTimes): Promise<string[]>
+}
+
+export interface FoundCode extends HeldGrant {
+  readonly code: AuthorizationCode
+  readonly consumedAt: number | undefined
+}
+
+export interface Codes {
+  find(hash: string): Promise<FoundCode | undefined>
+  /** Consumes the code and begins the family in one step. True for exactly one caller, ever. */
+  consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
+}
+
+export interface FoundFamily extends HeldGrant {
+  readonly family: RefreshFamily
+}
+
+/** The use of a refresh token. */
+export interface Rotation {
+  /** The token that was presented, hashed. */
+  readonly hash: string
+  /** What takes its place if it is the current one. */
+  readonly next: RefreshFamily
+  /** The last token used may come again if that was after this moment. */
+  readonly graceSince: number
+}
+
+/** What the use of a refresh token came to. */
+export type Rotated =
+  /** It was the current one and is used now: for exactly one caller, ever. */
+  | { readonly outcome: 'rotated' }
+  /** It was the last one used, and its successor is still unused. */
+  | { readonly outcome: 'repeated'; readonly successorSealed: string }
+  /** An older one: somebody holds a copy. */
+  | { readonly outcome: 'reused'; readonly generation: number }
+  /** The family or its grant is over. */
+  | { readonly outcome: 'ended' }
+
+export interface RefreshFamilies {
+  find(grantId: string): Promise<FoundFamily | undefined>
+  /** Uses a token: one atomic step, which sees every revocation that came before it. */
+  rotate(rotation: Rotation): Promise<Rotated>
+}
+
+export interface DeviceRequest {
+  readonly hash: string
+  readonly userCodeHash: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly state: 'pending' | 'approved' | 'denied' | 'consumed'
+  /** The session that entered the user code; no other may decide. */
+  readonly claimedBy: string | undefined
+  readonly grantId: string | undefined
+  readonly intervalMs: number
+  readonly polledAt: number | undefined
+  readonly address: string
+  readonly userAgent: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface DeviceCodes {
+  /** False when the user code is in use. */
+  open(request: DeviceRequest): Promise<boolean>
+  /** Notes the poll and answers the request as it was before it; the interval grows when it came too early. */
+  poll(hash: string, now: number): Promise<DeviceRequest | undefined>
+  /** Binds a pending request to the session that entered its code. */
+  claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined>
+  /** By the hash of its device code or of its user code. */
+  find(hash: string): Promise<DeviceRequest | undefined>
+  /** The decision of the session that entered the code; with a grant it is an approval. */
+  decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean>
+  /** Consumes the approval and begins the family in one step. True for exactly one caller. */
+  consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
+}
+
+export interface PushedRequests {
+  put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
+  /** Takes the request away: it is given to one caller only. */
+  take(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
+}
+
+export interface Consent extends Access {
+  readonly clientId: string
+  readonly grantedAt: number
+}
+
+export interface Consents {
+  /** What the user allowed the client, page by page. */
+  find(userId: string, clientId: string): Promise<Consent[]>
+  /** What the user allowed each client, taken together. */
+  ofUser(userId: string): Promise<Consent[]>
+  /**
+   * Remembers what a page named and the user allowed; it takes the place of pages that named less. False when the session
+   * in which it was allowed has ended.
+   */
+  add(userId: string, sessionId: string, consent: Consent): Promise<boolean>
 }

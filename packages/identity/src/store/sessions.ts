@@ -1,7 +1,7 @@
-import type { Session } from '../session.ts'
-import type { User } from '../user.ts'
-import type { OutboxMessage } from './outbox.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { Session } from '../model/session.ts'
+import type { User } from '../model/user.ts'
+import type { OutboxMessage } from './operations.ts'
+import type { RevocationTimes } from './tokens.ts'
 
 /** Makes what the outbox takes when a session ends in which these clients were used. */
 export type TellLogout = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]

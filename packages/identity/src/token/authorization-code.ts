@@ -1,13 +1,13 @@
 import { tokenHash } from '@gatehouse/kit'
-import { audit } from '../audit.ts'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
-import { verifierMatches } from '../pkce.ts'
-import { revocationTimes } from '../revocation-times.ts'
-import type { FoundCode } from '../store.ts'
+import { audit } from '../audit/record.ts'
+import type { Parts } from '../context/context.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { verifierMatches } from '../oauth/pkce.ts'
+import type { FoundCode } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { firstRefresh, issueForGrant } from './issue-grant.ts'
-import { termsOf } from './terms.ts'
+import { firstRefresh, issueForGrant } from './grant-tokens.ts'
+import { termsOf } from './granted-access.ts'
 
 const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used, over, or not for this request')
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
+import { allowedScopes, isUserScope, parseScope } from '../oauth/scope.ts'
+import { type IssueParts, issueAccessToken } from './access-token.ts'
+import { clientTarget } from './audience.ts'
 import type { Grant } from './grant.ts'
-import { type IssueParts, issueAccessToken } from './issue.ts'
-import { clientTarget } from './target.ts'
 
 /**
  * Client credentials (RFC 6749 §4.4): a token for the client itself. Without a scope asked for it carries all that the

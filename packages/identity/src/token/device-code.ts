@@ -1,10 +1,10 @@
 import { tokenHash } from '@gatehouse/kit'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
-import type { DeviceRequest, HeldGrant } from '../store.ts'
+import type { Parts } from '../context/context.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { DeviceRequest, HeldGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { firstRefresh, issueForGrant } from './issue-grant.ts'
-import { termsOf } from './terms.ts'
+import { firstRefresh, issueForGrant } from './grant-tokens.ts'
+import { termsOf } from './granted-access.ts'
 
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
 export function deviceCode(parts: Parts): Grant {

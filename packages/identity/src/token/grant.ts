@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { Client } from '../client.ts'
-import type { Parameters } from '../parameters.ts'
-import type { TokenResponse } from './issue.ts'
+import type { Client } from '../model/client.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import type { TokenResponse } from './access-token.ts'
 
 /** A token request whose client is known and may use the grant. */
 export interface TokenRequest {

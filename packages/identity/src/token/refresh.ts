@@ -1,9 +1,10 @@
 import { tokenHash } from '@gatehouse/kit'
-import { audit } from '../audit.ts'
-import type { Client } from '../client.ts'
-import type { RefreshFamily } from '../grant.ts'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
+import { audit } from '../audit/record.ts'
+import type { Parts } from '../context/context.ts'
+import type { Client } from '../model/client.ts'
+import type { RefreshFamily } from '../model/grant.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { OAuthError } from '../oauth/error.ts'
 import {
   isGenuine,
   makeRefreshToken,
@@ -11,12 +12,11 @@ import {
   readRefreshToken,
   sealSuccessor,
   unsealSuccessor,
-} from '../refresh-token.ts'
-import { revocationTimes } from '../revocation-times.ts'
-import type { FoundFamily } from '../store.ts'
+} from '../oauth/refresh-token.ts'
+import type { FoundFamily } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { issueForGrant, refreshSeconds } from './issue-grant.ts'
-import { refreshTerms } from './terms.ts'
+import { issueForGrant, refreshSeconds } from './grant-tokens.ts'
+import { refreshTerms } from './granted-access.ts'
 
 const refused = () => new OAuthError('invalid_grant', 'the refresh token is unknown, used, over or revoked')
 

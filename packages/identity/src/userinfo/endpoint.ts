@@ -1,11 +1,11 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
-import { allowOriginOf } from '../cors.ts'
-import type { Form } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { userinfoResource } from '../resource.ts'
-import { claimsCoveredBy, claimsOf } from '../user.ts'
+import type { Parts } from '../context/context.ts'
+import { allowOriginOf } from '../http/cors.ts'
+import { claimsCoveredBy, claimsOf } from '../model/user.ts'
+import { type AccessTokenFacts, findAccessToken } from '../oauth/access-token.ts'
+import type { Form } from '../oauth/parameters.ts'
+import { userinfoResource } from '../oauth/resource.ts'
 
 /**
  * GET and POST /userinfo (OpenID Connect Core §5.3): the claims that the token's scopes allow, and those that were asked

@@ -1,0 +1,96 @@
+import { type Http, Problem, problemAnswer } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { type SigningAlgorithm, signingAlgorithms } from '../../model/client.ts'
+import { byId, doc, type Gate, pageOf, pageQuery } from '../required-scope.ts'
+import {
+  apiKeyAnswer,
+  listAnswer,
+  newApiKeyAnswer,
+  newSigningKeyAnswer,
+  pageAnswer,
+  resolvedKeyAnswer,
+  signingKeyAnswer,
+} from '../responses.ts'
+import { adminScopes, readScopes } from '../scopes.ts'
+import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
+import { listSigningKeys, rotateKey } from './signing-keys.ts'
+
+const NewApiKey = Type.Object(
+  {
+    owner: Type.String({ maxLength: 128, description: 'A user or a client.' }),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    scopes: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100 })),
+    plan: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { additionalProperties: false },
+)
+
+/** API keys: make, list, remove; whose a key is. */
+export function apiKeyRoutes(http: Http, { parts, check }: Gate): void {
+  const scope = adminScopes.apiKeys
+  const path = '/admin/v1/api-keys'
+  http.get(
+    path,
+    { schema: { ...doc('apiKeys.list', readScopes.clients, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
+    async (request) => {
+      await check(request, readScopes.clients)
+      const { after = '', limit = 50 } = request.query
+      return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
+    },
+  )
+  http.post(
+    path,
+    { schema: { ...doc('apiKeys.create', scope, newApiKeyAnswer, 201), body: NewApiKey } },
+    async (request, reply) => {
+      const by = await check(request, scope)
+      return reply.code(201).send(await createApiKey(parts, by, request.body))
+    },
+  )
+  http.delete(`${path}/:id`, { schema: { ...doc('apiKeys.delete', scope), params: byId } }, async (request, reply) => {
+    const by = await check(request, scope)
+    await removeApiKey(parts, by, request.params.id)
+    return reply.code(204).send()
+  })
+  const asked = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
+  const response: object = { 200: resolvedKeyAnswer, 404: problemAnswer('No valid API key is the given one.') }
+  const resolve = { ...doc('apiKeys.resolve', 'read:api-keys'), body: asked, response }
+  http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
+    await check(request, 'read:api-keys')
+    const found = await resolveApiKey(parts, request.body.key)
+    if (found === undefined) throw new Problem(404, 'There is no such API key.')
+    return found
+  })
+}
+
+/** Signing keys: list, and sign with a new one. */
+export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
+  const scope = adminScopes.signingKeys
+  const path = '/admin/v1/signing-keys'
+  http.get(
+    path,
+    { schema: doc('signingKeys.list', readScopes.signingKeys, listAnswer(signingKeyAnswer)) },
+    async (request) => {
+      await check(request, readScopes.signingKeys)
+      return {
+        items: listSigningKeys(parts),
+      }
+    },
+  )
+  const body = Type.Object(
+    {
+      alg: Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms] }),
+      compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
+    },
+    { additionalProperties: false },
+  )
+  http.post(
+    `${path}/rotate`,
+    { schema: { ...doc('signingKeys.rotate', scope, newSigningKeyAnswer), body } },
+    async (request) => {
+      const by = await check(request, scope)
+      const { alg, compromised = false } = request.body
+      return { kid: await rotateKey(parts, by, alg, compromised), alg }
+    },
+  )
+}

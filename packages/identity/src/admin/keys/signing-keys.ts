@@ -1,0 +1,35 @@
+import type { Static } from 'typebox'
+import { audit } from '../../audit/record.ts'
+import type { Parts } from '../../context/context.ts'
+import type { SigningAlgorithm } from '../../model/client.ts'
+import { type Authority, record } from '../authority.ts'
+import type { signingKeyAnswer } from '../responses.ts'
+
+/** What operators may know of a signing key. */
+export type SigningKeyAnswer = Static<typeof signingKeyAnswer>
+
+export function listSigningKeys({ keys }: Pick<Parts, 'keys'>): SigningKeyAnswer[] {
+  return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
+    kid,
+    alg,
+    created_at: new Date(createdAt).toISOString(),
+    activates_at: new Date(activatesAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+  }))
+}
+
+/** Signs with a new key from now on; answers its kid. @throws Problem 503 */
+export async function rotateKey(
+  parts: Parts,
+  by: Authority,
+  alg: SigningAlgorithm,
+  compromised: boolean = false,
+): Promise<string> {
+  const target = { type: 'signing_key', id: alg }
+  await record(parts, by, { action: 'signing_keys.rotate', target, after: { compromised } })
+  const kid = await parts.keys.rotate(alg, compromised)
+  const { subject: actor, address: ip = '', requestId: id = '' } = by.actor
+  const request = by.unrestricted ? undefined : { ip, id }
+  await audit(parts, request, 'key_rotated', { actor, details: { alg, kid, compromised } })
+  return kid
+}

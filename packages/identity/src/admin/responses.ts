@@ -1,0 +1,146 @@
+import { type TSchema, Type } from 'typebox'
+import { ClientPatch, UserPatch } from '../config/declarations.ts'
+
+/*
+ * What management answers with, as the API document tells it. An answer is written by its schema: what stands in none
+ * of these is in no answer.
+ */
+
+const text = Type.String()
+const texts = Type.Array(text)
+const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+const anything = Type.Object({}, { additionalProperties: true })
+
+/** One page of a list. */
+export function pageAnswer(item: TSchema): TSchema {
+  const next = Type.String({ description: 'Where the next page begins: send it as `after`. Absent on the last page.' })
+  return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
+}
+
+/** A list that is never long. */
+export function listAnswer(item: TSchema): TSchema {
+  return Type.Object({ items: Type.Array(item) })
+}
+
+const client = {
+  client_id: text,
+  ...ClientPatch.properties,
+  jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
+  created_at: instant,
+  updated_at: instant,
+}
+export const clientAnswer = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
+
+const secret = Type.String({ description: 'Shown this once.' })
+export const newClientAnswer = Type.Object(
+  { ...client, client_secret: Type.Optional(secret) },
+  { title: 'NewOAuthClient', description: 'The client; with its secret, when it has one.' },
+)
+export const secretAnswer = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+export const planAnswer = Type.Object({ id: text, plan: text }, { title: 'Plan' })
+
+const { username, email, plan } = UserPatch.properties
+const user = {
+  id: Type.String({ description: 'The subject: the claim sub.' }),
+  username,
+  email,
+  email_verified: Type.Boolean(),
+  plan,
+  roles: texts,
+  claims: anything,
+  locked: Type.Boolean(),
+  created_at: instant,
+  updated_at: instant,
+}
+export const userAnswer = Type.Object(user, { title: 'User', description: 'A user.' })
+export const newUserAnswer = Type.Object(
+  { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
+  { title: 'NewUser', description: 'The user; with the password, when none was given.' },
+)
+
+export const consentAnswer = Type.Object(
+  { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
+  { title: 'Consent' },
+)
+export const sessionAnswer = Type.Object(
+  {
+    id: text,
+    user_agent: text,
+    address: text,
+    created_at: instant,
+    seen_at: instant,
+  },
+  { title: 'Session' },
+)
+
+export const roleAnswer = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const memberAnswer = Type.Object(
+  { user_id: text, username: text, locked: Type.Boolean() },
+  { title: 'RoleMember' },
+)
+export const callerAnswer = Type.Object(
+  {
+    user: Type.Optional(text),
+    client: Type.Optional(text),
+    roles: texts,
+    scopes: Type.Array(text, { description: 'What the caller may do now, included scopes as well.' }),
+    auth_time: Type.Optional(Type.Integer({ description: 'When the person signed in, in Unix seconds.' })),
+  },
+  { title: 'ManagementCaller' },
+)
+export const revealedAnswer = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
+
+const apiKey = {
+  id: text,
+  owner: text,
+  name: text,
+  scopes: texts,
+  plan: Type.Optional(text),
+  created_at: instant,
+  expires_at: Type.Optional(instant),
+}
+export const apiKeyAnswer = Type.Object(apiKey, { title: 'ApiKey' })
+export const newApiKeyAnswer = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+export const resolvedKeyAnswer = Type.Object(
+  {
+    id: text,
+    owner: text,
+    kind: Type.String({ description: 'user or client.' }),
+    scopes: texts,
+    plan: text,
+  },
+  { title: 'ApiKeyOwner' },
+)
+
+export const signingKeyAnswer = Type.Object(
+  {
+    kid: text,
+    alg: text,
+    created_at: instant,
+    activates_at: instant,
+    expires_at: Type.Optional(instant),
+  },
+  { title: 'SigningKey' },
+)
+export const newSigningKeyAnswer = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
+
+export const auditEventAnswer = Type.Object(
+  {
+    id: text,
+    at: instant,
+    type: text,
+    service: Type.String({ description: 'identity, notify or gateway.' }),
+    actor: Type.Optional(text),
+    role: Type.Optional(Type.String({ description: 'The management role by which a person acted.' })),
+    subject: Type.Optional(text),
+    client_id: Type.Optional(text),
+    address: Type.Optional(text),
+    request_id: Type.Optional(text),
+    action: Type.Optional(Type.String({ description: 'What was changed and how, such as `users.update`.' })),
+    target: Type.Optional(Type.Object({ type: text, id: text })),
+    before: Type.Optional(anything),
+    after: Type.Optional(anything),
+    details: anything,
+  },
+  { title: 'AuditEvent' },
+)

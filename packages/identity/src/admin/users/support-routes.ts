@@ -1,0 +1,48 @@
+import type { Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { userClaims } from '../../model/user.ts'
+import { byId, doc, type Gate } from '../required-scope.ts'
+import { revealedAnswer } from '../responses.ts'
+import { reveal, sendMail } from './support.ts'
+
+const path = '/admin/v1/users/:id'
+const mailScope = 'write:account-mail'
+const revealScope = 'reveal:personal-data'
+
+const Mail = Type.Object(
+  {
+    kind: Type.Unsafe<'verify' | 'reset'>({
+      type: 'string',
+      enum: ['verify', 'reset'],
+      description: 'A link to prove the address, or to choose a new password.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+const Reveal = Type.Object(
+  {
+    fields: Type.Array(Type.Unsafe<string>({ type: 'string', enum: ['username', ...userClaims] }), {
+      minItems: 1,
+      maxItems: 30,
+      uniqueItems: true,
+    }),
+    reason: Type.String({ minLength: 3, maxLength: 500, description: 'Kept in the audit trail.' }),
+  },
+  { additionalProperties: false },
+)
+
+/** What support does for a user: a mail with a link, and single members of personal data with a reason. */
+export function supportRoutes(http: Http, { parts, check }: Gate): void {
+  const mail = { ...doc('users.sendMail', mailScope), params: byId, body: Mail }
+  http.post(`${path}/mail`, { schema: mail }, async (request, reply) => {
+    const by = await check(request, mailScope)
+    await sendMail(parts, by, request.params.id, request.body.kind)
+    return reply.code(204).send()
+  })
+  const single = { ...doc('users.reveal', revealScope, revealedAnswer), params: byId, body: Reveal }
+  http.post(`${path}/reveal`, { schema: single }, async (request) => {
+    const by = await check(request, revealScope)
+    return reveal(parts, by, request.params.id, request.body)
+  })
+}

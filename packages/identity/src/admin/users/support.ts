@@ -1,0 +1,45 @@
+import { Problem } from '@gatehouse/kit'
+import type { Parts } from '../../context/context.ts'
+import { mailLink } from '../../mail/link.ts'
+import { isManagementRole } from '../../model/management-roles.ts'
+import { claimsOf, type User } from '../../model/user.ts'
+import { type Authority, record } from '../authority.ts'
+import { userUnder } from './users.ts'
+
+/** Mails the user a link to prove the address or to choose a new password. @throws Problem 403, 404, 422, 503 */
+export async function sendMail(parts: Parts, by: Authority, id: string, kind: 'verify' | 'reset'): Promise<void> {
+  const user = await userUnder(parts, by, id)
+  const fault = faultOfMail(parts, user, kind)
+  if (fault !== undefined) throw new Problem(422, fault, { errors: [{ pointer: '/kind', detail: fault }] })
+  await record(parts, by, { action: 'users.mail', target: { type: 'user', id }, after: { kind } })
+  await mailLink(parts, kind, user)
+}
+
+function faultOfMail({ mail, features }: Parts, user: User, kind: 'verify' | 'reset'): string | undefined {
+  if (!mail) return 'There is no way to send mail: no notification service runs with this one.'
+  if (user.email === undefined) return 'The user has no address.'
+  if (kind === 'verify' && user.emailVerified) return 'The address is verified already.'
+  if (kind === 'reset' && user.roles.some(isManagementRole))
+    return 'The user holds a management role: such passwords are not reset by mail; set one.'
+  return kind === 'reset' && !features.passwordReset ? 'Password reset by mail is switched off.' : undefined
+}
+
+export interface Reveal {
+  readonly fields: readonly string[]
+  /** Why: it stays in the audit trail. */
+  readonly reason: string
+}
+
+/** Personal data of one user, member by member. @throws Problem 404, 503 */
+export async function reveal(
+  parts: Parts,
+  by: Authority,
+  id: string,
+  { fields, reason }: Reveal,
+): Promise<Record<string, unknown>> {
+  const user = await parts.store.users.find(id)
+  if (user === undefined) throw new Problem(404, 'There is no user with this id.')
+  await record(parts, by, { action: 'users.reveal', target: { type: 'user', id }, after: { fields, reason } })
+  const known: Record<string, unknown> = { ...claimsOf(user), username: user.username }
+  return Object.fromEntries(fields.filter((field) => Object.hasOwn(known, field)).map((field) => [field, known[field]]))
+}

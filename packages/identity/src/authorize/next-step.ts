@@ -1,0 +1,60 @@
+import { isPublic } from '../model/client.ts'
+import { type Access, covers } from '../model/consent.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { Browser } from '../sessions/browser.ts'
+
+/** What stands between a sound request and its code. */
+export type Next = 'login' | 'consent' | 'code'
+
+export interface Situation {
+  readonly request: AuthorizationRequest
+  /** What it asks the user to allow. */
+  readonly access: Access
+  readonly signedIn: Browser['signedIn']
+  /** What the user allowed this client before, page by page. */
+  readonly consents: readonly Access[]
+  /** The subject of the id_token_hint, once checked. */
+  readonly hintedSubject: string | undefined
+  /** When this request was sent off to a login, in Unix milliseconds: a login since then is a fresh one. */
+  readonly waitingSince: number | undefined
+  readonly now: number
+}
+
+/**
+ * Decides what comes next (OpenID Connect Core §3.1.2.3, §3.1.2.4).
+ * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids asking
+ */
+export function decide(situation: Situation): Next {
+  const silent = situation.request.prompts.has('none')
+  if (needsLogin(situation)) {
+    if (silent) throw new OAuthError('login_required', 'the user must sign in')
+    return 'login'
+  }
+  if (needsConsent(situation)) {
+    if (silent) throw new OAuthError('consent_required', 'the user must be asked')
+    return 'consent'
+  }
+  return 'code'
+}
+
+function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Situation): boolean {
+  if (signedIn === undefined) return true
+  const { session, user } = signedIn
+  const wanted = [hintedSubject, request.subject].filter((one) => one !== undefined)
+  if (wanted.some((subject) => subject !== user.id)) return true
+  if (waitingSince !== undefined && session.authTime >= waitingSince) return false
+  if (request.prompts.has('login') || request.prompts.has('select_account')) return true
+  return request.maxAgeSeconds !== undefined && now - session.authTime > request.maxAgeSeconds * 1000
+}
+
+/**
+ * A public client is asked about every time: anyone can say its name. Others are once a single page has named all that
+ * the request asks for; what two pages named apart was never allowed together.
+ */
+function needsConsent({ request, access, consents }: Situation): boolean {
+  const { client, prompts } = request
+  if (prompts.has('consent') || isPublic(client)) return true
+  if (client.skipConsent) return false
+  return !consents.some((consent) => covers(consent, access))
+}

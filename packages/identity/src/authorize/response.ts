@@ -1,0 +1,35 @@
+import { type PageParts, sendPage, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Destination } from '../oauth/authorization-request.ts'
+import type { OAuthError } from '../oauth/error.ts'
+import { originOf } from '../oauth/redirect-uri.ts'
+import { submitPage } from '../pages/submit-page.ts'
+
+/** Takes the answer to the client, with the issuer in it so that answers of two servers can't be mixed up (RFC 9207). */
+export function respond(
+  parts: PageParts & { readonly issuer: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { redirectUri, responseMode, state }: Destination,
+  answer: Readonly<Record<string, string>>,
+): FastifyReply {
+  const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: parts.issuer }
+  if (responseMode === 'form_post') {
+    const texts = textsFor(parts, request)
+    return sendPage(parts, reply, texts, submitPage(texts, redirectUri, originOf(redirectUri), fields))
+  }
+  const query = new URLSearchParams(fields).toString()
+  const address = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
+  return reply.header('cache-control', 'no-store').redirect(address, request.method === 'POST' ? 303 : 302)
+}
+
+/** Takes an error to the client (RFC 6749 §4.1.2.1). */
+export function respondError(
+  parts: PageParts & { readonly issuer: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  destination: Destination,
+  error: OAuthError,
+): FastifyReply {
+  return respond(parts, request, reply, destination, error.body())
+}

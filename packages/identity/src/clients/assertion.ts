@@ -1,0 +1,170 @@
+import { type Clock, tokenHash } from '@gatehouse/kit'
+import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
+import type { Client } from '../model/client.ts'
+import type { IdentityStore } from '../store/index.ts'
+import type { AuthenticationCheck, AuthenticationFault } from './authentication-fault.ts'
+import { ClientKeys } from './jwks.ts'
+
+/** How clients may sign their assertions: with a private key of their own, never with a shared secret. */
+export const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
+
+const maxLifeSeconds = 300
+const clockToleranceSeconds = 10
+const maxAssertionLength = 8_192
+
+/** Who an assertion says it is from, before anything of it is believed. */
+export function clientIdOf(assertion: string): string | undefined {
+  try {
+    const { sub } = assertion.length > maxAssertionLength ? {} : decodeJwt(assertion)
+    return typeof sub === 'string' && !sub.includes('\u0000') ? sub : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Where an assertion is presented. */
+export interface AssertionPlace {
+  readonly issuer: string
+  /** The address of the endpoint that was called. */
+  readonly endpoint: string
+  readonly store: Pick<IdentityStore, 'usedOnce'>
+}
+
+/** Checks the assertions by which clients authenticate (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
+export class ClientAssertions {
+  readonly #keys: ClientKeys
+  readonly #clock: Clock
+
+  constructor({ clock, loopback }: { readonly clock: Clock; readonly loopback: boolean }) {
+    this.#clock = clock
+    this.#keys = new ClientKeys({ clock, loopback })
+  }
+
+  /**
+   * Why the assertion does not prove the client; undefined when it does: signed by it, for this server alone, fresh, and
+   * used for the first time.
+   */
+  async faultOf(place: AssertionPlace, client: Client, assertion: string): Promise<AuthenticationFault | undefined> {
+    if (assertion.length > maxAssertionLength) {
+      return { check: 'format', detail: `the assertion is longer than ${maxAssertionLength} characters` }
+    }
+    const verified = await this.#verified(client, assertion)
+    if ('fault' in verified) return verified.fault
+    const { payload } = verified
+    const now = this.#clock.now() / 1000
+    const fault = faultOfClaims(payload, client, place) ?? faultOfTimes(payload, client, now)
+    if (fault !== undefined) return fault
+    const used = tokenHash(`${client.id} ${payload.jti}`)
+    const expiresAt = endOf(payload, client) * 1000 + 60_000
+    if (await place.store.usedOnce.use('client assertion', used, expiresAt)) return undefined
+    return { check: 'replayed', detail: 'an assertion with this jti was used before' }
+  }
+
+  async #verified(
+    client: Client,
+    assertion: string,
+  ): Promise<{ readonly payload: JWTPayload } | { readonly fault: AuthenticationFault }> {
+    try {
+      return { payload: await this.#verify(client, assertion) }
+    } catch (error) {
+      return { fault: faultOfError(error) }
+    }
+  }
+
+  async #verify(client: Client, assertion: string): Promise<JWTPayload> {
+    const options = {
+      algorithms: assertionAlgorithms,
+      currentDate: new Date(this.#clock.now()),
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
+    }
+    const { jwksUri: address } = client
+    const first =
+      address === undefined ? (client.jwks as unknown as JSONWebKeySet) : await this.#published(address, false)
+    try {
+      return (await jwtVerify(assertion, createLocalJWKSet(first), options)).payload
+    } catch (error) {
+      if (address === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error
+      return (await jwtVerify(assertion, createLocalJWKSet(await this.#published(address, true)), options)).payload
+    }
+  }
+
+  async #published(address: string, isKeyMissing: boolean): Promise<JSONWebKeySet> {
+    try {
+      return await (isKeyMissing ? this.#keys.again(address) : this.#keys.at(address))
+    } catch (cause) {
+      throw new KeysUnavailable(`jwks_uri: ${(cause as Error).message}`, { cause })
+    }
+  }
+}
+
+class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable'
+}
+
+function faultOfClaims(
+  { iss, sub, aud, jti }: JWTPayload,
+  client: Client,
+  place: AssertionPlace,
+): AuthenticationFault | undefined {
+  if (iss !== client.id) return differs('issuer', 'iss', iss, [client.id])
+  if (sub !== client.id) return differs('subject', 'sub', sub, [client.id])
+  if (typeof jti !== 'string' || jti === '') return { check: 'claim', detail: 'jti must be a string that is not empty' }
+  const expected = audiencesFor(client, place)
+  return typeof aud === 'string' && expected.includes(aud) ? undefined : differs('audience', 'aud', aud, expected)
+}
+
+/**
+ * The audience is the issuer (RFC 10070): an address that another server may name as its own lets that server collect
+ * assertions for this one. Clients that can't be told otherwise name the endpoint, by their registration.
+ */
+function audiencesFor(client: Client, { issuer, endpoint }: AssertionPlace): readonly string[] {
+  return client.assertionAudience === 'endpoint' ? [issuer, `${issuer}/token`, endpoint] : [issuer]
+}
+
+/** Libraries that name the endpoint may set `exp` an hour ahead: what counts then is five minutes from `iat`. */
+function endOf({ exp = 0, iat }: JWTPayload, client: Client): number {
+  return client.assertionAudience === 'endpoint' && iat !== undefined ? Math.min(exp, iat + maxLifeSeconds) : exp
+}
+
+function faultOfTimes(payload: JWTPayload, client: Client, now: number): AuthenticationFault | undefined {
+  const { iat } = payload
+  if (client.assertionAudience === 'endpoint' && iat !== undefined && iat > now + clockToleranceSeconds) {
+    return { check: 'not_yet_valid', detail: `iat is ${Math.round(iat - now)} s ahead of the time here` }
+  }
+  const left = endOf(payload, client) - now
+  if (left <= -clockToleranceSeconds) {
+    return { check: 'expired', detail: `the assertion is older than ${maxLifeSeconds} s by its iat` }
+  }
+  const tolerance = client.assertionAudience === 'endpoint' ? clockToleranceSeconds : 0
+  if (left <= maxLifeSeconds + tolerance) return undefined
+  return { check: 'lifetime', detail: `exp is ${Math.round(left)} s ahead, at most ${maxLifeSeconds} s are allowed` }
+}
+
+function differs(
+  check: AuthenticationCheck,
+  claim: string,
+  found: unknown,
+  expected: readonly string[],
+): AuthenticationFault {
+  const shown = JSON.stringify(found)?.slice(0, 200)
+  return { check, detail: `${claim} is ${shown}, expected is ${[...new Set(expected)].join(' or ')}` }
+}
+
+/** What the library's errors say, as a check of ours. */
+function faultOfError(error: unknown): AuthenticationFault {
+  const detail = (error as Error).message
+  if (error instanceof KeysUnavailable) return { check: 'jwks_uri', detail }
+  if (error instanceof errors.JWTExpired) return { check: 'expired', detail }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return { check: error.claim === 'nbf' ? 'not_yet_valid' : 'claim', detail }
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return { check: 'signature', detail }
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return { check: 'algorithm', detail: `alg must be one of ${assertionAlgorithms.join(', ')}` }
+  }
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+    return { check: 'key', detail: `${detail}; kid and alg of the assertion must fit one key of the client` }
+  }
+  return { check: 'format', detail }
+}

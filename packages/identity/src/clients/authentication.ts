@@ -1,0 +1,114 @@
+import type { FastifyRequest } from 'fastify'
+import type { GuardName } from '../config/attempt-limits.ts'
+import type { Parts } from '../context/context.ts'
+import { type Client, hasSecret } from '../model/client.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { clientIdOf } from './assertion.ts'
+import type { AuthenticationFault } from './authentication-fault.ts'
+import { type Credentials, invalidClient, readCredentials } from './credentials.ts'
+import { reportRefusal } from './failure-report.ts'
+import { tooManyRequests } from './limits.ts'
+
+type AuthParts = Pick<
+  Parts,
+  | 'clients'
+  | 'assertions'
+  | 'refusals'
+  | 'issuer'
+  | 'store'
+  | 'clock'
+  | 'metrics'
+  | 'log'
+  | 'limit'
+  | 'blocked'
+  | 'clientProofs'
+>
+
+const longestClientId = 255
+
+/**
+ * The client that a request comes from, once it has proven so in the way it is registered for (RFC 6749 §2.3). Which
+ * check it failed is the operator's to know: an answer that told would help to guess. Failures are counted by client and
+ * address, and by address alone; past the limit no proof from there is looked at, but those of clients that have lately
+ * proven from there who they are.
+ * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` (429) past the limit
+ */
+export async function authenticateClient(
+  parts: AuthParts,
+  request: FastifyRequest,
+  parameters: Parameters,
+): Promise<Client> {
+  let id: string | undefined
+  try {
+    const credentials = readCredentials(request.headers.authorization, parameters)
+    id =
+      credentials.clientId ?? (credentials.method === 'private_key_jwt' ? clientIdOf(credentials.assertion) : undefined)
+    const client = id === undefined ? undefined : await parts.clients.find(id)
+    const refuse = async (fault: AuthenticationFault): Promise<never> => {
+      await reportRefusal(parts, request, { clientId: client?.id, method: credentials.method, fault })
+      throw invalidClient('the client is unknown, or did not prove who it is as registered', credentials.method)
+    }
+    if (client === undefined)
+      return await refuse({ check: 'client', detail: `no client "${id?.slice(0, 128) ?? ''}" is registered` })
+    const isSecretless = credentials.method === 'none' && client.authMethods.includes('none')
+    // There is nothing to be guessed about a client that has no secret.
+    if (isSecretless) return client
+    refuseBlocked(parts, client.id, request.ip)
+    const fault = await faultOf(parts, request, credentials, client)
+    if (fault !== undefined) return await refuse(fault)
+    parts.clientProofs.remember(client.id, request.ip)
+    return client
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_client') await countFailure(parts, id, request.ip)
+    throw error
+  }
+}
+
+/** Why the credentials do not prove the client; undefined when they do. */
+async function faultOf(
+  parts: AuthParts,
+  request: FastifyRequest,
+  credentials: Credentials,
+  client: Client,
+): Promise<AuthenticationFault | undefined> {
+  const { method } = credentials
+  if (!client.authMethods.includes(method)) {
+    return { check: 'method', detail: `${method} was used, registered is ${client.authMethods.join(' or ')}` }
+  }
+  if (method === 'none') return undefined
+  if (method === 'private_key_jwt') {
+    const { issuer, store } = parts
+    const place = { issuer, endpoint: `${issuer}${request.routeOptions.url ?? ''}`, store }
+    return parts.assertions.faultOf(place, client, credentials.assertion)
+  }
+  return hasSecret(client, credentials.secret)
+    ? undefined
+    : { check: 'secret', detail: 'the secret is not that of the client' }
+}
+
+type Check = readonly [GuardName, Readonly<Record<string, string>>]
+
+/** What a failure counts against. A client that is known at the address has a count of its own there. */
+function checksOf({ clientProofs }: AuthParts, id: string | undefined, address: string): Check[] {
+  const named = id !== undefined && id.length <= longestClientId
+  const byClient: Check[] = named ? [['client-authentication', { client: id, address }]] : []
+  if (named && clientProofs.has(id, address)) return byClient
+  return [...byClient, ['client-authentication-address', { address }]]
+}
+
+function refuseBlocked(parts: AuthParts, id: string, address: string): void {
+  const seconds = Math.max(...checksOf(parts, id, address).map((check) => parts.blocked(...check)))
+  if (seconds > 0) throw tooManyFailures(seconds)
+}
+
+/** @throws OAuthError 429 past the limit: then also what is wrong is no answer any more */
+async function countFailure(parts: AuthParts, id: string | undefined, address: string): Promise<void> {
+  const decisions = await Promise.all(checksOf(parts, id, address).map((check) => parts.limit(...check)))
+  const refused = decisions.filter(({ allowed }) => !allowed)
+  if (refused.length === 0) return
+  throw tooManyFailures(Math.max(...refused.map(({ retryAfter = 1 }) => retryAfter)))
+}
+
+const tooManyFailures = (seconds: number): OAuthError =>
+  tooManyRequests('client authentication failed too often from this address', seconds)

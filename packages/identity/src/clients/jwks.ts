@@ -1,0 +1,95 @@
+import type { Clock } from '@gatehouse/kit'
+import type { JSONWebKeySet } from 'jose'
+import { safeFetch } from '../http/safe-fetch.ts'
+
+/** Keys are fetched again when they are older than this. */
+const rememberedMs = 5 * 60_000
+/** The least time between two fetches of one address, whatever they came to and whoever causes them. */
+const spacingMs = 30_000
+const mostAddresses = 1_000
+const mostFetches = 32
+const mostKeys = 64
+
+interface Known {
+  /** Undefined while none could be fetched. */
+  readonly keys: JSONWebKeySet | undefined
+  readonly fetchedAt: number
+  readonly attemptedAt: number
+}
+
+/**
+ * The keys that clients publish at their `jwks_uri`. Anybody can name a client and a key id, so what is fetched is bounded:
+ * one fetch of an address at a time, one in 30 seconds even when it fails or a key is still missing, 32 at once in all;
+ * each in the time and size of {@link safeFetch}.
+ */
+export class ClientKeys {
+  readonly #known = new Map<string, Known>()
+  readonly #fetching = new Map<string, Promise<void>>()
+  readonly #clock: Clock
+  readonly #loopback: boolean
+
+  constructor({ clock, loopback }: { readonly clock: Clock; readonly loopback: boolean }) {
+    this.#clock = clock
+    this.#loopback = loopback
+  }
+
+  /**
+   * The keys at an address, at most 5 minutes old.
+   * @throws Error when they can't be had now
+   */
+  async at(address: string): Promise<JSONWebKeySet> {
+    if (this.#fresh(address) === undefined) await this.#fetch(address)
+    return this.#fresh(address) ?? refuse(`the keys at ${address} can't be fetched`)
+  }
+
+  /**
+   * The same when a key is missing in them, which the client may have added since: fetched again, if that is due.
+   * @throws Error when they can't be had now
+   */
+  async again(address: string): Promise<JSONWebKeySet> {
+    await this.#fetch(address)
+    return this.at(address)
+  }
+
+  #fresh(address: string): JSONWebKeySet | undefined {
+    const known = this.#known.get(address)
+    return known !== undefined && this.#clock.now() - known.fetchedAt < rememberedMs ? known.keys : undefined
+  }
+
+  /** Joins the fetch under way; does nothing within 30 seconds of the last one. */
+  #fetch(address: string): Promise<void> {
+    const fetching = this.#fetching.get(address)
+    if (fetching !== undefined) return fetching
+    const now = this.#clock.now()
+    const known = this.#known.get(address)
+    if (known !== undefined && now - known.attemptedAt < spacingMs) return Promise.resolve()
+    if (this.#fetching.size >= mostFetches)
+      return Promise.reject(new Error('too many keys of clients are being fetched'))
+    const fetched = this.#read(address)
+      .then((keys) => this.#remember(address, { keys, fetchedAt: now, attemptedAt: now }))
+      .catch(() => this.#remember(address, { keys: known?.keys, fetchedAt: known?.fetchedAt ?? 0, attemptedAt: now }))
+      .finally(() => this.#fetching.delete(address))
+    this.#fetching.set(address, fetched)
+    return fetched
+  }
+
+  async #read(address: string): Promise<JSONWebKeySet> {
+    const { status, body } = await safeFetch(address, { loopback: this.#loopback })
+    if (status !== 200) throw new Error(`jwks_uri answered ${status}`)
+    const set = JSON.parse(body) as Partial<JSONWebKeySet> | null
+    if (!Array.isArray(set?.keys) || set.keys.length > mostKeys) throw new Error('jwks_uri answered no JWK Set')
+    return { keys: set.keys }
+  }
+
+  /** The address that was asked longest ago is forgotten first. */
+  #remember(address: string, known: Known): void {
+    this.#known.delete(address)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size >= mostAddresses && oldest !== undefined) this.#known.delete(oldest)
+    this.#known.set(address, known)
+  }
+}
+
+function refuse(reason: string): never {
+  throw new Error(reason)
+}

@@ -1,0 +1,28 @@
+import type { FastifyRequest } from 'fastify'
+import type { Parts } from '../context/context.ts'
+import { type Client, isPublic } from '../model/client.ts'
+import { OAuthError } from '../oauth/error.ts'
+
+/**
+ * Limits an endpoint by the client that has proven who it is: all of a service's requests come from few addresses. A
+ * public client, whose name anyone can say, is limited by address.
+ * @throws OAuthError `temporarily_unavailable` (429, Retry-After)
+ */
+export async function limitClient(
+  { limit }: Pick<Parts, 'limit'>,
+  endpoint: 'introspect' | 'revoke' | 'par',
+  client: Client,
+  { ip: address }: FastifyRequest,
+): Promise<void> {
+  const decision =
+    isPublic(client) && endpoint !== 'introspect'
+      ? await limit(`${endpoint}-address`, { address })
+      : await limit(`${endpoint}-client`, { client: client.id })
+  if (!decision.allowed) throw tooManyRequests('this client asks too often', decision.retryAfter ?? 1)
+}
+
+/** 429 in the word that RFC 6749 has for it. */
+export function tooManyRequests(description: string, seconds: number): OAuthError {
+  const headers = { 'retry-after': String(seconds) }
+  return new OAuthError('temporarily_unavailable', description, { status: 429, headers })
+}

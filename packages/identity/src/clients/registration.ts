@@ -1,0 +1,178 @@
+import type { ClientPatch } from '../config/declarations.ts'
+import { type ClientMetadata, type GrantType, isPublic } from '../model/client.ts'
+import { isReservedRole } from '../model/management-roles.ts'
+import { faultOfRedirectUri } from '../oauth/redirect-uri.ts'
+import { userScopes } from '../oauth/scope.ts'
+
+type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
+
+/** Reads the members of a registration, with the defaults for those left out. */
+export function metadataOf(id: string, members: Members): ClientMetadata {
+  const method = members.token_endpoint_auth_method
+  const redirectUris = members.redirect_uris ?? []
+  return {
+    name: members.client_name ?? id,
+    authMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
+    assertionAudience: members.assertion_audience ?? 'issuer',
+    grantTypes: members.grant_types ?? defaultGrants(redirectUris),
+    redirectUris,
+    postLogoutRedirectUris: members.post_logout_redirect_uris ?? [],
+    scopes: members.scopes ?? (redirectUris.length > 0 ? userScopes : []),
+    resources: members.resources ?? [],
+    roles: members.roles ?? [],
+    requirePkce: members.require_pkce ?? true,
+    requirePushedRequests: members.require_pushed_authorization_requests ?? false,
+    skipConsent: members.skip_consent ?? false,
+    mayIntrospect: members.may_introspect ?? false,
+    idTokenAlgorithm: members.id_token_signed_response_alg ?? 'RS256',
+    idTokenClaims: members.id_token_claims ?? false,
+    allowedOrigins: members.allowed_origins ?? [],
+    ...present({
+      jwks: members.jwks,
+      jwksUri: members.jwks_uri,
+      accessTokenFormat: members.access_token_format,
+      accessTokenAlgorithm: members.access_token_signed_response_alg,
+      dotlessRedirectSchemes: members.allow_dotless_redirect_schemes,
+      accessTokenSeconds: members.access_token_lifetime_seconds,
+      refreshTokenSeconds: members.refresh_token_lifetime_seconds,
+      backchannelLogoutUri: members.backchannel_logout_uri,
+      clientUri: members.client_uri,
+      logoUri: members.logo_uri,
+      policyUri: members.policy_uri,
+      tosUri: members.tos_uri,
+    }),
+  }
+}
+
+function defaultGrants(redirectUris: readonly string[]): GrantType[] {
+  return redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : ['client_credentials']
+}
+
+/** The registration again, as it is declared; what stands at its default is told too. */
+export function membersOf(client: ClientMetadata): ClientPatch {
+  return {
+    client_name: client.name,
+    ...(client.authMethods.length === 1 ? { token_endpoint_auth_method: client.authMethods[0] as 'none' } : {}),
+    assertion_audience: client.assertionAudience,
+    grant_types: [...client.grantTypes],
+    redirect_uris: [...client.redirectUris],
+    post_logout_redirect_uris: [...client.postLogoutRedirectUris],
+    scopes: [...client.scopes],
+    resources: [...client.resources],
+    roles: [...client.roles],
+    require_pkce: client.requirePkce,
+    require_pushed_authorization_requests: client.requirePushedRequests,
+    skip_consent: client.skipConsent,
+    may_introspect: client.mayIntrospect,
+    id_token_signed_response_alg: client.idTokenAlgorithm,
+    id_token_claims: client.idTokenClaims,
+    allowed_origins: [...client.allowedOrigins],
+    ...present({
+      jwks: client.jwks as ClientPatch['jwks'],
+      jwks_uri: client.jwksUri,
+      access_token_format: client.accessTokenFormat,
+      access_token_signed_response_alg: client.accessTokenAlgorithm,
+      allow_dotless_redirect_schemes: client.dotlessRedirectSchemes,
+      access_token_lifetime_seconds: client.accessTokenSeconds,
+      refresh_token_lifetime_seconds: client.refreshTokenSeconds,
+      backchannel_logout_uri: client.backchannelLogoutUri,
+      client_uri: client.clientUri,
+      logo_uri: client.logoUri,
+      policy_uri: client.policyUri,
+      tos_uri: client.tosUri,
+    }),
+  }
+}
+
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
+
+function present<Members extends object>(members: Members): Present<Members> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>
+}
+
+export interface ClientFault {
+  /** The member it is about. */
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** Everything that is wrong about a registration, each with the member it is about. */
+export function faultsOfClient(client: ClientMetadata): ClientFault[] {
+  return [...faultsOfAddresses(client), ...faultsTogether(client)]
+}
+
+function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
+  const each = <Value>(member: string, values: readonly Value[], faultOf: (value: Value) => string | undefined) =>
+    values.flatMap((value, index): ClientFault[] => {
+      const detail = faultOf(value)
+      return detail === undefined ? [] : [{ pointer: `/${member}/${index}`, detail }]
+    })
+  const webAddresses: Record<string, string | undefined> = {
+    jwks_uri: client.jwksUri,
+    backchannel_logout_uri: client.backchannelLogoutUri,
+    client_uri: client.clientUri,
+    logo_uri: client.logoUri,
+    policy_uri: client.policyUri,
+    tos_uri: client.tosUri,
+  }
+  const faultOfRedirect = (uri: string) => faultOfRedirectUri(uri, client.dotlessRedirectSchemes)
+  return [
+    ...each('redirect_uris', client.redirectUris, faultOfRedirect),
+    ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirect),
+    ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
+    ...each('resources', client.resources, faultOfResource),
+    ...each('roles', client.roles, faultOfRole),
+    ...Object.entries(webAddresses)
+      .filter(([, uri]) => uri !== undefined && !isWebAddress(uri))
+      .map(([member]) => ({ pointer: `/${member}`, detail: 'must be an https:// URL (http:// on localhost)' })),
+  ]
+}
+
+/** Members of a JWK that are secret: of key pairs, and of symmetric keys (RFC 7518 §6). */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
+
+/** What does not go together. */
+function faultsTogether(client: ClientMetadata): ClientFault[] {
+  const faults: ClientFault[] = []
+  const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
+  if (isPublic(client)) {
+    if (client.grantTypes.includes('client_credentials'))
+      refuse('/grant_types', 'client_credentials needs a client that can keep a secret')
+    if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
+    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can say its name')
+    if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
+  }
+  if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0)
+    refuse('/redirect_uris', 'must name at least one for authorization_code')
+  if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
+    refuse('/jwks', 'either jwks or jwks_uri is needed for private_key_jwt')
+  const privateKeys = (client.jwks?.keys ?? []).filter((key) => privateMembers.some((member) => member in key))
+  if (privateKeys.length > 0) refuse('/jwks', 'must hold public keys alone: leave out d and k, which are private')
+  if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
+    refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
+  return faults
+}
+
+function faultOfOrigin(origin: string): string | undefined {
+  return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
+}
+
+/** People hold the management roles; a client holds scopes. */
+function faultOfRole(role: string): string | undefined {
+  return isReservedRole(role) ? 'is reserved for people: a client manages by its scopes' : undefined
+}
+
+/** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */
+function faultOfResource(resource: string): string | undefined {
+  const isUri = URL.parse(resource) !== null && !resource.includes('#') && !/\s/.test(resource)
+  return isUri ? undefined : 'must be an absolute URI without fragment'
+}
+
+function isWebAddress(uri: string): boolean {
+  const url = URL.parse(uri)
+  if (url === null || url.username !== '' || uri.includes('#')) return false
+  return (
+    url.protocol === 'https:' ||
+    (url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname))
+  )
+}

@@ -1,0 +1,59 @@
+import type { Clock, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Branding } from '@gatehouse/kit/page'
+import type { Notify, OnRecipient } from '../mail/messages.ts'
+import type { Authenticate } from '../model/caller.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { PasswordOptions } from '../passwords/hasher.ts'
+import type { IdentityStore } from '../store/index.ts'
+import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
+import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+import type { Features } from './features.ts'
+import type { Lifetimes } from './lifetimes.ts'
+
+/** What the configuration file says about identity. */
+export interface IdentityDeclarations {
+  readonly clients?: readonly ClientDeclaration[]
+  readonly users?: readonly UserDeclaration[]
+  readonly resources?: readonly ResourceDeclaration[]
+}
+
+export interface IdentityOptions {
+  readonly store: IdentityStore
+  /** The address of the authorization server (AUTH_URL); the claim iss. */
+  readonly issuer: string
+  /** The address of the API (BASE_URL). */
+  readonly baseUrl: string
+  /** The audience of tokens for which no resource is asked. Default: `baseUrl`. */
+  readonly apiIdentifier?: string
+  /** What access tokens are signed with. Default: ES256. */
+  readonly accessTokenAlgorithm?: SigningAlgorithm
+  /** Seals signing keys and whatever else must be read again. Of several keys the first seals, and all open. */
+  readonly encryptionKey: Secret | KeyRing
+  readonly lifetimes?: Partial<Lifetimes>
+  readonly passwords?: PasswordOptions
+  readonly declared?: IdentityDeclarations
+  /** The client by which the services call one another. */
+  readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
+  /** The plan of a user for whom none is named. Default: free. */
+  readonly defaultPlan?: string
+  readonly branding?: Partial<Branding>
+  readonly features?: Partial<Features>
+  /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
+  readonly limit?: Limit | undefined
+  /** Takes back an attempt that was right. */
+  readonly refund?: Refund | undefined
+  /** Tells which attempts are known to be rejected. */
+  readonly blocked?: Blocked | undefined
+  /** Forgets the attempts counted, when one was right. */
+  readonly forgive?: Forgive | undefined
+  /** Sends a mail through the notification service; may be called again with the same dedup_key. */
+  readonly notify?: Notify | undefined
+  /** Told what is known of a user whenever it changes, at least once. */
+  readonly onRecipient?: OnRecipient | undefined
+  readonly authenticate: Authenticate
+  /** False for a process that only manages: it leaves keys, outbox and purge to those that serve. Default: true. */
+  readonly background?: boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Registry
+}

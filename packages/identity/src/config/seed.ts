@@ -1,0 +1,191 @@
+import {
+  type Clock,
+  emailAddressExpected,
+  isEmailAddress,
+  type KeyRing,
+  randomToken,
+  Secret,
+  StartError,
+  tokenHash,
+} from '@gatehouse/kit'
+import { faultsOfClient, metadataOf } from '../clients/registration.ts'
+import { MacKey } from '../keys/mac-key.ts'
+import { recipientMessage } from '../mail/messages.ts'
+import { isPublic } from '../model/client.ts'
+import { faultOfUserRole } from '../model/management-roles.ts'
+import { serviceScopes } from '../model/service-scopes.ts'
+import { normalName } from '../model/user.ts'
+import type { Passwords } from '../passwords/hasher.ts'
+import type { PasswordRule } from '../passwords/rule.ts'
+import { endOfUser } from '../sessions/end-session.ts'
+import {
+  type DeclaredEntry,
+  type IdentityStore,
+  NameTaken,
+  type NewClient,
+  type NewUser,
+  type Written,
+} from '../store/index.ts'
+import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
+import type { IdentityOptions } from './options.ts'
+
+/** Something the declarations made at this start. The secret is there when it was generated, this once. */
+export type Seeded =
+  | { readonly kind: 'client'; readonly id: string; readonly secret?: Secret; readonly declaration: ClientDeclaration }
+  | {
+      readonly kind: 'user'
+      readonly id: string
+      readonly username: string
+      readonly roles: readonly string[]
+      readonly secret?: Secret
+    }
+
+interface SeedParts {
+  readonly store: Pick<IdentityStore, 'declared'>
+  readonly passwords: Passwords
+  readonly passwordRule: PasswordRule
+  readonly clock: Clock
+  readonly defaultPlan: string
+  readonly encryptionKey: KeyRing
+}
+
+/**
+ * Applies what the configuration declares, last edit wins, and answers what was made afresh.
+ * @throws StartError naming every declaration that can't be
+ */
+export async function seed(
+  parts: SeedParts,
+  { declared, serviceClient }: Pick<IdentityOptions, 'declared' | 'serviceClient'>,
+): Promise<Seeded[]> {
+  const secrets = new Map<string, Secret>()
+  const clients = [...(declared?.clients ?? []), ...(serviceClient ? [declarationOf(serviceClient)] : [])]
+  const users = declared?.users ?? []
+  refuseFaults(parts.passwordRule, clients, users)
+  const now = parts.clock.now()
+  try {
+    const writtenClients = await parts.store.declared.clients(
+      clients.map((client) => clientEntry(client, secrets)),
+      now,
+    )
+    const writtenUsers = await parts.store.declared.users(
+      users.map((user) => userEntry(parts, user, secrets)),
+      (userId) => recipientMessage(parts, userId),
+      endOfUser(parts),
+    )
+    const made = (written: Map<string, Written>, id: string) => written.get(id) === 'created'
+    return [
+      ...clients.filter(({ client_id: id }) => made(writtenClients, id) && id !== serviceClient?.id).map(seededClient),
+      ...users.filter(({ id }) => made(writtenUsers, id)).map(seededUser),
+    ].map((one) => ({ ...one, ...shown(secrets, one.id) }))
+  } catch (error) {
+    if (error instanceof NameTaken) throw new StartError(`a declared client or user can't be: ${error.message}`)
+    throw error
+  }
+}
+
+function seededClient(declaration: ClientDeclaration): Seeded {
+  return { kind: 'client', id: declaration.client_id, declaration }
+}
+
+function seededUser({ id, username = id, roles = [] }: UserDeclaration): Seeded {
+  return { kind: 'user', id, username, roles }
+}
+
+function shown(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
+  const secret = secrets.get(id)
+  return secret === undefined ? {} : { secret }
+}
+
+function declarationOf(serviceClient: { id: string; secret: Secret }): ClientDeclaration {
+  return {
+    client_id: serviceClient.id,
+    client_name: 'Gatehouse services',
+    client_secret: serviceClient.secret.reveal(),
+    grant_types: ['client_credentials'],
+    scopes: [...serviceScopes],
+    may_introspect: true,
+    plan: 'unlimited',
+  }
+}
+
+function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewClient> {
+  const { client_id: id, client_secret, plan, ...members } = client
+  const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
+  return {
+    id,
+    entry,
+    async record() {
+      const metadata = metadataOf(id, members)
+      if (client_secret !== undefined) return { id, plan, metadata, secretHashes: [tokenHash(client_secret)] }
+      if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
+        return { id, plan, metadata, secretHashes: [] }
+      }
+      const generated = randomToken()
+      secrets.set(id, new Secret(generated))
+      return { id, plan, metadata, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
+    },
+  }
+}
+
+function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
+  const { password, ...entry } = user
+  const mac = new MacKey(parts.encryptionKey, 'declared password')
+  const known = {
+    id: user.id,
+    username: normalName(user.username ?? user.id),
+    plan: user.plan ?? parts.defaultPlan,
+    email: user.email,
+    emailVerified: user.email_verified ?? false,
+    roles: user.roles ?? [],
+    claims: user.claims ?? {},
+  }
+  return {
+    id: user.id,
+    entry: password === undefined ? entry : { ...entry, password: mac.of(password) },
+    formerly: password === undefined ? [] : mac.formerly(password).map((one) => ({ ...entry, password: one })),
+    async record(current) {
+      if (password === undefined) {
+        const generated = parts.passwordRule.generate()
+        secrets.set(user.id, new Secret(generated))
+        return { ...known, passwordHash: undefined, firstPasswordHash: await parts.passwords.hash(generated) }
+      }
+      const stays = current !== undefined && (await parts.passwords.matches(password, current))
+      return { ...known, passwordHash: stays ? undefined : await parts.passwords.hash(password) }
+    },
+  }
+}
+
+function refuseFaults(
+  rule: PasswordRule,
+  clients: readonly ClientDeclaration[],
+  users: readonly UserDeclaration[],
+): void {
+  const faults = clients.flatMap((client) =>
+    faultsOfClient(metadataOf(client.client_id, client)).map(
+      ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
+    ),
+  )
+  for (const { id, roles = [] } of users) {
+    const wrong = roles.map((role, index) => ({ index, detail: faultOfUserRole(role) }))
+    const named = wrong.filter(({ detail }) => detail !== undefined)
+    faults.push(...named.map(({ index, detail }) => `user ${id}: roles.${index} ${detail}`))
+  }
+  faults.push(...users.flatMap((user) => faultsOfUser(rule, user)))
+  for (const [what, ids] of [
+    ['client', clients.map((client) => client.client_id)],
+    ['user', users.map((user) => user.id)],
+  ] as const) {
+    const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
+    faults.push(...twice.map((id) => `${what} ${id} is declared twice`))
+  }
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
+}
+
+/** What a declaration says that its schema can't check, or that came here without one. */
+function faultsOfUser(rule: PasswordRule, { id, username = id, email, password }: UserDeclaration): string[] {
+  const reason = password === undefined ? undefined : rule.reasonAgainst(password, { username, email })
+  return [
+    ...(email === undefined || isEmailAddress(email) ? [] : [`user ${id}: email ${emailAddressExpected}`]),
+    ...(reason === undefined ? [] : [`user ${id}: password ${reason}`]),
+  ]
+}

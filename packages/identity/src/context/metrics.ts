@@ -1,0 +1,71 @@
+import { type Clock, Counter, Gauge, type Registry } from '@gatehouse/kit'
+import type { AuditType } from '../audit/event-type.ts'
+import type { SigningKeys } from '../keys/signing-keys.ts'
+import type { GrantType } from '../model/client.ts'
+import type { OAuthErrorCode } from '../oauth/error.ts'
+import type { Passwords } from '../passwords/hasher.ts'
+
+/**
+ * What came of a sign-in: `busy` and `limited` were turned away before the password was looked at, `unconfirmed` waits for a
+ * mailed link if its password was right.
+ */
+export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed'
+
+/** What identity counts. Labels are closed sets: grants, error codes, outcomes, tables. */
+export interface IdentityMetrics {
+  tokensIssued(grantType: GrantType): void
+  tokenRefused(error: OAuthErrorCode): void
+  login(outcome: LoginOutcome): void
+  securityEvent(type: AuditType): void
+  purged(rows: Readonly<Record<string, number>>): void
+}
+
+export interface Watched {
+  readonly passwords: Passwords
+  readonly keys: SigningKeys
+  readonly clock: Clock
+}
+
+/** Registers what identity counts, and what is read off it when somebody asks. */
+export function createIdentityMetrics(registry: Registry, watched: Watched): IdentityMetrics {
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
+  const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
+  const refused = counter('token_errors_total', 'Refused token requests, by the error they were told', 'error')
+  const logins = counter('logins_total', 'Sign-ins by password, by what came of them', 'outcome')
+  const events = counter('security_events_total', 'Events written to the audit trail', 'type')
+  const purged = counter('purged_rows_total', 'Rows removed because they had ended', 'table')
+  watch(registry, watched)
+  return {
+    tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
+    tokenRefused: (error) => refused.inc({ error }),
+    login: (outcome) => logins.inc({ outcome }),
+    securityEvent: (type) => events.inc({ type }),
+    purged(rows) {
+      for (const [table, count] of Object.entries(rows)) purged.inc({ table }, count)
+    },
+  }
+}
+
+function watch(registry: Registry, { passwords, keys, clock }: Watched): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'identity_password_hashes_pending',
+    help: 'Password hashes at work and waiting; beyond the bound of the queue, sign-ins are told to come again',
+    registers,
+    collect() {
+      this.set(passwords.depth)
+    },
+  })
+  new Gauge({
+    name: 'identity_signing_key_age_seconds',
+    help: 'How long the key that signs has been signing',
+    labelNames: ['alg'],
+    registers,
+    collect() {
+      for (const { alg, activatesAt } of keys.allActive()) {
+        this.set({ alg }, (clock.now() - activatesAt) / 1000)
+      }
+    },
+  })
+}

@@ -1,0 +1,88 @@
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { grantTypes } from '../model/client.ts'
+
+/*
+ * The parameters of OAuth requests, for the API document: the endpoints check them themselves, so that every fault is
+ * told in the words of RFC 6749, and ignore those that they don't know.
+ */
+
+const text = (description: string, options: object = {}) => Type.String({ description, ...options })
+const uri = (description: string) => text(description, { format: 'uri', maxLength: 2048 })
+const oneOf = (values: readonly string[], description: string) =>
+  Type.Unsafe<string>({ type: 'string', enum: [...values], description })
+
+const parameters = {
+  grant_type: oneOf([...grantTypes], 'How the client obtains the tokens.'),
+  client_id: text('The client; HTTP Basic credentials name it as well.'),
+  client_secret: text('The secret of a client that authenticates by client_secret_post.'),
+  client_assertion: text('The JWT of a client that authenticates by private_key_jwt (RFC 7523 §2.2).'),
+  client_assertion_type: oneOf(['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'], 'What the assertion is.'),
+  scope: text('Scopes, separated by spaces.', { examples: ['openid profile'] }),
+  resource: Type.Array(uri('An API that the token is for (RFC 8707).'), {
+    description: 'The APIs that tokens are for (RFC 8707); repeated for several.',
+  }),
+  code: text('The authorization code.'),
+  code_verifier: text('The PKCE verifier (RFC 7636 §4.1).', { pattern: '^[A-Za-z0-9._~-]{43,128}$' }),
+  redirect_uri: uri('Where the client receives the response: one that it is registered with.'),
+  refresh_token: text('The refresh token.'),
+  device_code: text('The device code (RFC 8628 §3.4).'),
+  token: text('The access or refresh token.'),
+  token_type_hint: text('Of which kind the token is, such as refresh_token. Not needed.'),
+  response_type: oneOf(['code'], 'The authorization code flow.'),
+  response_mode: text('How the response is returned: query, fragment or form_post.'),
+  state: text('Returned to the client unchanged.'),
+  code_challenge: text('The PKCE challenge (RFC 7636 §4.2).', { pattern: '^[A-Za-z0-9_-]{43}$' }),
+  code_challenge_method: oneOf(['S256'], 'The only method supported.'),
+  nonce: text('Returned in the ID token (OpenID Connect Core §3.1.2.1).'),
+  prompt: text('Any of login, consent and select_account, separated by spaces; or none.'),
+  max_age: Type.Integer({ minimum: 0, description: 'The most seconds since the user signed in.' }),
+  acr_values: text('Authentication context classes that are wished for, separated by spaces.'),
+  claims: text('Claims that are requested one by one, as JSON (OpenID Connect Core §5.5).'),
+  login_hint: text('The name or address that the user may sign in with.'),
+  id_token_hint: text('An ID token that was issued to the client.'),
+  ui_locales: text('Language tags, separated by spaces, in order of preference.'),
+  request_uri: text('The address of a pushed authorization request (RFC 9126).'),
+  post_logout_redirect_uri: uri('Where the browser goes after the logout: one that the client is registered with.'),
+} as const satisfies Readonly<Record<string, TSchema>>
+type Name = keyof typeof parameters
+
+export const credentials = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
+export const authorization = [
+  'response_type',
+  'response_mode',
+  'redirect_uri',
+  'scope',
+  'resource',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'prompt',
+  'max_age',
+  'acr_values',
+  'claims',
+  'login_hint',
+  'id_token_hint',
+  'ui_locales',
+] as const satisfies readonly Name[]
+
+/** An object of parameters, those first that are required. */
+function objectOf(required: readonly Name[], optional: readonly Name[]): TSchema {
+  const members: TProperties = {}
+  for (const name of required) members[name] = parameters[name]
+  for (const name of optional) members[name] = Type.Optional(parameters[name])
+  return Type.Object(members, { additionalProperties: Type.String() })
+}
+
+/** A form of parameters; of those that may come more than once each is a member of its own (RFC 8707 §2). */
+export function form(required: readonly Name[], optional: readonly Name[]): object {
+  return { content: { 'application/x-www-form-urlencoded': { schema: objectOf(required, optional) } } }
+}
+
+/** A query of parameters. */
+export function query(required: readonly Name[], optional: readonly Name[]): TSchema {
+  return objectOf(required, optional)
+}
+
+/** The token of a mailed link. */
+export const linkToken = Type.Object({ token: Type.Optional(text('What makes the mailed link valid.')) })

@@ -1,0 +1,109 @@
+import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
+import type { Lifetimes } from '../config/lifetimes.ts'
+import type { Parts } from '../context/context.ts'
+import type { User } from '../model/user.ts'
+import type { OutboxMessage } from '../store/index.ts'
+
+/** Whom notifications can reach, as the notification service keeps it. */
+export interface Recipient {
+  readonly user_id: string
+  readonly email?: string | undefined
+  readonly phone_number?: string | undefined
+  readonly locale?: string | undefined
+  readonly zoneinfo?: string | undefined
+}
+
+/** Somebody who is gone. */
+export interface GoneRecipient {
+  readonly user_id: string
+  readonly removed: true
+}
+
+export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
+
+/** A mail that the notification service is to send: to the address in it, not to one that is stored there. */
+export interface NotifyRequest {
+  readonly event: (typeof identityEvents)[keyof typeof identityEvents]
+  readonly user_id: string
+  readonly email: string
+  /** BCP 47. */
+  readonly locale?: string
+  readonly data: Readonly<Record<string, string | number>>
+  readonly dedup_key: string
+}
+
+export type Notify = (request: NotifyRequest) => Promise<void>
+
+/**
+ * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (nothing of them is kept). Their
+ * data is `link`, `minutes` it works for, `product` and `name`; for `account_exists` `link` is where to sign in.
+ */
+export const identityEvents = {
+  verify: 'verify_email',
+  reset: 'reset_password',
+  signIn: 'confirm_sign_in',
+  registration: 'confirm_registration',
+  accountExists: 'account_exists',
+} as const
+
+/** Which lifetime the link of each event type's mails has; that of `account_exists` is of no use for longer either. */
+const mailLifetimes = {
+  verify: 'verifyLink',
+  reset: 'resetLink',
+  signIn: 'signInLink',
+  registration: 'verifyLink',
+  accountExists: 'verifyLink',
+} as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
+
+/** For each event type of identity's mails, how long its link works, in seconds: later a mail is of no use. */
+export function mailLifetimesOf(lifetimes: Lifetimes): ReadonlyMap<string, number> {
+  const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
+  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[mailLifetimes[kind]]]))
+}
+
+/** What the payload of that message is sealed for: one message's is never taken for another's. */
+export function sealedFor(id: string): string {
+  return `outbox ${id}`
+}
+
+type MessageParts = Pick<Parts, 'clock' | 'encryptionKey'>
+
+/** A message for the outbox; sealed, for it may hold a link that opens an account. */
+export function message(
+  { clock, encryptionKey }: MessageParts,
+  kind: OutboxMessage['kind'],
+  subject: string,
+  payload: object,
+  keptMs: number,
+): OutboxMessage {
+  const id = orderedId()
+  const dueAt = clock.now()
+  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, sealedFor(id))
+  return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
+}
+
+export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
+  return JSON.parse(unseal(payloadSealed, encryptionKey, sealedFor(id))) as Payload
+}
+
+const recipientKeptMs = 30 * 86_400_000
+
+/** Tells the notification service what is known of a user by the time the message is delivered. */
+export function recipientMessage(parts: MessageParts, userId: string): OutboxMessage {
+  return message(parts, 'recipient', userId, {}, recipientKeptMs)
+}
+
+/** A user as a recipient. */
+export function recipientOf(user: User): Recipient {
+  const text = (name: string) => {
+    const value = user.claims[name]
+    return typeof value === 'string' ? { [name]: value } : {}
+  }
+  return {
+    user_id: user.id,
+    ...(user.email === undefined ? {} : { email: user.email }),
+    ...text('phone_number'),
+    ...text('locale'),
+    ...text('zoneinfo'),
+  }
+}

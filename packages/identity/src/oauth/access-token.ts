@@ -1,0 +1,74 @@
+import { tokenHash } from '@gatehouse/kit'
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
+import type { Parts } from '../context/context.ts'
+import { signingAlgorithms } from '../model/client.ts'
+
+/** What a valid access token of ours says, whatever its format. Times are Unix seconds. */
+export interface AccessTokenFacts {
+  readonly subject: string
+  readonly clientId: string
+  readonly grantId: string
+  readonly scopes: readonly string[]
+  readonly audience: readonly string[]
+  readonly roles: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly tokenId: string | undefined
+}
+
+type VerifyParts = Pick<Parts, 'issuer' | 'keys' | 'store' | 'clock'>
+
+const longestToken = 8_192
+const opaqueToken = /^at_[\w-]{43}$/
+
+/** The facts of an access token this server issued, unless it is over or revoked. An ID token is never one. */
+export async function findAccessToken(parts: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
+  const facts = opaqueToken.test(token) ? await findOpaque(parts, token) : await verifyJwt(parts, token)
+  if (facts === undefined || (await parts.store.revocations.hits(facts))) return undefined
+  return facts
+}
+
+async function findOpaque({ store, clock }: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
+  const found = await store.accessTokens.find(tokenHash(token), clock.now())
+  return (
+    found && {
+      ...found,
+      issuedAt: Math.floor(found.issuedAt / 1000),
+      expiresAt: Math.floor(found.expiresAt / 1000),
+      tokenId: undefined,
+    }
+  )
+}
+
+async function verifyJwt({ issuer, keys, clock }: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
+  if (token.length > longestToken) return undefined
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      {
+        algorithms: [...signingAlgorithms],
+        typ: 'at+jwt',
+        issuer,
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
+      },
+    )
+    const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles } = payload
+    return {
+      subject: String(sub),
+      clientId: String(client_id),
+      grantId: String(grant_id),
+      scopes: String(scope ?? '')
+        .split(' ')
+        .filter((name) => name !== ''),
+      audience: [aud ?? []].flat(),
+      roles: Array.isArray(roles) ? roles.map(String) : [],
+      issuedAt: iat ?? 0,
+      expiresAt: exp ?? 0,
+      tokenId: jti,
+    }
+  } catch {
+    return undefined
+  }
+}

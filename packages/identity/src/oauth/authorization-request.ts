@@ -1,0 +1,186 @@
+import type { Parts } from '../context/context.ts'
+import { type Client, isPublic } from '../model/client.ts'
+import type { ClaimsRequest } from '../model/grant.ts'
+import { claimsCoveredBy } from '../model/user.ts'
+import { passwordAcr } from './acr.ts'
+import { OAuthError } from './error.ts'
+import type { Form, Parameters } from './parameters.ts'
+import { checkChallenge } from './pkce.ts'
+import { sameRedirectUri } from './redirect-uri.ts'
+import { answerWishes } from './request-object.ts'
+import { requestedResources } from './resource.ts'
+import { allowedScopes, isUserScope, parseScope } from './scope.ts'
+
+/** Begins the `request_uri` of every pushed request (RFC 9126 §2.2). */
+export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
+
+export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
+export type ResponseMode = 'query' | 'form_post'
+
+/** Where an answer goes: what must be known before anything may be told by redirect. */
+export interface Destination {
+  readonly client: Client
+  readonly redirectUri: string
+  readonly responseMode: ResponseMode
+  readonly state: string | undefined
+}
+
+/** An authorization request that was found to be sound (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
+export interface AuthorizationRequest extends Destination {
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly codeChallenge: string | undefined
+  readonly nonce: string | undefined
+  readonly prompts: ReadonlySet<Prompt>
+  readonly maxAgeSeconds: number | undefined
+  readonly loginHint: string | undefined
+  readonly idTokenHint: string | undefined
+  /** The subject that a claim of the ID token was asked to have. */
+  readonly subject: string | undefined
+  readonly claims: ClaimsRequest
+  readonly uiLocales: string | undefined
+  /** All of it as it came, to go on after a login. */
+  readonly form: Form
+}
+
+const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
+
+/**
+ * Finds where the answer may go. Nothing is redirected before this is known.
+ * @throws OAuthError for an address that is not registered: to be shown on a page
+ */
+export function destinationOf(client: Client, parameters: Parameters): Destination {
+  const asked = parameters.get('redirect_uri')
+  const only = client.redirectUris.length === 1 ? client.redirectUris[0] : undefined
+  const redirectUri = asked ?? only
+  if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
+  const anyPort = isPublic(client)
+  if (!client.redirectUris.some((registered) => sameRedirectUri(registered, redirectUri, anyPort))) {
+    throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client')
+  }
+  const { state, responseMode } = answerWishes(parameters)
+  return { client, redirectUri, responseMode: responseMode === 'form_post' ? 'form_post' : 'query', state }
+}
+
+/** Reads the rest of the request. @throws OAuthError to be told by redirect */
+export function readRequest(
+  destination: Destination,
+  parameters: Parameters,
+  parts: Pick<Parts, 'issuer' | 'apiIdentifier'>,
+): AuthorizationRequest {
+  const { client } = destination
+  refuseUnsupported(client, parameters)
+  const scopes = scopesOf(client, parameters)
+  if (parameters.get('response_type') === undefined && scopes.includes('openid')) {
+    throw new OAuthError('invalid_request', 'response_type is missing; with openid it must be code')
+  }
+  const codeChallenge = checkChallenge(parameters.get('code_challenge'), parameters.get('code_challenge_method'))
+  if (codeChallenge === undefined && client.requirePkce) {
+    throw new OAuthError('invalid_request', 'code_challenge is missing: PKCE with S256 is required')
+  }
+  return {
+    ...destination,
+    scopes,
+    resources: requestedResources(parts, client, scopes, parameters.all('resource')),
+    codeChallenge,
+    nonce: parameters.get('nonce'),
+    prompts: promptsOf(parameters),
+    maxAgeSeconds: maxAgeOf(parameters),
+    loginHint: parameters.get('login_hint'),
+    idTokenHint: parameters.get('id_token_hint'),
+    ...claimsOf(client, scopes, parameters),
+    uiLocales: parameters.get('ui_locales'),
+    form: parameters.form,
+  }
+}
+
+function refuseUnsupported(client: Client, parameters: Parameters): void {
+  if (!client.grantTypes.includes('authorization_code')) {
+    throw new OAuthError('unauthorized_client', 'this client may not use the authorization code grant')
+  }
+  if (parameters.get('request') !== undefined) {
+    throw new OAuthError('request_not_supported', 'request objects are not supported; push the request instead')
+  }
+  const responseType = parameters.get('response_type')
+  if (responseType !== undefined && responseType !== 'code') {
+    throw new OAuthError('unsupported_response_type', 'response_type must be code')
+  }
+  const mode = parameters.get('response_mode')
+  if (mode !== undefined && mode !== 'query' && mode !== 'form_post') {
+    throw new OAuthError('invalid_request', 'response_mode must be query or form_post')
+  }
+}
+
+/** Without a scope asked for: all that the client is registered for, save what only OpenID Connect knows. */
+function scopesOf(client: Client, parameters: Parameters): string[] {
+  const asked = parseScope(parameters.get('scope'))
+  return asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((scope) => !isUserScope(scope))
+}
+
+function promptsOf(parameters: Parameters): ReadonlySet<Prompt> {
+  const asked = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
+  const known = prompts.filter((prompt) => asked.includes(prompt))
+  if (known.length < new Set(asked).size) {
+    throw new OAuthError('invalid_request', `prompt must be among ${prompts.join(', ')}`)
+  }
+  if (known.includes('none') && known.length > 1) {
+    throw new OAuthError('invalid_request', 'prompt none does not go with others')
+  }
+  return new Set(known)
+}
+
+function maxAgeOf(parameters: Parameters): number | undefined {
+  const text = parameters.get('max_age')
+  if (text === undefined) return undefined
+  if (!/^\d{1,10}$/.test(text)) throw new OAuthError('invalid_request', 'max_age must be a whole number of seconds')
+  return Number(text)
+}
+
+/**
+ * The parameter claims (OpenID Connect Core §5.5): those that a scope covers which the client is registered for. The
+ * others are left out without an error, as §5.5.1 has it of claims that are not given.
+ */
+function claimsOf(
+  client: Client,
+  scopes: readonly string[],
+  parameters: Parameters,
+): { claims: ClaimsRequest; subject: string | undefined } {
+  const text = parameters.get('claims')
+  if (text === undefined) return { claims: { userinfo: [], idToken: [] }, subject: undefined }
+  const asked = parseObject(text)
+  const registered = scopes.includes('openid') ? [...claimsCoveredBy(client.scopes)] : []
+  const names = (part: unknown) =>
+    part !== null && typeof part === 'object' ? registered.filter((name) => Object.hasOwn(part, name)) : []
+  const idToken = asked.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
+  refuseUnmet(idToken?.acr)
+  const value = idToken?.sub?.value
+  return {
+    claims: { userinfo: names(asked.userinfo), idToken: names(asked.id_token) },
+    subject: typeof value === 'string' ? value : undefined,
+  }
+}
+
+interface EssentialAcr {
+  readonly essential?: unknown
+  readonly value?: unknown
+  readonly values?: unknown
+}
+
+/** What must be met and can't be is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is a mere wish. */
+function refuseUnmet(acr: EssentialAcr | null | undefined): void {
+  if (acr?.essential !== true) return
+  const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
+  if (!wanted.includes(passwordAcr)) {
+    throw new OAuthError('unmet_authentication_requirements', `acr can only be ${passwordAcr}`)
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // told below
+  }
+  throw new OAuthError('invalid_request', 'claims must be a JSON object')
+}

@@ -1,0 +1,41 @@
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
+import type { Parts } from '../context/context.ts'
+import { signingAlgorithms } from '../model/client.ts'
+
+export interface IdTokenHint {
+  readonly subject: string
+  readonly clientId: string
+  readonly sessionId: string | undefined
+}
+
+const longestHint = 8_192
+
+/** Reads an ID token of ours that is given back as a hint; it may be over, but its signature must hold. */
+export async function readIdTokenHint(
+  { issuer, keys }: Pick<Parts, 'issuer' | 'keys'>,
+  token: string,
+): Promise<IdTokenHint | undefined> {
+  if (token.length > longestHint) return undefined
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      {
+        algorithms: [...signingAlgorithms],
+        typ: 'JWT',
+        issuer,
+        currentDate: new Date(0),
+        clockTolerance: Number.MAX_SAFE_INTEGER,
+        requiredClaims: ['sub', 'aud', 'auth_time'],
+      },
+    )
+    const { sub, aud, sid } = payload
+    return {
+      subject: String(sub),
+      clientId: String([aud].flat()[0]),
+      sessionId: typeof sid === 'string' ? sid : undefined,
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { constantTimeEqual } from '@gatehouse/kit'
+import { OAuthError } from './error.ts'
+
+const verifier = /^[A-Za-z0-9\-._~]{43,128}$/
+const challenge = /^[A-Za-z0-9\-_]{43}$/
+
+/**
+ * Checks what an authorization request says about PKCE (RFC 7636 §4.3). A method left out means `S256`, the only one.
+ * @throws OAuthError `invalid_request`
+ */
+export function checkChallenge(codeChallenge: string | undefined, method: string | undefined): string | undefined {
+  if (method !== undefined && method !== 'S256') {
+    throw new OAuthError('invalid_request', 'code_challenge_method must be S256; plain is not supported')
+  }
+  if (codeChallenge === undefined) {
+    if (method === undefined) return undefined
+    throw new OAuthError('invalid_request', 'code_challenge_method came without code_challenge')
+  }
+  if (!challenge.test(codeChallenge)) {
+    throw new OAuthError(
+      'invalid_request',
+      'code_challenge must be the base64url SHA-256 of the verifier: 43 characters',
+    )
+  }
+  return codeChallenge
+}
+
+/** Whether `codeVerifier` is the one behind `codeChallenge` (RFC 7636 §4.6). A side without the other never matches. */
+export function verifierMatches(codeVerifier: string | undefined, codeChallenge: string | undefined): boolean {
+  if (codeChallenge === undefined || codeVerifier === undefined) return codeChallenge === codeVerifier
+  if (!verifier.test(codeVerifier)) return false
+  return constantTimeEqual(createHash('sha256').update(codeVerifier).digest('base64url'), codeChallenge)
+}

@@ -1,0 +1,111 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
+import { Problem } from '@gatehouse/kit'
+import { longestPassword } from './rule.ts'
+
+export interface PasswordOptions {
+  /** Fewest characters of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
+  readonly minLength?: number
+  /** Most hashes at work at once; they share the thread pool with signing. */
+  readonly atOnce?: number
+  /** Most that wait; a login beyond them is told to come again. */
+  readonly mostWaiting?: number
+}
+
+interface Cost {
+  readonly memoryKiB: number
+  readonly passes: number
+  readonly lanes: number
+}
+
+/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
+const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 }
+
+/** Most hashes at work at once: one processor is left for everything else. */
+export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))
+/** Most that wait for their turn: some seconds of work. */
+export const defaultHashesWaiting = 64
+
+const saltBytes = 16
+const hashBytes = 32
+const hash = promisify(argon2)
+const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+
+/** The queue of password hashes is full: 503. */
+export class Busy extends Problem {
+  constructor() {
+    super(503, 'Too many passwords are being checked; try again in a few seconds.', { headers: { 'retry-after': '5' } })
+  }
+}
+
+/** Hashes and checks passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
+export class Passwords {
+  readonly #atOnce: number
+  readonly #mostWaiting: number
+  #working = 0
+  readonly #waiting: (() => void)[] = []
+  /** What no password is behind. */
+  readonly #nobody = phcOf(randomBytes(saltBytes), randomBytes(hashBytes))
+
+  constructor(options: PasswordOptions = {}) {
+    this.#atOnce = options.atOnce ?? defaultHashesAtOnce
+    this.#mostWaiting = options.mostWaiting ?? defaultHashesWaiting
+  }
+
+  /** Hashes at work and waiting. */
+  get depth(): number {
+    return this.#working + this.#waiting.length
+  }
+
+  /** The PHC string of a new password. @throws Busy when the queue is full */
+  async hash(password: string): Promise<string> {
+    const salt = randomBytes(saltBytes)
+    return phcOf(salt, await this.#derive(password, salt, passwordCost))
+  }
+
+  /**
+   * Whether the password is the one behind `stored`. Without a stored hash it costs as much and is false, so that an
+   * unknown user looks like a wrong password. One longer than any that could be set is never compared in part. @throws Busy when the queue is full
+   */
+  async matches(password: string, stored: string | undefined): Promise<boolean> {
+    if (password.length > longestPassword) return this.matches('', undefined)
+    const [, memory, passes, lanes, salt, digest] = phc.exec(stored ?? this.#nobody) ?? []
+    if (salt === undefined || digest === undefined) return false
+    const cost = { memoryKiB: Number(memory), passes: Number(passes), lanes: Number(lanes) }
+    const expected = Buffer.from(digest, 'base64')
+    const found = await this.#derive(password, Buffer.from(salt, 'base64'), cost, expected.length)
+    return timingSafeEqual(found, expected) && stored !== undefined
+  }
+
+  async #derive(password: string, nonce: Buffer, cost: Cost, tagLength: number = hashBytes): Promise<Buffer> {
+    await this.#turn()
+    try {
+      const message = Buffer.from(password.normalize('NFC'))
+      const { memoryKiB: memory, passes, lanes: parallelism } = cost
+      return Buffer.from(await hash('argon2id', { message, nonce, memory, passes, parallelism, tagLength }))
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#working--
+    }
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#working < this.#atOnce) {
+      this.#working++
+      return
+    }
+    if (this.#waiting.length >= this.#mostWaiting) throw new Busy()
+    await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+}
+
+function phcOf(salt: Buffer, digest: Buffer): string {
+  const { memoryKiB, passes, lanes } = passwordCost
+  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(digest)}`
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
+}

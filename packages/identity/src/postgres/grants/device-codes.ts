@@ -1,0 +1,132 @@
+import type { Database } from '@gatehouse/kit'
+import type { GrantRecord, RefreshFamily } from '../../model/grant.ts'
+import type { DeviceCodes, DeviceRequest } from '../../store/index.ts'
+import { orUndefined } from '../rows.ts'
+import { holdSession } from '../sessions.ts'
+import { insertFamily } from './authorization-codes.ts'
+import { insertGrant } from './grants.ts'
+
+interface DeviceRow {
+  readonly hash: string
+  readonly user_code_hash: string
+  readonly client_id: string
+  readonly scopes: string[]
+  readonly resources: string[]
+  readonly state: DeviceRequest['state']
+  readonly claimed_by: string | null
+  readonly grant_id: string | null
+  readonly interval_ms: number
+  readonly polled_at: number | null
+  readonly address: string
+  readonly user_agent: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+const columns = `d.hash, d.user_code_hash, d.client_id, d.scopes, d.resources, d.state, d.claimed_by, d.grant_id, d.interval_ms,
+  d.polled_at, d.address, d.user_agent, d.created_at, d.expires_at`
+
+/** RFC 8628 §3.5: each `slow_down` adds five seconds. */
+const slowDownMs = 5_000
+
+const poll = `WITH before AS (SELECT * FROM identity.device_code WHERE hash = $1 FOR UPDATE), noted AS (
+    UPDATE identity.device_code d SET polled_at = $2,
+      interval_ms = d.interval_ms + CASE WHEN $2 < before.polled_at + before.interval_ms THEN ${slowDownMs} ELSE 0 END
+    FROM before WHERE d.hash = before.hash
+  )
+  SELECT ${columns} FROM before d`
+
+export class PostgresDeviceCodes implements DeviceCodes {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async open(request: DeviceRequest): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `INSERT INTO identity.device_code (hash, user_code_hash, client_id, scopes, resources, state, interval_ms, address, user_agent, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+      [
+        request.hash,
+        request.userCodeHash,
+        request.clientId,
+        request.scopes,
+        request.resources,
+        request.intervalMs,
+        request.address,
+        request.userAgent,
+        request.createdAt,
+        request.expiresAt,
+      ],
+    )
+    return rowCount === 1
+  }
+
+  async poll(hash: string, now: number): Promise<DeviceRequest | undefined> {
+    const { rows } = await this.#database.query<DeviceRow>(poll, [hash, now])
+    return rows[0] && requestOf(rows[0])
+  }
+
+  async claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined> {
+    const { rows } = await this.#database.query<DeviceRow>(
+      `UPDATE identity.device_code d SET claimed_by = $2
+       WHERE user_code_hash = $1 AND state = 'pending' AND expires_at > $3 AND (claimed_by IS NULL OR claimed_by = $2)
+       RETURNING ${columns}`,
+      [userCodeHash, sessionId, now],
+    )
+    return rows[0] && requestOf(rows[0])
+  }
+
+  async find(hash: string): Promise<DeviceRequest | undefined> {
+    const text = `SELECT ${columns} FROM identity.device_code d WHERE hash = $1 OR user_code_hash = $1`
+    const { rows } = await this.#database.query<DeviceRow>(text, [hash])
+    return rows[0] && requestOf(rows[0])
+  }
+
+  decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      if (!(await holdSession(tx, sessionId))) return false
+      if (grant !== undefined) await insertGrant(tx, grant)
+      const { rowCount } = await tx.query(
+        `UPDATE identity.device_code SET state = $3, grant_id = $4
+         WHERE hash = $1 AND claimed_by = $2 AND state = 'pending' AND expires_at > $5`,
+        [hash, sessionId, grant === undefined ? 'denied' : 'approved', grant?.id ?? null, now],
+      )
+      if (rowCount === 0 && grant !== undefined)
+        await tx.query('DELETE FROM identity.grant_record WHERE id = $1', [grant.id])
+      return rowCount === 1
+    })
+  }
+
+  consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { rowCount } = await tx.query(
+        `UPDATE identity.device_code d SET state = 'consumed' FROM identity.grant_record g
+         WHERE d.hash = $1 AND d.state = 'approved' AND d.expires_at > $2 AND g.id = d.grant_id AND g.revoked_at IS NULL`,
+        [hash, now],
+      )
+      if (rowCount === 1 && family !== undefined) await insertFamily(tx, family)
+      return rowCount === 1
+    })
+  }
+}
+
+function requestOf(row: DeviceRow): DeviceRequest {
+  return {
+    hash: row.hash,
+    userCodeHash: row.user_code_hash,
+    clientId: row.client_id,
+    scopes: row.scopes,
+    resources: row.resources,
+    state: row.state,
+    claimedBy: orUndefined(row.claimed_by),
+    grantId: orUndefined(row.grant_id),
+    intervalMs: row.interval_ms,
+    polledAt: orUndefined(row.polled_at),
+    address: row.address,
+    userAgent: row.user_agent,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}

@@ -1,0 +1,63 @@
+import { createGatherer, type Database, type Gatherer } from '@gatehouse/kit'
+import type { FoundFamily, RefreshFamilies, Rotated, Rotation } from '../../store/index.ts'
+import { orUndefined } from '../rows.ts'
+import { type GrantRow, heldGrantColumns, heldGrantOf, heldGrantTables } from './grants.ts'
+import { rotateTogether } from './rotate-families.ts'
+
+interface FamilyRow extends GrantRow {
+  readonly generation: number
+  readonly current_hash: string
+  readonly previous_hash: string | null
+  readonly successor_sealed: string | null
+  readonly rotated_at: number
+  readonly family_expires_at: number
+}
+
+const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at,
+    f.expires_at AS family_expires_at, ${heldGrantColumns}
+  FROM ${heldGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
+
+const together = { most: 200, lanes: 2, mostWaiting: 10_000 }
+
+/** Families of refresh tokens; requests that arrive together are looked up, and rotated, together. */
+export class PostgresRefreshFamilies implements RefreshFamilies {
+  readonly #finding: Gatherer<string, { readonly found: FoundFamily | undefined }>
+  readonly #rotating: Gatherer<Rotation, Rotated>
+
+  constructor(database: Database) {
+    this.#finding = createGatherer(async (grantIds) => {
+      const found = await findTogether(database, grantIds)
+      return grantIds.map((grantId) => ({ found: found.get(grantId) }))
+    }, together)
+    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), together)
+  }
+
+  async find(grantId: string): Promise<FoundFamily | undefined> {
+    return (await this.#finding.do(grantId)).found
+  }
+
+  rotate(rotation: Rotation): Promise<Rotated> {
+    return this.#rotating.do(rotation)
+  }
+}
+
+async function findTogether(database: Database, grantIds: readonly string[]): Promise<Map<string, FoundFamily>> {
+  const values = [[...new Set(grantIds)]]
+  const { rows } = await database.query<FamilyRow>({ name: 'identity families', text: find, values })
+  return new Map(rows.map((row) => [row.grant_id, familyOf(row)]))
+}
+
+function familyOf(row: FamilyRow): FoundFamily {
+  return {
+    ...heldGrantOf(row),
+    family: {
+      grantId: row.grant_id,
+      generation: row.generation,
+      currentHash: row.current_hash,
+      previousHash: orUndefined(row.previous_hash),
+      successorSealed: orUndefined(row.successor_sealed),
+      rotatedAt: row.rotated_at,
+      expiresAt: row.family_expires_at,
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Database } from '@gatehouse/kit'
+import type { Purge } from '../../store/index.ts'
+import { type AgingTable, agingTables } from './retention.ts'
+
+/** Grants looked at in one pass: most of those whose codes are gone live on by their refresh tokens. */
+const grantsAtOnce = 5_000
+/** How long after it began a walk over all expired grants begins again, in milliseconds. */
+const walkEveryMs = 3_600_000
+
+/** Rows of an index in its order, for which a planner without statistics would otherwise read the table. */
+const byIndex = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+
+interface WalkedRow {
+  readonly seen: number
+  readonly gone: number
+  readonly last_end: number | null
+  readonly last_id: string | null
+}
+
+const head = { end: 0, id: '00000000-0000-0000-0000-000000000000' }
+
+/** Removes what has ended, in batches small enough to hold no lock for long. */
+export class PostgresPurge implements Purge {
+  readonly #database: Database
+  #walk = { since: Number.NEGATIVE_INFINITY, reached: head, done: true }
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async purge(now: number, auditBefore: number, most: number): Promise<Record<string, number>> {
+    const gone: Record<string, number> = {}
+    for (const table of agingTables)
+      gone[table.table] = await this.#delete(table, table.from === 'auditBefore' ? auditBefore : now, most)
+    gone.grant_record = await this.#grants(now)
+    return gone
+  }
+
+  #delete({ table, key, age, before }: AgingTable, at: number, most: number): Promise<number> {
+    const keys = (of: string) => key.map((column) => `${of}.${column}`).join(', ')
+    const text = `WITH ended AS MATERIALIZED (
+        SELECT ${key.join(', ')} FROM identity.${table} WHERE ${age} < ${before}
+         ORDER BY ${age} LIMIT $2 FOR UPDATE SKIP LOCKED
+      ) DELETE FROM identity.${table} t USING ended WHERE (${keys('t')}) = (${keys('ended')})`
+    return this.#database.transaction(async (tx) => {
+      const [, { rowCount }] = await Promise.all([tx.query(byIndex), tx.query(text, [at, most])])
+      return rowCount
+    })
+  }
+
+  /**
+   * Removes expired grants under which nothing is left. A grant's own end comes long before that of its refresh tokens, so
+   * the head of the index is full of grants that live on: they are walked through once an hour, not in every pass.
+   */
+  async #grants(now: number): Promise<number> {
+    const isOver = now < this.#walk.since || now >= this.#walk.since + walkEveryMs
+    if (this.#walk.done && isOver) this.#walk = { since: now, reached: head, done: false }
+    const text = `WITH seen AS MATERIALIZED (
+        SELECT id, expires_at FROM identity.grant_record WHERE (expires_at, id) > ($1, $2::uuid) AND expires_at < $3
+         ORDER BY expires_at, id LIMIT $4
+      ), gone AS (
+        DELETE FROM identity.grant_record g USING seen WHERE g.id = seen.id
+           AND NOT EXISTS (SELECT FROM identity.refresh_family f WHERE f.grant_id = g.id)
+        RETURNING g.id
+      ) SELECT count(*) AS seen, (SELECT count(*) FROM gone) AS gone, max(expires_at) AS last_end,
+               (array_agg(id ORDER BY expires_at DESC, id DESC))[1] AS last_id FROM seen`
+    const { reached } = this.#walk
+    const { rows } = await this.#database.transaction(async (tx) => {
+      const [, found] = await Promise.all([
+        tx.query(byIndex),
+        tx.query<WalkedRow>(text, [reached.end, reached.id, now, grantsAtOnce]),
+      ])
+      return found
+    })
+    const [row] = rows
+    if (row?.last_end != null && row.last_id !== null)
+      this.#walk = { ...this.#walk, reached: { end: row.last_end, id: row.last_id } }
+    this.#walk = { ...this.#walk, done: (row?.seen ?? 0) < grantsAtOnce }
+    return row?.gone ?? 0
+  }
+}

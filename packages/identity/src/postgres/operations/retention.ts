@@ -1,0 +1,97 @@
+import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { defaultLifetimes } from '../../config/lifetimes.ts'
+
+/** A table whose rows are removed once they have ended. */
+export interface AgingTable extends TableBound {
+  readonly key: readonly string[]
+  /** The column that says when a row ends, or when it began (Unix milliseconds, or days); it has an index. */
+  readonly age: string
+  /** A row goes once its column is below this (SQL): `$1` is now, or what `from` says. */
+  readonly before: string
+  readonly from?: 'auditBefore'
+}
+
+/** Codes are kept a while beyond their end, so that a replay is still known as one, and a device told what happened. */
+const codeKeptMs = 10 * 60_000
+const dayMs = 86_400_000
+
+const lifetimes = defaultLifetimes
+const now = '$1::bigint'
+const afterCode = `${now} - ${codeKeptMs}`
+
+/** Grants are not in this list: they go with the last that was issued under them. */
+export const agingTables: readonly AgingTable[] = [
+  aging('authorization_code', ['hash'], {
+    before: afterCode,
+    kept: `${seconds(lifetimes.authorizationCode)}, and ten minutes`,
+  }),
+  aging('device_code', ['hash'], { before: afterCode, kept: `${seconds(lifetimes.deviceCode)}, and ten minutes` }),
+  aging('pushed_request', ['hash'], { kept: seconds(lifetimes.pushedRequest) }),
+  aging('access_token', ['hash'], { setting: 'access_token_seconds', kept: seconds(lifetimes.accessToken) }),
+  aging('refresh_family', ['grant_id'], {
+    age: 'expires_day',
+    before: `${now} / ${dayMs}`,
+    setting: 'refresh_token_seconds',
+    kept: `${seconds(lifetimes.refreshToken)} after the last use, and the rest of that day`,
+  }),
+  aging('session', ['id'], { setting: 'session_seconds', kept: `${seconds(lifetimes.session)} after the last use` }),
+  aging('revocation', ['position'], { kept: 'as long as what it revokes' }),
+  aging('mailed_link', ['hash'], { kept: `at most ${seconds(lifetimes.verifyLink)}` }),
+  aging('sign_in_link', ['hash'], { kept: seconds(lifetimes.signInLink) }),
+  aging('registration', ['hash'], { kept: seconds(lifetimes.verifyLink) }),
+  aging('outbox', ['id'], { kept: 'as long as its message is of use' }),
+  aging('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
+  aging('used_once', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
+  aging('audit_event', ['id'], {
+    age: 'at',
+    from: 'auditBefore',
+    setting: 'audit_event_seconds',
+    kept: seconds(lifetimes.auditEvent),
+  }),
+]
+
+/** What bounds every table of the schema `identity`. */
+export const identityTables: readonly TableBound[] = [
+  ...agingTables,
+  {
+    table: 'grant_record',
+    bound: '`expires_at`, and the last that was issued under it',
+    setting: 'lifetimes.refresh_token_seconds',
+    kept: `${seconds(lifetimes.refreshToken)} after the last use`,
+  },
+  {
+    table: 'signing_key',
+    bound: '`expires_at`: the lifetime of what it signed, after the next key took over',
+    setting: 'lifetimes.signing_key_seconds',
+    kept: `${seconds(lifetimes.signingKey)}, and an access token’s`,
+  },
+  { table: 'session_client', bound: 'one for each client used in a session; goes with the session' },
+  { table: 'subject', bound: 'one for each user and client' },
+  { table: 'account', bound: 'one for each user' },
+  { table: 'client', bound: 'one for each client' },
+  { table: 'consent', bound: 'one for each consent page that a user agreed to, for each client' },
+  { table: 'declared', bound: 'one for each entry of the file' },
+  migrationTable,
+]
+
+type Aging = Pick<TableBound, 'kept' | 'setting'> & Partial<Pick<AgingTable, 'age' | 'before' | 'from'>>
+
+function aging(
+  table: string,
+  key: readonly string[],
+  { age = 'expires_at', before = now, setting, ...rest }: Aging,
+): AgingTable {
+  const named = setting === undefined ? {} : { setting: `lifetimes.${setting}` }
+  return { table, key, age, before, bound: `\`${age}\``, ...named, ...rest }
+}
+
+/** Whole days, minutes or seconds in words. */
+function seconds(count: number): string {
+  const units = [
+    [86_400, 'days'],
+    [60, 'minutes'],
+    [1, 'seconds'],
+  ] as const
+  const [size, unit] = units.find(([size]) => count > size && count % size === 0) ?? [1, 'seconds']
+  return `${count / size} ${unit}`
+}

@@ -1,0 +1,89 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { LinkPurpose, Links, MailedLink, OutboxMessage } from '../../store/index.ts'
+import { putMessages } from '../operations/outbox.ts'
+import { orUndefined } from '../rows.ts'
+
+interface LinkRow {
+  readonly user_id: string
+  readonly email: string
+  readonly credential_version: string | null
+  readonly expires_at: number
+}
+
+/** Whether the account `a` is still as it was when the link `l` was made. */
+const fits = `a.id = l.user_id AND lower(a.email) = lower(l.email)
+  AND (l.credential_version IS NULL OR (l.credential_version = a.credential_version AND a.locked_at IS NULL))`
+
+const select = `SELECT l.user_id, l.email, l.credential_version, l.expires_at
+  FROM identity.mailed_link l JOIN identity.account a ON ${fits} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
+
+/** The lock of the account makes whoever changes it wait, so that its links are removed after this one is there. */
+const put = `WITH l AS (
+    SELECT $1::text AS hash, $2::text AS purpose, $3::text AS user_id, $4::text AS email, $5::uuid AS credential_version, $6::bigint AS expires_at
+  ), fitting AS (
+    SELECT a.id FROM identity.account a JOIN l ON ${fits} FOR SHARE OF a
+  )
+  INSERT INTO identity.mailed_link (hash, purpose, user_id, email, credential_version, expires_at)
+  SELECT l.hash, l.purpose, l.user_id, l.email, l.credential_version, l.expires_at FROM l JOIN fitting ON fitting.id = l.user_id
+  ON CONFLICT (user_id, purpose) DO UPDATE SET hash = excluded.hash, email = excluded.email,
+    credential_version = excluded.credential_version, expires_at = excluded.expires_at`
+
+export class PostgresLinks implements Links {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  put(link: MailedLink, message: OutboxMessage): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { hash, purpose, userId, email, credentialVersion, expiresAt } = link
+      const values = [hash, purpose, userId, email, credentialVersion ?? null, expiresAt]
+      const { rowCount } = await tx.query(put, values)
+      if (rowCount === 1) await putMessages(tx, [message])
+      return rowCount === 1
+    })
+  }
+
+  async find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined> {
+    const { rows } = await this.#database.query<LinkRow>(select, [hash, purpose, now])
+    return rows[0] && linkOf(hash, purpose, rows[0])
+  }
+
+  use(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined> {
+    return this.#database.transaction((tx) => useLink(tx, hash, purpose, now))
+  }
+}
+
+/** Uses a link up, and holds its account as it is until the end of the transaction. */
+export async function useLink(
+  tx: Transaction,
+  hash: string,
+  purpose: LinkPurpose,
+  now: number,
+): Promise<MailedLink | undefined> {
+  const { rows } = await tx.query<LinkRow>(`${select} FOR NO KEY UPDATE OF a`, [hash, purpose, now])
+  const row = rows[0]
+  if (row === undefined) return undefined
+  const { rowCount } = await tx.query('DELETE FROM identity.mailed_link WHERE hash = $1', [hash])
+  return rowCount === 1 ? linkOf(hash, purpose, row) : undefined
+}
+
+/** Removes what was mailed to an address that the user no longer has. */
+export async function removeLinksToOthers(tx: Transaction, userId: string, email: string | undefined): Promise<void> {
+  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND lower(email) IS DISTINCT FROM lower($2)', [
+    userId,
+    email ?? null,
+  ])
+}
+
+function linkOf(hash: string, purpose: LinkPurpose, row: LinkRow): MailedLink {
+  return {
+    hash,
+    purpose,
+    userId: row.user_id,
+    email: row.email,
+    credentialVersion: orUndefined(row.credential_version),
+    expiresAt: row.expires_at,
+  }
+}

@@ -1,0 +1,36 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { NameTaken, type Subjects } from '../../store/index.ts'
+import { orUndefined } from '../rows.ts'
+
+export class PostgresSubjects implements Subjects {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async planOf(id: string): Promise<{ plan: string | undefined; kind: 'user' | 'client' } | undefined> {
+    const text = 'SELECT plan, kind FROM identity.subject WHERE id = $1'
+    const { rows } = await this.#database.query<{ plan: string | null; kind: 'user' | 'client' }>({
+      name: 'identity plan',
+      text,
+      values: [id],
+    })
+    return rows[0] && { plan: orUndefined(rows[0].plan), kind: rows[0].kind }
+  }
+}
+
+/** Takes the name for a user or a client, with its plan. @throws NameTaken when the other kind has it */
+export async function claimSubject(
+  tx: Transaction,
+  id: string,
+  kind: 'user' | 'client',
+  plan: string | undefined,
+): Promise<void> {
+  const { rowCount } = await tx.query(
+    `INSERT INTO identity.subject (id, kind, plan) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET plan = excluded.plan WHERE identity.subject.kind = excluded.kind`,
+    [id, kind, plan ?? null],
+  )
+  if (rowCount === 0) throw new NameTaken('id', `the id ${id} belongs to a ${kind === 'user' ? 'client' : 'user'}`)
+}

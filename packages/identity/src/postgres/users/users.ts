@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
+import { isManagementRole, ownerRole } from '../../model/management-roles.ts'
+import type { User } from '../../model/user.ts'
+import {
+  type KnownUser,
+  NameTaken,
+  type NewUser,
+  type OutboxMessage,
+  type RevocationTimes,
+  type UserChange,
+  type UserEnd,
+  type Users,
+  type Written,
+} from '../../store/index.ts'
+import { endGrantsOfUser } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
+import { type UserRow, userOf } from '../rows.ts'
+import { endSessions } from '../sessions.ts'
+import { appendRevocations } from '../tokens/revocations.ts'
+import { nextSecond } from './accounts.ts'
+import { lockUser } from './lock-user.ts'
+import { removeLinksToOthers } from './mailed-links.ts'
+import { claimSubject } from './subjects.ts'
+
+const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
+  roles, claims, locked_at, created_at, updated_at`
+
+const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
+
+export class PostgresUsers implements Users {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async find(id: string): Promise<User | undefined> {
+    const text = `${select} WHERE account.id = $1`
+    const { rows } = await this.#database.query<UserRow>({ name: 'identity user', text, values: [id] })
+    return rows[0] && userOf(rows[0])
+  }
+
+  async findByLogin(login: string): Promise<User | undefined> {
+    const text = `${select} WHERE username = $1 OR lower(email) = $1 ORDER BY (username = $1) DESC LIMIT 1`
+    const { rows } = await this.#database.query<UserRow>({ name: 'identity login', text, values: [login] })
+    return rows[0] && userOf(rows[0])
+  }
+
+  async list(after: string, most: number): Promise<User[]> {
+    const text = `${select} WHERE account.id > $1 ORDER BY account.id LIMIT $2`
+    return (await this.#database.query<UserRow>(text, [after, most])).rows.map(userOf)
+  }
+
+  create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void> {
+    return this.#database.transaction(async (tx) => {
+      const written = await writeUser(tx, user, now)
+      if (written === 'updated') throw new NameTaken('id', `the id ${user.id} belongs to another user`)
+      await putMessages(tx, outbox)
+    })
+  }
+
+  async withRole(role: string, after: string, most: number): Promise<User[]> {
+    const text = `${select} WHERE roles @> ARRAY[$1::text] AND account.id > $2 ORDER BY account.id LIMIT $3`
+    return (await this.#database.query<UserRow>(text, [role, after, most])).rows.map(userOf)
+  }
+
+  update(
+    user: NewUser,
+    expected: KnownUser,
+    outbox: readonly OutboxMessage[],
+    end: RevocationTimes,
+  ): Promise<UserChange | 'outdated'> {
+    return this.#database.transaction(async (tx) => {
+      const found = await lockUser(tx, user.id, revokedRoles(expected.roles, user.roles).includes(ownerRole))
+      if (found === undefined) return 'missing'
+      const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
+      if (!rows.some((row) => isStill(expected, userOf(row)))) return 'outdated'
+      if (found.lastOwner) return 'last_owner'
+      await writeUser(tx, user, end.now)
+      await putMessages(tx, outbox)
+      await endTokensOfRoles(tx, user, expected.roles, end)
+      return 'changed'
+    })
+  }
+
+  remove(id: string, end: UserEnd): Promise<UserChange> {
+    return this.#database.transaction(async (tx) => {
+      const found = await lockUser(tx, id, true)
+      if (found === undefined) return 'missing'
+      if (found.lastOwner) return 'last_owner'
+      const text = 'SELECT email FROM identity.account WHERE id = $1'
+      const [account] = (await tx.query<{ email: string | null }>(text, [id])).rows
+      await endSessions(tx, id, {}, end.tell)
+      await endGrantsOfUser(tx, id, end)
+      await removeRegistrations(tx, account?.email ?? undefined)
+      await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
+      await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
+      await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
+      await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
+      return 'changed'
+    })
+  }
+}
+
+/** Whether the user is as it was known. A proof of the address that came meanwhile stands in no change's way. */
+function isStill(known: KnownUser, user: User): boolean {
+  const compared = ({ username, plan, email, roles, claims }: KnownUser) => ({ username, plan, email, roles, claims })
+  return isDeepStrictEqual(compared(user), compared(known)) && (user.emailVerified || !known.emailVerified)
+}
+
+function revokedRoles(before: readonly string[], after: readonly string[]): string[] {
+  return before.filter((role) => isManagementRole(role) && !after.includes(role))
+}
+
+/** Ends the access tokens that were issued under management roles which the user has no more; a transaction's last step. */
+export async function endTokensOfRoles(
+  tx: Transaction,
+  { id, roles }: Pick<NewUser, 'id' | 'roles'>,
+  before: readonly string[],
+  end: RevocationTimes,
+): Promise<void> {
+  if (revokedRoles(before, roles).length === 0) return
+  await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
+}
+
+const uniqueViolation = '23505'
+
+/** Makes or changes a user; the password stays when none is given. @throws NameTaken */
+export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<Written> {
+  await claimSubject(tx, user.id, 'user', user.plan)
+  try {
+    const { rows } = await tx.query<{ created: boolean }>(
+      `INSERT INTO identity.account (id, username, email, email_verified, password_hash, password_changed_at, roles, claims, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, coalesce($5::text, $9::text), $6, $7, $8, $6, $6)
+       ON CONFLICT (id) DO UPDATE SET username = excluded.username, email = excluded.email, email_verified = excluded.email_verified,
+         roles = excluded.roles, claims = excluded.claims, updated_at = excluded.updated_at,
+         password_hash = coalesce($5, identity.account.password_hash),
+         password_changed_at = CASE WHEN $5::text IS NULL THEN identity.account.password_changed_at ELSE $6 END
+       RETURNING xmax = 0 AS created`,
+      [
+        user.id,
+        user.username,
+        user.email ?? null,
+        user.emailVerified,
+        user.passwordHash ?? null,
+        now,
+        user.roles,
+        JSON.stringify(user.claims),
+        user.firstPasswordHash ?? null,
+      ],
+    )
+    await removeLinksToOthers(tx, user.id, user.email)
+    await removeRegistrations(tx, user.email)
+    return rows[0]?.created ? 'created' : 'updated'
+  } catch (error) {
+    throw sqlState(error) === uniqueViolation ? nameTaken(error as Error, user) : error
+  }
+}
+
+/** Links to make an account with this address, which has one or had one, work no more. */
+async function removeRegistrations(tx: Transaction, email: string | undefined): Promise<void> {
+  if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
+}
+
+function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {
+  const taken = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
+  return new NameTaken(taken, `the ${taken} ${user[taken]} belongs to another user`)
+}

@@ -1,0 +1,43 @@
+import type { Clients, UsedOnce } from './clients.ts'
+import type { Declared } from './declared.ts'
+import type { Codes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
+import type { AuditTrail, Outbox, Purge } from './operations.ts'
+import type { Sessions } from './sessions.ts'
+import type { AccessTokens, ApiKeys, Revocations, SigningKeyRows } from './tokens.ts'
+import type { Accounts, Links, Registrations, SignInLinks, Subjects, Users } from './users.ts'
+
+export type * from './clients.ts'
+export type * from './declared.ts'
+export type * from './grants.ts'
+export type * from './operations.ts'
+export type * from './sessions.ts'
+export type * from './tokens.ts'
+export * from './users.ts'
+
+/** Everything identity keeps, by role. A feature asks for its roles only. */
+export interface IdentityStore {
+  readonly clients: Clients
+  readonly users: Users
+  readonly accounts: Accounts
+  readonly links: Links
+  readonly registrations: Registrations
+  readonly apiKeys: ApiKeys
+  readonly subjects: Subjects
+  readonly declared: Declared
+  readonly signingKeys: SigningKeyRows
+  readonly sessions: Sessions
+  readonly signInLinks: SignInLinks
+  readonly grants: Grants
+  readonly codes: Codes
+  readonly refreshFamilies: RefreshFamilies
+  readonly revocations: Revocations
+  readonly accessTokens: AccessTokens
+  readonly deviceCodes: DeviceCodes
+  readonly pushedRequests: PushedRequests
+  readonly consents: Consents
+  readonly usedOnce: UsedOnce
+  readonly outbox: Outbox
+  readonly audit: AuditTrail
+  readonly purge: Purge
+  ping(): Promise<void>
+}

@@ -1,0 +1,71 @@
+import type { Parts } from '../context/context.ts'
+import type { Client } from '../model/client.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { isAllowedResource, oneResource, opensNothing, userinfoResource } from '../oauth/resource.ts'
+import { isIdentityOnly } from '../oauth/scope.ts'
+
+/** What one access token is for. */
+export interface Target {
+  /** The API; undefined for a token that opens userinfo alone. */
+  readonly api: string | undefined
+  readonly userinfo: boolean
+}
+
+type TargetParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
+
+/** The claim aud. */
+export function audienceOf(parts: Pick<Parts, 'issuer'>, { api, userinfo }: Target): readonly string[] {
+  return [...(api === undefined ? [] : [api]), ...(userinfo ? [userinfoResource(parts)] : [])]
+}
+
+/**
+ * What a client's own token is for: the resource it asks for, else the default API (RFC 8707 §2.2).
+ * @throws OAuthError `invalid_target`
+ */
+export function clientTarget(parts: TargetParts, client: Client, requested: readonly string[]): Target {
+  const api = oneResource(requested) ?? parts.apiIdentifier
+  if (!isAllowedResource(parts, client, api)) throw new OAuthError('invalid_target', `not allowed here: ${api}`)
+  return { api, userinfo: false }
+}
+
+export interface TargetRequest {
+  readonly client: Client
+  /** The scopes that the token will have. */
+  readonly scopes: readonly string[]
+  /** The resources of the grant. */
+  readonly granted: readonly string[]
+  /** Those that the token request names. */
+  readonly requested: readonly string[]
+}
+
+/**
+ * What a token under a user's grant is for. Without a resource in the request: the one of the grant. The default API
+ * shares its token with userinfo, which is what OpenID Connect clients expect who ask for no resource; a token for any
+ * resource that is named is for that alone.
+ * @throws OAuthError `invalid_target`
+ */
+export function grantTarget(parts: TargetParts, request: TargetRequest): Target {
+  const named = oneResource(request.requested)
+  return named === undefined ? defaultTarget(parts, request) : namedTarget(parts, request, named)
+}
+
+function namedTarget(parts: TargetParts, { client, scopes, granted }: TargetRequest, resource: string): Target {
+  if (resource === userinfoResource(parts) && scopes.includes('openid')) return { api: undefined, userinfo: true }
+  if (!granted.includes(resource) || !isAllowedResource(parts, client, resource)) {
+    throw new OAuthError('invalid_target', `not granted: ${resource}`)
+  }
+  if (isIdentityOnly(scopes)) throw opensNothing([resource])
+  return { api: resource, userinfo: false }
+}
+
+function defaultTarget(parts: TargetParts, { client, scopes, granted }: TargetRequest): Target {
+  const userinfo = userinfoResource(parts)
+  const left = granted.filter((one) => one === userinfo || isAllowedResource(parts, client, one))
+  if (isIdentityOnly(scopes) || (left.length === 1 && left[0] === userinfo)) return { api: undefined, userinfo: true }
+  const [api, ...others] = left
+  if (api === undefined) throw new OAuthError('invalid_target', 'the client has lost the resources of this grant')
+  if (others.length > 0) {
+    throw new OAuthError('invalid_target', 'several resources were granted: name one, for each token (RFC 8707)')
+  }
+  return { api, userinfo: api === parts.apiIdentifier && scopes.includes('openid') }
+}

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { freePort } from '@gatehouse/testing'
-import { type Live, live, Person } from '../../packages/identity/test/live.ts'
+import { type Live, live, Person } from '../../packages/identity/test/support/live.ts'
 
 const secret = 'service-secret-0123456789'
 let server: Live

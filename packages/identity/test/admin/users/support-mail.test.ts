@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { defaultLifetimes, mailLifetimesOf, type NotifyRequest } from '../../../src/index.ts'
+import { managementRoles } from '../../../src/model/management-roles.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
+import { type Running, setup } from '../../support/setup.ts'
+
+const password = 'a long and quiet password'
+const sent: Promise<NotifyRequest>[] = []
+const deliver: ((mail: NotifyRequest) => void)[] = []
+for (let index = 0; index < 2; index++) {
+  const { promise, resolve } = Promise.withResolvers<NotifyRequest>()
+  sent.push(promise)
+  deliver.push(resolve)
+}
+
+let running: Running
+let support: string
+before(async () => {
+  running = await setup({
+    declared: {
+      clients: [consoleClient],
+      users: [
+        ...administrators,
+        { id: 'ada', password, email: 'ada@people.example', email_verified: true },
+        { id: 'bea', password, email: 'bea@people.example' },
+        { id: 'cid', password },
+        ...managementRoles.map((role) => ({
+          id: `a-${role}`,
+          password,
+          email: `${role}@people.example`,
+          roles: [role],
+        })),
+      ],
+    },
+    notify: async (request) => deliver.shift()?.(request),
+  })
+  support = await tokenOf(running, 'gatehouse-support')
+})
+after(() => running.close())
+
+const mail = (user: string, kind: string) =>
+  call(running, support, { method: 'POST', url: `/admin/v1/users/${user}/mail`, payload: { kind } })
+
+test('support mails a link to the address of the user, and never sees either', async () => {
+  for (const [user, kind, event] of [
+    ['ada', 'reset', 'reset_password'],
+    ['bea', 'verify', 'verify_email'],
+  ] as const) {
+    const answer = await mail(user, kind)
+    assert.deepEqual([answer.status, answer.text], [204, ''])
+    const request = await sent.shift()
+    assert.deepEqual([request?.event, request?.user_id], [event, user])
+    assert.match(String(request?.data.link), /\?token=/)
+    assert.equal(mailLifetimesOf(defaultLifetimes).get(event), Number(request?.data.minutes) * 60)
+  }
+})
+
+test('the password of whoever holds a management role is reset by no mail, whoever asks for it', async () => {
+  const owner = await tokenOf(running, 'gatehouse-owner')
+  for (const role of managementRoles) {
+    const request = { method: 'POST', url: `/admin/v1/users/a-${role}/mail`, payload: { kind: 'reset' } } as const
+    const answer = await call(running, owner, request)
+    assert.equal(answer.status, 422, answer.text)
+    assert.match(answer.text, /holds a management role/)
+    const { rows } = await running.database.query('SELECT FROM identity.mailed_link WHERE user_id = $1', [`a-${role}`])
+    assert.equal(rows.length, 0)
+  }
+})
+
+test('a mail that can not be sent is refused with its reason', async () => {
+  for (const [user, kind, status, reason] of [
+    ['ada', 'verify', 422, /verified already/],
+    ['cid', 'reset', 422, /no address/],
+    ['ada', 'greeting', 400, /\/kind/],
+    ['nobody', 'reset', 404, /no user/],
+  ] as const) {
+    const answer = await mail(user, kind)
+    assert.equal(answer.status, status, answer.text)
+    assert.match(answer.text, reason)
+  }
+})

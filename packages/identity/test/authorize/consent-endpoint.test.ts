@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  answerParameters,
+  authorizeUrl,
+  clients,
+  getTokens,
+  hiddenFields,
+  pkce,
+  TestBrowser,
+  users,
+} from '../support/journey.ts'
+import { type Answer, served } from '../support/setup.ts'
+
+const running = served({ declared: { clients, users } })
+
+const request = (more: Record<string, string> = {}) =>
+  authorizeUrl({
+    client_id: 'web',
+    response_type: 'code',
+    scope: 'openid profile',
+    code_challenge: pkce().code_challenge,
+    ...more,
+  })
+
+const allow = (browser: TestBrowser, page: Answer) =>
+  browser.post('/consent', { ...hiddenFields(page), decision: 'allow' })
+
+async function signedIn(): Promise<{ browser: TestBrowser; idToken: string }> {
+  const browser = new TestBrowser(running)
+  const tokens = await getTokens(running, { browser, scope: 'openid' })
+  running.clock.advance(5_000)
+  return { browser, idToken: tokens.id_token ?? '' }
+}
+
+for (const [what, more] of [
+  ['prompt=login', { prompt: 'login' }],
+  ['prompt=select_account', { prompt: 'select_account' }],
+  ['max_age', { max_age: '1' }],
+] as const) {
+  test(`what ${what} asks for is not skipped by sending the login page's fields to /consent (checklist 22)`, async () => {
+    const { browser } = await signedIn()
+    const login = await browser.get(request(more))
+    assert.match(login.text, /action="\/login"/)
+    const answer = await allow(browser, login)
+    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+  })
+}
+
+test("an id_token_hint of another user is not skipped by sending the login page's fields to /consent", async () => {
+  const bob = new TestBrowser(running)
+  const tokens = await getTokens(running, { browser: bob, scope: 'openid', user: ['bob', 'battery staple'] })
+  const { browser } = await signedIn()
+  const login = await browser.get(request({ id_token_hint: tokens.id_token ?? '' }))
+  assert.match(login.text, /action="\/login"/)
+  const answer = await allow(browser, login)
+  assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+})
+
+test('a login that has grown too old on the consent page is asked for again, and then it goes on', async () => {
+  const { browser } = await signedIn()
+  const consent = await browser.get(request({ max_age: '60', prompt: 'consent' }))
+  assert.match(consent.text, /action="\/consent"/)
+  running.clock.advance(120_000)
+  const login = await browser.submit(consent, { decision: 'allow' })
+  assert.match(login.text, /action="\/login"/)
+  const again = await browser.signIn(login)
+  assert.ok(answerParameters(await browser.submit(again, { decision: 'allow' })).code)
+})
+
+test('consent counts for the user who was shown the page, not for one who signed in since', async () => {
+  const { browser } = await signedIn()
+  const shown = await browser.get(request({ prompt: 'consent' }))
+  const login = await browser.get(request({ prompt: 'login' }))
+  const asBob = await browser.signIn(login, 'bob', 'battery staple')
+  const mixed = { ...hiddenFields(asBob), continuation: hiddenFields(shown).continuation ?? '', decision: 'allow' }
+  assert.equal((await browser.post('/consent', mixed)).status, 400)
+})

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { served } from '../support/setup.ts'
+
+const running = served()
+
+for (const url of [
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/jwks.json',
+]) {
+  test(`a browser may ask before it reads ${url}, and other methods are told which there are`, async () => {
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+    const asked = await running.http.inject({ method: 'OPTIONS', url, headers })
+    assert.deepEqual(
+      [asked.statusCode, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-methods']],
+      [204, '*', 'GET, HEAD'],
+    )
+    const refused = await running.http.inject({ method: 'POST', url })
+    assert.deepEqual([refused.statusCode, refused.headers.allow], [405, 'GET, HEAD, OPTIONS'])
+  })
+}

@@ -1,0 +1,55 @@
+/** What the OpenID Foundation's plan for RP-initiated logout asks of a provider. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerParameters, TestBrowser } from '../support/journey.ts'
+import { openidParties, type Request } from '../support/openid-parties.ts'
+
+const { ask, running, tokens } = openidParties()
+
+const bye = 'https://app.example/bye'
+const logout = (browser: TestBrowser, more: Request) => browser.get(`/end_session?${new URLSearchParams(more)}`)
+const signedOut = async (browser: TestBrowser) =>
+  answerParameters(await ask({ prompt: 'none' }, browser)).error === 'login_required'
+const started = async () => {
+  const browser = new TestBrowser(running)
+  return { browser, id_token_hint: (await tokens({}, browser)).id_token ?? '' }
+}
+
+test('with hint, address and state the browser is signed out and sent there with the state', async () => {
+  const { browser, id_token_hint } = await started()
+  const answer = await logout(browser, {
+    id_token_hint,
+    post_logout_redirect_uri: bye,
+    state: 'back',
+    ui_locales: 'de',
+  })
+  assert.equal(answer.headers.location, `${bye}?state=back`)
+  assert.ok(await signedOut(browser))
+})
+
+test('without state none is added; without address a page says it; without anything the user is asked', async () => {
+  const first = await started()
+  const { browser, id_token_hint } = first
+  assert.equal((await logout(browser, { id_token_hint, post_logout_redirect_uri: bye })).headers.location, bye)
+  const second = await started()
+  assert.match((await logout(second.browser, { id_token_hint: second.id_token_hint })).text, /Signed out/)
+  assert.ok(await signedOut(second.browser))
+  const third = await started()
+  const page = await logout(third.browser, {})
+  assert.ok(!(await signedOut(third.browser)))
+  assert.match((await third.browser.submit(page, { decision: 'leave' })).text, /Signed out/)
+  assert.ok(await signedOut(third.browser))
+})
+
+test('a wrong address, one with a query added and a touched hint end nothing and lead nowhere', async () => {
+  const { browser, id_token_hint } = await started()
+  for (const more of [
+    { id_token_hint, post_logout_redirect_uri: 'https://app.example/other' },
+    { id_token_hint, post_logout_redirect_uri: `${bye}?foo=bar` },
+    { id_token_hint: `${id_token_hint.slice(0, -5)}AAAAA`, post_logout_redirect_uri: bye },
+  ]) {
+    const answer = await logout(browser, more)
+    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+    assert.ok(!(await signedOut(browser)))
+  }
+})

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Database, KeyRing, type ManualClock, manualClock, Secret, silentLog } from '@gatehouse/kit'
+import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { signJwt } from '../../src/keys/sign-jwt.ts'
+import { SigningKeys } from '../../src/keys/signing-keys.ts'
+import type { SigningAlgorithm } from '../../src/model/client.ts'
+import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
+import { type Running, serviceToken, setup } from '../support/setup.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const longestTokenMs = 60 * minuteMs
+const algorithms: SigningAlgorithm[] = ['ES256', 'RS256']
+
+function keysOf(database: Database, clock: ManualClock): SigningKeys {
+  const encryptionKey = KeyRing.of(new Secret('0123456789abcdef0123456789abcdef'))
+  const rows = postgresIdentityStore(database).signingKeys
+  return new SigningKeys({ rows, encryptionKey, clock, log: silentLog, algorithms, ageMs: 90 * dayMs, longestTokenMs })
+}
+
+const kids = (keys: SigningKeys) => keys.jwks().keys.map(({ kid }) => kid)
+
+/** Whether a resource server that reads the JWK Set now accepts the token. */
+async function verifies(keys: SigningKeys, token: string, clock: ManualClock): Promise<boolean> {
+  const set = createLocalJWKSet(keys.jwks() as never)
+  return jwtVerify(token, set, { currentDate: new Date(clock.now()) }).then(
+    () => true,
+    () => false,
+  )
+}
+
+describe('on a schedule', () => {
+  let database: Database
+  let clock: ManualClock
+  let keys: SigningKeys
+  before(async () => {
+    database = await memoryDatabase(migrateIdentity)
+    clock = manualClock()
+    keys = keysOf(database, clock)
+    await keys.refresh()
+  })
+  after(() => database.close())
+
+  const signed = (alg: SigningAlgorithm) =>
+    signJwt(keys.active(alg), 'at+jwt', { exp: Math.floor((clock.now() + longestTokenMs) / 1000) })
+
+  test('the next key is published ten minutes before it signs, after 90 days of the one before', async () => {
+    const first = algorithms.map((alg) => keys.active(alg).kid)
+    clock.advance(90 * dayMs - 10 * minuteMs - 1)
+    assert.deepEqual(await keys.refresh(), [], 'nothing is due')
+    clock.advance(1)
+    const made = (await keys.refresh()).map(({ kid }) => kid)
+    assert.equal(made.length, 2)
+    assert.deepEqual(new Set(kids(keys)), new Set([...first, ...made]))
+    clock.advance(10 * minuteMs - 1)
+    assert.deepEqual(await keys.refresh(), [])
+    const signing = () => algorithms.map((alg) => keys.active(alg).kid)
+    assert.deepEqual(signing(), first)
+    clock.advance(1)
+    assert.deepEqual(signing(), made)
+  })
+
+  test('what the old key signed last is accepted until it is over; then the old key is gone', async () => {
+    clock.advance(90 * dayMs - 10 * minuteMs)
+    await keys.refresh()
+    clock.advance(10 * minuteMs - 1)
+    const old = algorithms.map((alg) => keys.active(alg).kid)
+    const tokens = await Promise.all(algorithms.map(signed))
+    clock.advance(longestTokenMs - 2000)
+    await keys.refresh()
+    for (const token of tokens) {
+      assert.notEqual(decodeProtectedHeader(token).kid, keys.active('ES256').kid)
+      assert.equal(await verifies(keys, token, clock), true)
+    }
+    clock.advance(2000 + 5 * minuteMs)
+    await keys.refresh()
+    assert.ok(old.every((kid) => kids(keys).includes(kid)))
+    clock.advance(1)
+    await keys.refresh()
+    assert.ok(old.every((kid) => !kids(keys).includes(kid)))
+    assert.equal(await postgresIdentityStore(database).signingKeys.purge(clock.now()), 4, 'two rotations of two kinds')
+    const { rows } = await database.query<{ kid: string }>('SELECT kid FROM identity.signing_key')
+    assert.deepEqual(new Set(rows.map(({ kid }) => kid)), new Set(kids(keys)), 'nothing is left of the old ones')
+  })
+
+  test('by command a key signs after a minute; a compromised one is forgotten at once', async () => {
+    const old = keys.active('ES256').kid
+    const next = await keys.rotate('ES256')
+    const token = await signed('ES256')
+    assert.deepEqual([keys.active('ES256').kid, kids(keys).includes(next)], [old, true])
+    clock.advance(minuteMs)
+    assert.equal(keys.active('ES256').kid, next)
+    assert.equal(await verifies(keys, token, clock), true)
+    const safe = await keys.rotate('ES256', true)
+    assert.equal(keys.active('ES256').kid, safe)
+    assert.equal(await verifies(keys, token, clock), false)
+    assert.ok(!kids(keys).includes(next))
+  })
+})
+
+for (const minutes of [0, 5, 9.99]) {
+  test(`a key made by command ${minutes} minutes after the next one was published lets no token die early`, async () => {
+    const database = await memoryDatabase(migrateIdentity)
+    const clock = manualClock()
+    const keys = keysOf(database, clock)
+    await keys.refresh()
+    clock.advance(90 * dayMs - 10 * minuteMs)
+    await keys.refresh()
+    clock.advance(minutes * minuteMs)
+    const byCommand = await keys.rotate('ES256')
+    const tokens: { token: string; endsAt: number }[] = []
+    for (let passed = 0; passed < 150; passed++) {
+      const endsAt = clock.now() + longestTokenMs
+      const exp = Math.floor(endsAt / 1000)
+      tokens.push({ token: await signJwt(keys.active('ES256'), 'at+jwt', { exp }), endsAt })
+      clock.advance(minuteMs)
+      await keys.refresh()
+      const alive = tokens.filter((one) => one.endsAt > clock.now())
+      for (const { token } of alive) assert.equal(await verifies(keys, token, clock), true, `after ${passed} minutes`)
+    }
+    assert.equal(keys.active('ES256').kid, byCommand)
+    await database.close()
+  })
+}
+
+test('the service rotates by itself, writes it down, and goes on accepting what it signed before', async () => {
+  const running = await setup()
+  const token = await serviceToken(running)
+  running.clock.advance(90 * dayMs - 10 * minuteMs)
+  for (const worker of running.identity.workers) worker.wake()
+  while (running.identity.keys().keys.length < 4) await nextTurn()
+  running.clock.advance(10 * minuteMs)
+  const newer = await serviceToken(running)
+  assert.notEqual(decodeProtectedHeader(newer).kid, decodeProtectedHeader(token).kid)
+  assert.equal((await userById(running, newer)).statusCode, 200)
+  const types = async () =>
+    (await running.database.query("SELECT 1 FROM identity.audit_event WHERE type = 'key_rotated'")).rowCount
+  while ((await types()) < 2) await nextTurn()
+  await running.close()
+})
+
+const userById = (running: Running, token: string) =>
+  running.http.inject({ url: '/users/alice', headers: { authorization: `Bearer ${token}` } })
+
+describe('on PostgreSQL', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+
+  testWith('postgresql', 'of many processes at their rotation one makes the key, and all sign with it', async () => {
+    const database = await postgresDatabase(server as Server, 8)
+    await migrateIdentity(database)
+    const clock = manualClock()
+    const processes = [1, 2, 3, 4].map(() => keysOf(database, clock))
+    await Promise.all(processes.map((keys) => keys.refresh()))
+    for (let round = 0; round < 5; round++) {
+      clock.advance(90 * dayMs - 10 * minuteMs)
+      const made = (await Promise.all(processes.map((keys) => keys.refresh()))).flat()
+      assert.deepEqual(made.map(({ alg }) => alg).sort(), ['ES256', 'RS256'])
+      clock.advance(10 * minuteMs)
+      await Promise.all(processes.map((keys) => keys.refresh()))
+      for (const alg of algorithms) {
+        const signing = new Set(processes.map((keys) => keys.active(alg).kid))
+        assert.deepEqual([...signing], [made.find((key) => key.alg === alg)?.kid])
+      }
+    }
+    await database.close()
+  })
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  answerParameters,
+  authorizeUrl,
+  clients,
+  getCode,
+  getTokens,
+  pkce,
+  TestBrowser,
+  users,
+  webSecret,
+} from '../support/journey.ts'
+import { served, service } from '../support/setup.ts'
+
+const running = served({ declared: { clients: [...clients, service], users } })
+
+async function signedIn() {
+  const browser = new TestBrowser(running)
+  const { code, code_verifier } = await getCode(running, { browser })
+  const tokens = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
+  return { browser, idToken: String(tokens.body.id_token) }
+}
+
+const goHome = { post_logout_redirect_uri: 'https://app.example/bye', state: 'back' }
+const endSession = (more: Record<string, string>) => `/end_session?${new URLSearchParams(more)}`
+
+test('a client that gives the ID token of the session signs its user out at once', async () => {
+  const { browser, idToken } = await signedIn()
+  const answer = await browser.get(endSession({ id_token_hint: idToken, ...goHome }))
+  assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
+  const request = { client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() }
+  assert.equal(answerParameters(await browser.get(authorizeUrl(request))).error, 'login_required')
+})
+
+test('without the ID token the user is asked first', async () => {
+  const { browser } = await signedIn()
+  const page = await browser.get(endSession({ client_id: 'web', ...goHome }))
+  assert.match(page.text, /Sign out\?/)
+  const answer = await browser.submit(page, { decision: 'leave' })
+  assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
+})
+
+test('logout redirects to registered addresses only (checklist 26)', async () => {
+  const { browser, idToken } = await signedIn()
+  for (const post_logout_redirect_uri of [
+    'https://evil.example/',
+    'https://app.example/bye/',
+    'https://app.example/callback',
+  ]) {
+    const answer = await browser.get(endSession({ id_token_hint: idToken, post_logout_redirect_uri }))
+    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+  }
+  const nobody = await browser.get(endSession({ post_logout_redirect_uri: 'https://app.example/bye' }))
+  assert.deepEqual([nobody.status, nobody.headers.location], [400, undefined])
+  const forged = `${idToken.slice(0, -8)}AAAAAAAA`
+  assert.equal((await browser.get(endSession({ id_token_hint: forged }))).status, 400)
+})
+
+test('an ID token that is over still serves as a hint', async () => {
+  const { browser, idToken } = await signedIn()
+  running.clock.advance(2 * 3600_000)
+  assert.equal((await browser.get(endSession({ id_token_hint: idToken, ...goHome }))).status, 302)
+})
+
+test('refresh tokens outlive the session: that is what offline_access is', async () => {
+  const browser = new TestBrowser(running)
+  const tokens = await getTokens(running, { browser })
+  await browser.get(endSession({ id_token_hint: tokens.id_token ?? '' }))
+  const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...webSecret }
+  assert.equal((await running.post('/token', form)).status, 200)
+})

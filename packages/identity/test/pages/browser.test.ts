@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { findProgram, testWith } from '@gatehouse/testing'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { pkce, users } from '../support/journey.ts'
+import { type Live, live } from '../support/live.ts'
+
+interface Visit {
+  readonly server: Live
+  readonly page: Page
+  /** Where the answer is posted to, and what came there. */
+  readonly callback: string
+  readonly posted: URLSearchParams[]
+}
+
+const photos = 'https://a-long-name-that-does-not-break-anywhere.photos.example/v1'
+
+/** A client that takes its answers by form_post, and Chromium before the service. */
+async function visit(options: BrowserContextOptions, work: (visit: Visit) => Promise<void>): Promise<void> {
+  const posted: URLSearchParams[] = []
+  const application: Server = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request)).toString()
+    if (request.method === 'POST') posted.push(new URLSearchParams(body))
+    response
+      .setHeader('content-type', 'text/html')
+      .end('<!doctype html><title>Back</title><h1>Back at the application</h1>')
+  })
+  await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve))
+  const callback = `http://localhost:${(application.address() as AddressInfo).port}/callback`
+  const tv = {
+    client_id: 'tv',
+    client_name: 'Living room TV',
+    token_endpoint_auth_method: 'none' as const,
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code' as const],
+    scopes: ['openid'],
+  }
+  const web = {
+    client_id: 'web',
+    client_secret: 'web-secret-0123456789abc',
+    redirect_uris: [callback],
+    scopes: ['openid', 'profile', 'email', 'read:photos'],
+    resources: [photos],
+  }
+  const server = await live({ users, clients: [web, tv] })
+  const browser = await chromium.launch({ executablePath: findProgram('chromium') ?? '', args: ['--no-sandbox'] })
+  try {
+    const page = await (await browser.newContext(options)).newPage()
+    await work({ server, page, callback, posted })
+  } finally {
+    await browser.close()
+    await server.close()
+    application.close()
+  }
+}
+
+function authorizeAddress({ server }: Visit): string {
+  const { code_challenge } = pkce()
+  const claims = JSON.stringify({ userinfo: { email: null, email_verified: null } })
+  const asked = { scope: 'openid profile read:photos', resource: photos, claims }
+  const request = { client_id: 'web', response_type: 'code', ...asked, state: 's', code_challenge }
+  return `${server.issuer}/authorize?${new URLSearchParams({ ...request, response_mode: 'form_post' })}`
+}
+
+async function userCode({ server }: Visit): Promise<string> {
+  const answer = await fetch(`${server.issuer}/device_authorization`, {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: 'tv', scope: 'openid' }),
+  })
+  return ((await answer.json()) as { user_code: string }).user_code
+}
+
+const heading = (page: Page) => page.textContent('h1')
+
+testWith('chromium', 'without scripts, people sign in, allow, connect a device and sign out', async () => {
+  await visit({ javaScriptEnabled: false }, async (at) => {
+    const { page, posted, server } = at
+    await page.goto(authorizeAddress(at))
+    await page.fill('#username', 'alice')
+    await page.fill('#password', 'wrong')
+    await page.click('button')
+    assert.match((await page.textContent('[role=alert]')) ?? '', /is incorrect/)
+    await page.fill('#password', 'correct horse')
+    await page.keyboard.press('Enter')
+    await page.click('button[value=allow]')
+    assert.equal(await heading(page), 'Redirecting')
+    await page.click('button')
+    assert.equal(await heading(page), 'Back at the application')
+    assert.deepEqual(
+      [posted[0]?.get('state'), posted[0]?.get('iss'), posted[0]?.has('code')],
+      ['s', server.issuer, true],
+    )
+    await page.goto(`${server.issuer}/device`)
+    await page.fill('#user_code', await userCode(at))
+    await page.click('button')
+    assert.equal(await heading(page), 'Connect Living room TV?')
+    await page.click('button[value=allow]')
+    assert.equal(await heading(page), 'Device connected')
+    await page.goto(`${server.issuer}/account`)
+    await page.click('a[href="/end_session"]')
+    await page.click('button[value=leave]')
+    assert.equal(await heading(page), 'Signed out')
+  })
+})
+
+testWith('chromium', 'with scripts the answer is posted by itself, and the policy of no page is broken', async () => {
+  await visit({}, async (at) => {
+    const { page, posted } = at
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    await page.goto(authorizeAddress(at))
+    await page.fill('#username', 'alice')
+    await page.fill('#password', 'correct horse')
+    await page.click('button')
+    await page.click('button[value=allow]')
+    await page.waitForURL(at.callback)
+    assert.equal(posted.length, 1)
+    assert.deepEqual(complaints, [])
+  })
+})
+
+/** The least contrast of any text with what it stands on, as WCAG 2.2 measures it. */
+const leastContrast = `(() => {
+  const rgb = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
+  const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0)
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor)
+      if (colour.length === 3 || colour[3] > 0) return colour
+    }
+    return [255, 255, 255]
+  }
+  const texts = [...document.querySelectorAll('body *')].filter((element) =>
+    [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '') || element.matches('input:not([type=hidden])'))
+  return Math.min(...texts.map((element) => {
+    const [low, high] = [light(rgb(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => a - b)
+    return (high + 0.05) / (low + 0.05)
+  }))
+})()`
+
+/** What can't be reached by Tab, or does not show that it has the focus, or has no name. */
+const unreachable = `(() => [...document.querySelectorAll('a, button, input:not([type=hidden])')].filter((element) => {
+  element.focus()
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const named = element.textContent.trim() !== '' || element.labels?.length > 0
+  return document.activeElement !== element || outlineStyle === 'none' || parseFloat(outlineWidth) < 2 || !named
+}).map((element) => element.outerHTML))()`
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  testWith('chromium', `pages can be read and used by keyboard, ${colorScheme} and on a narrow screen`, async () => {
+    await visit({ colorScheme, viewport: { width: 320, height: 640 } }, async (at) => {
+      const { page, server } = at
+      const look = async (name: string) => {
+        assert.ok(Number(await page.evaluate(leastContrast)) >= 4.5, `${name}: contrast`)
+        await page.keyboard.press('Tab')
+        assert.deepEqual(await page.evaluate(unreachable), [], name)
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, `${name}: nothing sticks out`)
+        assert.equal(await page.locator('h1').count(), 1, name)
+      }
+      await page.goto(`${server.issuer}/authorize?client_id=web&redirect_uri=https://evil.example/`)
+      await look('error')
+      await page.goto(authorizeAddress(at))
+      await look('login')
+      await page.fill('#username', 'alice')
+      await page.fill('#password', 'wrong')
+      await page.click('button')
+      await look('login gone wrong')
+      await page.fill('#password', 'correct horse')
+      await page.click('button')
+      await look('consent')
+      await page.goto(`${server.issuer}/account`)
+      await look('account')
+      await page.goto(`${server.issuer}/account/password`)
+      await look('password')
+      await page.goto(`${server.issuer}/device?user_code=${await userCode(at)}`)
+      await look('device')
+      await page.click('button')
+      await look('device confirmation')
+      await page.goto(`${server.issuer}/end_session`)
+      await look('logout')
+      await page.click('button[value=leave]')
+      await look('signed out')
+    })
+  })
+}

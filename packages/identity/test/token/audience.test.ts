@@ -1,0 +1,230 @@
+/** What an access token is for: userinfo, one API, or the default API together with userinfo. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { answerParameters, authorizeUrl, callback, clients, pkce, TestBrowser, users } from '../support/journey.ts'
+import { issuer, served } from '../support/setup.ts'
+
+const userinfo = `${issuer}/userinfo`
+const [photos, films] = ['https://photos.example', 'https://films.example']
+const secretOf = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret-0123456789` })
+const application = (client_id: string, more: object = {}) => ({
+  ...secretOf(client_id),
+  redirect_uris: [callback],
+  scopes: ['openid', 'email', 'offline_access', 'read:photos'],
+  resources: [photos, films],
+  skip_consent: true,
+  ...more,
+})
+const device = 'urn:ietf:params:oauth:grant-type:device_code'
+const tool = {
+  client_id: 'tool',
+  token_endpoint_auth_method: 'none' as const,
+  grant_types: [device as 'urn:ietf:params:oauth:grant-type:device_code'],
+  scopes: ['openid', 'read:photos'],
+  resources: [photos, films],
+}
+
+const running = served({
+  declared: {
+    clients: [
+      ...clients,
+      application('app'),
+      application('opaque', { access_token_format: 'opaque' }),
+      application('user-only', { scopes: ['openid', 'email'], resources: [] }),
+      { ...secretOf('job'), resources: [photos, films], scopes: ['read:photos'] },
+      { ...secretOf('idle'), scopes: [] },
+      { ...secretOf('idle-opaque'), scopes: [], access_token_format: 'opaque' },
+      { ...secretOf('watcher'), may_introspect: true },
+      tool,
+    ],
+    users,
+  },
+})
+
+type Asked = Record<string, string | string[]>
+
+const queryOf = (asked: Asked): string =>
+  new URLSearchParams(
+    Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
+  ).toString()
+
+async function codeFor(client_id: string, asked: Asked) {
+  const { code_verifier, code_challenge } = pkce()
+  const browser = new TestBrowser(running)
+  const page = await browser.get(
+    `/authorize?${queryOf({ client_id, response_type: 'code', code_challenge, ...asked })}`,
+  )
+  const { code = '' } = answerParameters(await browser.signIn(page))
+  return { grant_type: 'authorization_code', code, code_verifier, ...secretOf(client_id) }
+}
+
+/** The answer about a grant's tokens, in the audience, scope and roles that the issuer tells of the access token. */
+async function tokens(client_id: string, scope: string, more: Asked = {}, atToken: Asked = {}) {
+  const exchange = await codeFor(client_id, { scope, ...more })
+  const answer = await running.post('/token', { ...exchange, ...atToken })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body as Record<string, string>
+}
+
+async function about(token: unknown): Promise<Record<string, unknown>> {
+  return (await running.post('/introspect', { token: String(token), ...secretOf('watcher') })).body
+}
+
+const statusOfUserinfo = async (token: unknown): Promise<number> =>
+  (await running.http.inject({ url: '/userinfo', headers: { authorization: `Bearer ${token}` } })).statusCode
+
+const refresh = (refresh_token: unknown, more: Asked = {}) =>
+  running.post('/token', {
+    grant_type: 'refresh_token',
+    refresh_token: String(refresh_token),
+    ...secretOf('app'),
+    ...more,
+  })
+
+test('an identity-only grant brings tokens for userinfo alone, without roles', async () => {
+  for (const client of ['app', 'opaque', 'user-only']) {
+    const { access_token } = await tokens(client, 'openid email')
+    const { aud, roles, scope } = await about(access_token)
+    assert.deepEqual([aud, roles, scope], [userinfo, undefined, 'openid email'])
+    assert.equal(await statusOfUserinfo(access_token), 200)
+  }
+})
+
+test('a refresh that keeps no scope of an API brings a token for userinfo alone', async () => {
+  const { refresh_token } = await tokens('app', 'openid offline_access read:photos')
+  const { body } = await refresh(refresh_token, { scope: 'openid' })
+  const claims = decodeJwt(String(body.access_token))
+  assert.deepEqual([claims.aud, claims.roles], [userinfo, undefined])
+})
+
+test('a device that asks who its user is gets a token for userinfo alone', async () => {
+  const { body } = await running.post('/device_authorization', { client_id: 'tool', scope: 'openid' })
+  const answer = await polled(String(body.user_code), String(body.device_code))
+  const claims = decodeJwt(String(answer.body.access_token))
+  assert.deepEqual([claims.aud, claims.roles], [userinfo, undefined])
+})
+
+async function polled(user_code: string, device_code: string, more: Asked = {}) {
+  const browser = new TestBrowser(running)
+  const form = await browser.signIn(await browser.get(`/device?user_code=${user_code}`))
+  await browser.submit(await browser.submit(form, { user_code }), { decision: 'allow' })
+  return running.post('/token', { grant_type: device, device_code, client_id: 'tool', ...more })
+}
+
+test('the default API shares its token with userinfo, when openid was granted and no resource is named', async () => {
+  const mixed = await tokens('app', 'openid read:photos')
+  assert.deepEqual((await about(mixed.access_token)).aud, [issuer, userinfo])
+  assert.deepEqual((await about(mixed.access_token)).roles, ['support'])
+  assert.equal(await statusOfUserinfo(mixed.access_token), 200)
+  const without = await tokens('app', 'read:photos')
+  assert.equal((await about(without.access_token)).aud, issuer)
+  assert.equal(await statusOfUserinfo(without.access_token), 401)
+})
+
+test('a token for a resource that was named opens that alone, and userinfo not', async () => {
+  for (const [atAuthorize, atToken] of [
+    [{ resource: photos }, {}],
+    [{ resource: photos }, { resource: photos }],
+  ] as [Asked, Asked][]) {
+    for (const client of ['app', 'opaque']) {
+      const { access_token } = await tokens(client, 'openid read:photos', atAuthorize, atToken)
+      assert.equal((await about(access_token)).aud, photos)
+      assert.equal(await statusOfUserinfo(access_token), 401)
+    }
+  }
+  const { access_token } = await tokens('app', 'openid read:photos', {}, { resource: issuer })
+  assert.equal((await about(access_token)).aud, issuer)
+})
+
+test('a grant with openid brings a token for userinfo by the name of that resource', async () => {
+  const { refresh_token } = await tokens('app', 'openid offline_access read:photos', { resource: photos })
+  const { body } = await refresh(refresh_token, { resource: userinfo })
+  const { aud, roles, scope } = await about(body.access_token)
+  assert.deepEqual([aud, roles, scope], [userinfo, undefined, 'openid offline_access'])
+  assert.equal(await statusOfUserinfo(body.access_token), 200)
+  const anonymous = await codeFor('app', { scope: 'read:photos' })
+  const answer = await running.post('/token', { ...anonymous, resource: userinfo })
+  assert.equal(answer.body.error, 'invalid_target')
+})
+
+test('several granted resources bring a token each, and a refused request leaves the code as it was', async () => {
+  const exchange = await codeFor('app', { scope: 'openid offline_access read:photos', resource: [photos, films] })
+  for (const asked of [{}, { resource: [photos, films] }, { resource: issuer }] as Asked[]) {
+    assert.equal((await running.post('/token', { ...exchange, ...asked })).body.error, 'invalid_target')
+  }
+  const first = await running.post('/token', { ...exchange, resource: photos })
+  assert.equal((await about(first.body.access_token)).aud, photos)
+  assert.equal((await refresh(first.body.refresh_token)).body.error, 'invalid_target')
+  const second = await refresh(first.body.refresh_token, { resource: films })
+  assert.equal((await about(second.body.access_token)).aud, films)
+})
+
+test('a device names the resource of its token, as the others do', async () => {
+  const resource = [photos, films]
+  const asked = { client_id: 'tool', scope: 'openid read:photos', resource }
+  const { body } = await running.post('/device_authorization', asked)
+  const [user_code, device_code] = [String(body.user_code), String(body.device_code)]
+  assert.equal((await polled(user_code, device_code)).body.error, 'invalid_target')
+  running.clock.advance(5_000)
+  const form = { grant_type: device, device_code, client_id: 'tool', resource: films }
+  assert.equal((await about((await running.post('/token', form)).body.access_token)).aud, films)
+})
+
+test('a client acting for itself gets a token for one resource, and none for userinfo', async () => {
+  const ask = (resource: string | string[]) =>
+    running.post('/token', { grant_type: 'client_credentials', ...secretOf('job'), resource })
+  assert.equal(decodeJwt(String((await ask(films)).body.access_token)).aud, films)
+  assert.equal(decodeJwt(String((await ask([films, films])).body.access_token)).aud, films)
+  for (const resource of [[photos, films], userinfo, 'https://elsewhere.example']) {
+    assert.equal((await ask(resource)).body.error, 'invalid_target', String(resource))
+  }
+})
+
+test('a request for an API with no scope beyond those of OpenID Connect is refused, wherever it is made', async () => {
+  const request = { response_type: 'code', code_challenge: pkce().code_challenge, scope: 'openid', resource: photos }
+  const answer = await running.http.inject(authorizeUrl({ client_id: 'app', ...request }))
+  assert.equal(new URL(String(answer.headers.location)).searchParams.get('error'), 'invalid_target')
+  assert.equal((await running.post('/par', { ...secretOf('app'), ...request })).body.error, 'invalid_target')
+  const asked = await running.post('/device_authorization', { client_id: 'tool', scope: 'openid', resource: photos })
+  assert.equal(asked.body.error, 'invalid_target')
+  const exchange = await codeFor('app', { scope: 'openid' })
+  assert.equal((await running.post('/token', { ...exchange, resource: issuer })).body.error, 'invalid_target')
+})
+
+test('a consent page names the APIs beside this server’s own', async () => {
+  const browser = new TestBrowser(running)
+  const request = { client_id: 'web', response_type: 'code', code_challenge: pkce().code_challenge }
+  const page = await browser.signIn(
+    await browser.get(authorizeUrl({ ...request, scope: 'openid read:users', resource: photos })),
+  )
+  assert.match(page.text, /For the services at https:\/\/photos\.example\./)
+  const own = await browser.get(authorizeUrl({ ...request, scope: 'openid read:users' }))
+  assert.doesNotMatch(own.text, /For the services at/)
+})
+
+test('a consent for one resource is none for another', async () => {
+  const browser = new TestBrowser(running)
+  const request = { client_id: 'web', response_type: 'code', code_challenge: pkce().code_challenge }
+  const asked = (scope: string, resource?: string) =>
+    authorizeUrl({ ...request, scope, ...(resource === undefined ? {} : { resource }) })
+  await browser.submit(await browser.signIn(await browser.get(asked('openid read:users'))), { decision: 'allow' })
+  await browser.submit(await browser.get(asked('openid offline_access read:users', photos)), { decision: 'allow' })
+  const silent = async (url: string) => answerParameters(await browser.get(`${url}&prompt=none`))
+  assert.ok((await silent(asked('openid read:users', photos))).code)
+  assert.ok((await silent(asked('openid read:users'))).code)
+  assert.equal((await silent(asked('offline_access read:users'))).error, 'consent_required')
+})
+
+test('an empty scope is left out of answers, tokens and introspection', async () => {
+  for (const client of ['idle', 'idle-opaque']) {
+    const { body } = await running.post('/token', { grant_type: 'client_credentials', ...secretOf(client) })
+    const told = await about(body.access_token)
+    assert.equal(told.active, true)
+    for (const one of [body, told]) assert.ok(!('scope' in one), JSON.stringify(one))
+    if (client === 'idle') assert.ok(!('scope' in decodeJwt(String(body.access_token))))
+  }
+  const unscoped = await tokens('user-only', '')
+  assert.deepEqual([(await about(unscoped.access_token)).aud, unscoped.scope], [userinfo, undefined])
+  assert.equal(await statusOfUserinfo(unscoped.access_token), 403)
+})

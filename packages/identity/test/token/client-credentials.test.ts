@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { StartError } from '@gatehouse/kit'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { issuer, type Running, service, serviceToken, setup } from '../support/setup.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await setup()
+})
+afterEach(() => running.close())
+
+const { client_id, client_secret } = service
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+})
+
+test('client credentials get an ES256 access token in the profile of RFC 9068', async () => {
+  const answer = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  const { access_token, ...rest } = answer.body
+  assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'write:notifications read:users' })
+  const { alg, typ, kid } = decodeProtectedHeader(String(access_token))
+  assert.deepEqual([alg, typ], ['ES256', 'at+jwt'])
+  const keys = running.identity.keys()
+  assert.ok(keys.keys.some((key) => key.kid === kid))
+  const { payload } = await jwtVerify(String(access_token), createLocalJWKSet(keys as never), {
+    currentDate: new Date(running.clock.now()),
+  })
+  const now = running.clock.now() / 1000
+  const { jti, grant_id, ...claims } = payload
+  assert.deepEqual(claims, {
+    iss: issuer,
+    sub: client_id,
+    aud: issuer,
+    exp: now + 900,
+    iat: now,
+    nbf: now,
+    client_id,
+    scope: 'write:notifications read:users',
+  })
+  assert.ok(jti && grant_id)
+})
+
+test('the secret may come by HTTP Basic or in the form, and both at once are refused', async () => {
+  const form = { grant_type: 'client_credentials' }
+  assert.equal((await running.post('/token', form, basic(client_id, client_secret))).status, 200)
+  const both = await running.post('/token', { ...form, client_id, client_secret }, basic(client_id, client_secret))
+  assert.deepEqual([both.status, both.body.error], [400, 'invalid_request'])
+})
+
+test('a wrong secret and an unknown client get the same answer', async () => {
+  const form = { grant_type: 'client_credentials' }
+  const wrong = await running.post('/token', form, basic(client_id, 'wrong'))
+  const unknown = await running.post('/token', form, basic('nobody', client_secret))
+  assert.deepEqual([wrong.status, wrong.body.error], [401, 'invalid_client'])
+  assert.match(wrong.headers['www-authenticate'] ?? '', /^Basic /)
+  assert.deepEqual(unknown.body, wrong.body)
+})
+
+test('a body that is not a form is refused with a helpful description', async () => {
+  for (const [type, payload] of [
+    ['application/json', '{"grant_type":"client_credentials"}'],
+    ['text/plain', 'grant_type=client_credentials'],
+  ] as const) {
+    const answer = await running.http.inject({
+      method: 'POST',
+      url: '/token',
+      payload,
+      headers: { 'content-type': type },
+    })
+    assert.equal(answer.statusCode, 400, type)
+    assert.equal(answer.json().error, 'invalid_request')
+    assert.match(answer.json().error_description, /x-www-form-urlencoded/)
+  }
+})
+
+test('a client gets no scope and no resource it is not registered for, and may narrow its scope', async () => {
+  const form = { grant_type: 'client_credentials', client_id, client_secret }
+  const narrowed = await running.post('/token', { ...form, scope: 'read:users' })
+  assert.equal(narrowed.body.scope, 'read:users')
+  assert.equal((await running.post('/token', { ...form, scope: 'admin:all' })).body.error, 'invalid_scope')
+  const elsewhere = { ...form, resource: 'https://elsewhere.example' }
+  assert.equal((await running.post('/token', elsewhere)).body.error, 'invalid_target')
+})
+
+test('the password and implicit grants are refused and absent from the metadata', async () => {
+  const refused = await running.post('/token', { grant_type: 'password', client_id, client_secret, username: 'alice' })
+  assert.equal(refused.body.error, 'unsupported_grant_type')
+  const metadata = (await running.http.inject('/.well-known/oauth-authorization-server')).json()
+  assert.equal(metadata.issuer, issuer)
+  assert.ok(
+    !metadata.grant_types_supported.includes('password') && !metadata.grant_types_supported.includes('implicit'),
+  )
+})
+
+test('duplicate parameters are refused (checklist 2)', async () => {
+  const form = { grant_type: ['client_credentials', 'client_credentials'], client_id, client_secret }
+  assert.equal((await running.post('/token', form)).body.error, 'invalid_request')
+})
+
+test('GET /users/{id} tells id and plan to callers with read:users, and nothing more', async () => {
+  const ask = async (id: string, scope: string) => {
+    const authorization = `Bearer ${await serviceToken(running, scope)}`
+    return running.http.inject({ url: `/users/${id}`, headers: { authorization } })
+  }
+  assert.deepEqual((await ask('alice', 'read:users')).json(), { id: 'alice', plan: 'pro' })
+  assert.equal((await ask('nobody', 'read:users')).statusCode, 404)
+  assert.equal((await ask(client_id, 'read:users')).statusCode, 404)
+  assert.equal((await ask('alice', 'write:notifications')).statusCode, 403)
+  assert.equal((await running.http.inject('/users/alice')).statusCode, 401)
+  assert.deepEqual(await running.identity.planOf(client_id), { plan: 'free' })
+})
+
+test('a generated secret is told once, and works', async () => {
+  const seeded = await setup({
+    declared: { clients: [{ client_id: 'robot', scopes: ['read:users'] }], users: [{ id: 'bob' }] },
+  })
+  const [robot, bob] = seeded.identity.seeded
+  assert.ok(robot?.kind === 'client' && robot.secret && bob?.kind === 'user' && bob.secret)
+  assert.ok(!JSON.stringify(seeded.identity.seeded).includes(robot.secret.reveal()))
+  const form = { grant_type: 'client_credentials', client_id: 'robot', client_secret: robot.secret.reveal() }
+  assert.equal((await seeded.post('/token', form)).status, 200)
+  await seeded.close()
+})
+
+test('one name is never both a user and a client', async () => {
+  const declared = { clients: [{ client_id: 'alice', scopes: [] }], users: [{ id: 'alice' }] }
+  await assert.rejects(
+    setup({ declared }),
+    (error) => error instanceof StartError && /alice belongs to a/.test(error.message),
+  )
+})
+
+test('a lifetime outside the bounds of the specification is refused at the start', async () => {
+  await assert.rejects(setup({ lifetimes: { accessToken: 60 } }), /accessToken must be .* from 300 to 3600, not 60/)
+})
+
+test('private parts of signing keys are sealed at rest and never published', async () => {
+  const { rows } = await running.database.query<{ private_sealed: string }>(
+    'SELECT private_sealed FROM identity.signing_key',
+  )
+  assert.equal(rows.length, 2)
+  for (const { private_sealed } of rows) assert.ok(!Buffer.from(private_sealed, 'base64url').includes('PRIVATE'))
+  const jwks = (await running.http.inject('/.well-known/jwks.json')).json()
+  assert.deepEqual(jwks.keys.map((key: { alg: string }) => key.alg).sort(), ['ES256', 'RS256'])
+  for (const key of jwks.keys) for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi']) assert.ok(!(part in key))
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { clients, getCode, getTokens, hiddenFields, TestBrowser, users, webSecret } from '../support/journey.ts'
+import { type Answer, type Running, service, setup } from '../support/setup.ts'
+
+let running: Running
+let flooded = false
+before(async () => {
+  running = await setup({
+    declared: { clients: [...clients, service], users },
+    limit: async (policy) =>
+      flooded && policy.startsWith('token') ? { allowed: false, retryAfter: 3 } : { allowed: true },
+  })
+})
+after(() => running.close())
+beforeEach(() => {
+  flooded = false
+})
+
+const told = ({ status, body, headers }: Answer) => [status, body.error, headers['retry-after']]
+const over = [400, 'invalid_grant', undefined]
+const later = [429, 'temporarily_unavailable', '3']
+
+const exchange = (code: string, code_verifier: string) =>
+  running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
+const refresh = (refresh_token: unknown) =>
+  running.post('/token', { grant_type: 'refresh_token', refresh_token: String(refresh_token), ...webSecret })
+
+test('who asks too often is told to wait, in a word that is registered, and loses nothing', async () => {
+  const { code, code_verifier } = await getCode(running)
+  flooded = true
+  const { client_id, client_secret } = service
+  const credentials = { grant_type: 'client_credentials', client_id, client_secret }
+  assert.deepEqual(told(await running.post('/token', credentials)), later)
+  assert.deepEqual(told(await exchange(code, code_verifier)), later)
+  flooded = false
+  const tokens = await exchange(code, code_verifier)
+  assert.equal(tokens.status, 200)
+  flooded = true
+  assert.deepEqual(told(await refresh(tokens.body.refresh_token)), later)
+  flooded = false
+  assert.equal((await refresh(tokens.body.refresh_token)).status, 200)
+})
+
+test('in a flood too a replayed code is refused, and ends its grant', async () => {
+  const { code, code_verifier } = await getCode(running)
+  const tokens = await exchange(code, code_verifier)
+  flooded = true
+  assert.deepEqual(told(await exchange(code, code_verifier)), over)
+  flooded = false
+  assert.deepEqual(told(await refresh(tokens.body.refresh_token)), over)
+})
+
+test('in a flood too a wrong verifier burns the code, and a code that is over is refused', async () => {
+  const burnt = await getCode(running)
+  flooded = true
+  assert.deepEqual(told(await exchange(burnt.code, 'A'.repeat(43))), over)
+  flooded = false
+  assert.deepEqual(told(await exchange(burnt.code, burnt.code_verifier)), over)
+  const late = await getCode(running)
+  running.clock.advance(61_000)
+  flooded = true
+  assert.deepEqual(told(await exchange(late.code, late.code_verifier)), over)
+})
+
+test('in a flood too the reuse of a refresh token ends its family; a repeat within the grace only waits', async () => {
+  const first = (await getTokens(running)).refresh_token
+  const second = (await refresh(first)).body.refresh_token
+  flooded = true
+  assert.deepEqual(told(await refresh(first)), later, 'its answer may have been lost')
+  running.clock.advance(11_000)
+  assert.deepEqual(told(await refresh(first)), over)
+  flooded = false
+  assert.deepEqual(told(await refresh(second)), over)
+  const reused = `SELECT 1 FROM identity.audit_event WHERE type = 'refresh_reused'`
+  assert.equal((await running.database.query(reused)).rowCount, 1)
+})
+
+test('in a flood too a device is told of what no later poll can mend, and else to slow down', async () => {
+  const begin = async () => {
+    const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid' })
+    return body as { device_code: string; user_code: string }
+  }
+  const poll = async (device_code: string) => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    return told(await running.post('/token', { grant_type, device_code, client_id: 'tv' }))
+  }
+  const [denied, late, waiting] = [await begin(), await begin(), await begin()]
+  const browser = new TestBrowser(running)
+  const page = await browser.signIn(await browser.get('/device'))
+  const confirm = await browser.post('/device', { ...hiddenFields(page), user_code: denied.user_code })
+  await browser.submit(confirm, { decision: 'deny' })
+  flooded = true
+  assert.deepEqual(await poll('unknown'), over)
+  assert.deepEqual(await poll(denied.device_code), [400, 'access_denied', undefined])
+  assert.deepEqual(await poll(waiting.device_code), [429, 'slow_down', '3'])
+  flooded = false
+  assert.deepEqual(
+    await poll(waiting.device_code),
+    [400, 'authorization_pending', undefined],
+    'it was not counted as a poll',
+  )
+  flooded = true
+  running.clock.advance(600_000)
+  assert.deepEqual(await poll(late.device_code), [400, 'expired_token', undefined])
+})

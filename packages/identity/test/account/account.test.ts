@@ -36,7 +36,7 @@ async function loginPage(browser: TestBrowser): Promise<Answer> {
   return browser.get(authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }))
 }
 
-test('a user sees connected apps and sessions, and ends them', async () => {
+test('a user lists and revokes connected apps and sessions', async () => {
   const browser = new TestBrowser(running, { 'user-agent': 'Test Browser 1' })
   const tokens = await getTokens(running, { browser })
   const page = await browser.get('/account')
@@ -50,7 +50,7 @@ test('a user sees connected apps and sessions, and ends them', async () => {
   assert.ok(feed.revocations.some((one) => 'grant' in one))
 })
 
-test('a changed password ends what was signed in with the old one, save this browser (checklist 8)', async () => {
+test('a password change ends every other session and grant', async () => {
   const tokens = await getTokens(running, { user: ['bob', 'battery staple'] })
   const browser = new TestBrowser(running)
   await browser.signIn(await browser.get('/account'), 'bob', 'battery staple')
@@ -67,7 +67,7 @@ test('a changed password ends what was signed in with the old one, save this bro
   assert.match((await browser.get('/account')).text, /Your account/)
 })
 
-test('a password is reset by a mailed link that works once (checklist 21)', async () => {
+test('a password reset link works once and is built from the configured issuer', async () => {
   const browser = new TestBrowser(running, { host: 'evil.example' })
   const page = await browser.get('/password/forgot')
   const unknown = await browser.submit(page, { email: 'nobody@example.com' })
@@ -82,7 +82,7 @@ test('a password is reset by a mailed link that works once (checklist 21)', asyn
   assert.equal((await browser.submit(form, { new_password: 'again and again' })).status, 400)
 })
 
-test('people make accounts themselves, once their address is proven; until then there is none', async () => {
+test('an account is created only after its email address is confirmed', async () => {
   const browser = new TestBrowser(running)
   const page = await browser.get('/register')
   const count = async () =>
@@ -111,7 +111,7 @@ test('people make accounts themselves, once their address is proven; until then 
   )
 })
 
-test('a page that asks says which field is wrong, and leads back to signing in', async () => {
+test('a form with an invalid field marks the field and links back to sign-in', async () => {
   const browser = new TestBrowser(running)
   const page = await browser.get('/register')
   assert.doesNotMatch(page.text, /aria-invalid/)
@@ -126,7 +126,7 @@ test('a page that asks says which field is wrong, and leads back to signing in',
     assert.match((await browser.get(path)).text, /<a href="\/account">Sign in<\/a>/)
 })
 
-test('registering takes as long with an address that has an account as with one that has none', async () => {
+test('registration takes equally long for known and unknown email addresses', async () => {
   const database = await memoryDatabase(migrateIdentity)
   const store = postgresIdentityStore(database)
   const asked: string[] = []
@@ -150,7 +150,7 @@ test('registering takes as long with an address that has an account as with one 
   await database.close()
 })
 
-test('a new address is proven by a mailed link, and only when its page is confirmed', async () => {
+test('a new email address is verified by a mailed link, once its form is submitted', async () => {
   await running.identity.management.createUser({ id: 'erin', email: 'erin@example.com', password: 'long enough' })
   const mail = await nextMail()
   assert.deepEqual([mail.event, mail.user_id], ['verify_email', 'erin'])
@@ -166,7 +166,7 @@ test('a new address is proven by a mailed link, and only when its page is confir
   assert.equal((await nextMail()).event, 'verify_email')
 })
 
-test('every password path shares the counters (checklist 15)', async () => {
+test('login attempts by name and by email address share their counters', async () => {
   const asked: string[] = []
   const counted = await setup({
     declared: { clients, users },
@@ -184,7 +184,7 @@ test('every password path shares the counters (checklist 15)', async () => {
   await counted.close()
 })
 
-test('a known device is counted by account and address together alone', async () => {
+test('a known device is counted by account and address together only', async () => {
   const asked: string[] = []
   const counted = await setup({
     declared: { clients, users },
@@ -202,7 +202,7 @@ test('a known device is counted by account and address together alone', async ()
   await counted.close()
 })
 
-test('whoever signs in with the right password has guessed no more: the tries counted before are forgotten', async () => {
+test('a successful sign-in resets the counter of failed attempts', async () => {
   const forgiven: string[] = []
   const counted = await setup({
     declared: { clients, users },
@@ -219,7 +219,7 @@ test('whoever signs in with the right password has guessed no more: the tries co
   await counted.close()
 })
 
-test('a sign-in succeeds although the counters can’t be reached to forget', async () => {
+test('a sign-in succeeds when its counters cannot be reset', async () => {
   const counted = await setup({
     declared: { clients, users },
     forgive: async () => Promise.reject(new Error('the store is away')),
@@ -229,7 +229,7 @@ test('a sign-in succeeds although the counters can’t be reached to forget', as
   await counted.close()
 })
 
-test('pages speak the language that is asked for', async () => {
+test('pages are shown in the requested language', async () => {
   const german = await running.http.inject({
     url: '/account',
     headers: { 'accept-language': 'de-AT,de;q=0.9,en;q=0.5' },

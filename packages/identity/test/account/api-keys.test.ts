@@ -17,7 +17,7 @@ const makeKey = async (owner: string, name: string) => {
 }
 const works = async ({ key }: { key: string }) => (await running.identity.resolveApiKey(key)) !== undefined
 
-test('a user sees their own API keys, and ends them; nobody else does', async () => {
+test('a user lists and deletes their own API keys and nobody else’s', async () => {
   const own = await makeKey('alice', 'Nightly report')
   const other = await makeKey('bob', "Bob's key")
   const browser = new TestBrowser(running)
@@ -38,7 +38,7 @@ test('a user sees their own API keys, and ends them; nobody else does', async ()
   assert.doesNotMatch((await browser.get('/account')).text, /Nightly report/)
 })
 
-test('API keys outlive a change of the password by their user, and end when it is reset or set by others', async () => {
+test('API keys survive a password change by their owner, but not a reset', async () => {
   const browser = new TestBrowser(running)
   await browser.signIn(await browser.get('/account'))
   const kept = await makeKey('alice', 'kept')

@@ -26,7 +26,7 @@ const noAddresses = [
 ]
 
 for (const email of noAddresses) {
-  test(`${JSON.stringify(email.slice(0, 40))} enters identity nowhere`, async () => {
+  test(`${JSON.stringify(email.slice(0, 40))} is rejected as an email address everywhere`, async () => {
     const browser = new TestBrowser(running)
     const registered = await browser.submit(await browser.get('/register'), { email })
     assert.equal(registered.status, 400)
@@ -47,7 +47,7 @@ for (const email of noAddresses) {
   })
 }
 
-test('claims of a user carry no address: that is a member of its own, which is checked', async () => {
+test('user claims cannot contain the email address, which has its own member', async () => {
   const authorization = `Bearer ${await serviceToken(running)}`
   for (const name of ['email', 'email_verified', 'sub']) {
     const payload = { id: 'mallory', claims: { [name]: 'x@corp.com' } }
@@ -61,7 +61,7 @@ test('claims of a user carry no address: that is a member of its own, which is c
   }
 })
 
-test('a registered address is kept in lower case, and signs in however it is typed', async (t) => {
+test('a registered email address is stored in lower case and matched without case', async (t) => {
   const link = Promise.withResolvers<string>()
   const own = await setup({
     features: { registration: true },

@@ -50,7 +50,7 @@ async function refuses(token: string, method: string, path: string, payload?: ob
   assert.equal(answer.status, 403, `${method} ${path} ${JSON.stringify(payload)}: ${answer.text}`)
 }
 
-test('a client is registered with no scope that the caller lacks', async () => {
+test('a caller cannot register a client with a scope that the caller lacks', async () => {
   const beyond = ['admin:users', 'admin:roles', 'read:personal-data', 'read:api-keys']
   for (const scope of [...beyond, 'write:notifications', 'write:recipients', 'read:events'])
     await refuses(registrar, 'POST', 'clients', { client_id: 'own', scopes: ['orders:read', scope] })
@@ -63,12 +63,12 @@ test('a client is registered with no scope that the caller lacks', async () => {
   assert.equal((await send(operator, 'POST', 'clients', producer)).status, 201)
 })
 
-test('a client is given no scope that the caller lacks', async () => {
+test('a caller cannot give a client a scope that the caller lacks', async () => {
   await refuses(registrar, 'PATCH', 'clients/shop', { scopes: ['orders:read', 'admin:users'] })
   assert.equal((await send(registrar, 'PATCH', 'clients/shop', { scopes: ['orders:write'] })).status, 200)
 })
 
-test('a client that holds a scope the caller lacks is not taken over', async () => {
+test('a caller cannot change a client that holds a scope the caller lacks', async () => {
   for (const target of ['console', 'services', 'everything']) {
     await refuses(registrar, 'PATCH', `clients/${target}`, { redirect_uris: ['https://evil.example/callback'] })
     await refuses(operator, 'PATCH', `clients/${target}`, { client_name: 'Mine', scopes: [] })
@@ -78,14 +78,14 @@ test('a client that holds a scope the caller lacks is not taken over', async () 
   }
 })
 
-test('an API key has no scope that its creator lacks', async () => {
+test('an API key gets no scope that its creator lacks', async () => {
   await refuses(registrar, 'POST', 'api-keys', { owner: 'everything', name: 'k', scopes: ['admin:users'] })
   await refuses(registrar, 'POST', 'api-keys', { owner: 'alice', name: 'k', scopes: ['write:notifications'] })
   const free = { owner: 'alice', name: 'k', scopes: ['orders:read'] }
   assert.equal((await send(registrar, 'POST', 'api-keys', free)).status, 201)
 })
 
-test('an API key has no scope that its owner may not hold', async () => {
+test('an API key gets no scope that its owner may not hold', async () => {
   for (const [owner, scope] of [
     ['alice', 'admin:users'],
     ['alice', 'read:accounts'],
@@ -99,7 +99,7 @@ test('an API key has no scope that its owner may not hold', async () => {
   }
 })
 
-test("an API key of a person loses its management scopes with the person's roles, at use", async () => {
+test('a user’s API key loses its management scopes with the user’s roles', async () => {
   const { management } = running.identity
   await management.createUser({ id: 'helper', password, roles: ['gatehouse-operator'] })
   const scopes = ['admin:users', 'orders:read']
@@ -111,7 +111,7 @@ test("an API key of a person loses its management scopes with the person's roles
   assert.deepEqual(await usable(), ['orders:read'])
 })
 
-test('an API key of a client loses the scopes that the client loses', async () => {
+test('a client’s API key loses the scopes that the client loses', async () => {
   const { management } = running.identity
   await management.createClient({ client_id: 'shrinks', scopes: ['admin:users', 'orders:read'] })
   const { key = '' } = await management.createApiKey({ owner: 'shrinks', name: 'k', scopes: ['admin:users'] })
@@ -120,7 +120,7 @@ test('an API key of a client loses the scopes that the client loses', async () =
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, [])
 })
 
-test('a person without the role in question grants it to nobody, themselves included', async () => {
+test('a person cannot grant a role that they lack, not even to themselves', async () => {
   await refuses(operator, 'PATCH', 'users/operator', { roles: ['gatehouse-owner'] })
   await refuses(operator, 'PATCH', 'users/mallory', { roles: ['gatehouse-auditor'] })
   await refuses(operator, 'POST', 'users', { id: 'new', roles: ['gatehouse-operator'] })
@@ -136,7 +136,7 @@ test('a person without the role in question grants it to nobody, themselves incl
   await refuses(giver, 'PATCH', 'users/mallory', { roles: ['gatehouse-support'] })
 })
 
-test('a role is granted and revoked by who holds it and admin:roles', async () => {
+test('a role is granted and revoked by a caller with admin:roles and every scope of the role', async () => {
   const member = 'roles/gatehouse-support/members/mallory'
   assert.equal((await send(owner, 'PUT', member)).status, 204)
   assert.equal((await send(owner, 'GET', member)).body.user_id, 'mallory')
@@ -147,7 +147,7 @@ test('a role is granted and revoked by who holds it and admin:roles', async () =
   assert.equal((await send(directory, 'PATCH', 'users/mallory', { roles: ['editor'] })).status, 200)
 })
 
-test('an account with a management role is changed only by who holds at least its scopes', async () => {
+test('an account with a management role is changed only by callers with all of its scopes', async () => {
   for (const token of [operator, directory]) {
     await refuses(token, 'PUT', 'users/owner/password', { password: 'the password of an attacker' })
     await refuses(token, 'PATCH', 'users/owner', { email: 'attacker@evil.example' })
@@ -163,7 +163,7 @@ test('an account with a management role is changed only by who holds at least it
   assert.equal((await send(owner, 'PATCH', 'users/auditor', { plan: 'pro' })).status, 200)
 })
 
-test('a reserved role name that is none of the roles is refused, and clients have none at all', async () => {
+test('an unknown reserved role is rejected, and clients cannot have reserved roles at all', async () => {
   for (const [path, payload] of [
     ['users', { id: 'king', roles: ['gatehouse-king'] }],
     ['clients', { client_id: 'king', roles: ['gatehouse-king'] }],
@@ -183,7 +183,7 @@ test('a reserved role name that is none of the roles is refused, and clients hav
     await assert.rejects(setup({ declared }), /king: roles\.\d (begins with|is reserved)/)
 })
 
-test('the last owner is not removed, locked or deleted, and a locked owner does not count', async () => {
+test('the last owner cannot be removed, locked or deleted, and a locked owner does not count', async () => {
   const { management } = running.identity
   const last = async () => {
     for (const [method, path, payload] of [
@@ -204,7 +204,7 @@ test('the last owner is not removed, locked or deleted, and a locked owner does 
   assert.equal((await send(owner, 'GET', 'me')).status, 200)
 })
 
-test('a role that was revoked is worth nothing at once, whatever the token says', async () => {
+test('a revoked role is ineffective at once, whatever the token carries', async () => {
   await running.identity.management.createUser({ id: 'leaver', password, roles: ['gatehouse-operator'] })
   const token = await tokenOf(running, 'gatehouse-operator', 'leaver')
   assert.equal((await send(token, 'GET', 'users')).status, 200)
@@ -215,7 +215,7 @@ test('a role that was revoked is worth nothing at once, whatever the token says'
   assert.ok(revocations.some((one) => 'subject' in one && one.subject === 'leaver'))
 })
 
-test('me names the caller, the roles, the scopes and when the person signed in', async () => {
+test('GET /admin/v1/me returns the caller, its roles and scopes, and the sign-in time', async () => {
   const person = await send(operator, 'GET', 'me')
   const { scopes, ...rest } = person.body
   assert.deepEqual(rest, {
@@ -232,7 +232,7 @@ test('me names the caller, the roles, the scopes and when the person signed in',
   })
 })
 
-test('a role that the file takes away ends the access tokens that were issued under it', async () => {
+test('a role removed in the configuration revokes the access tokens issued under it', async () => {
   const after = async (...roles: string[]) => {
     const { next } = await running.identity.revocations(undefined)
     const again = await setup({ declared: { users: [{ id: 'filed', password, roles }] } }, running.database)

@@ -48,7 +48,7 @@ describe('on PostgreSQL', () => {
 
   for (const [first, endFirst] of Object.entries(endings)) {
     for (const [second, endSecond] of Object.entries(endings)) {
-      testWith('postgresql', `of two owners ${first} and ${second} at once, one stays`, async () => {
+      testWith('postgresql', `of two owners ${first} and ${second} concurrently, one stays`, async () => {
         await database.query('DELETE FROM identity.subject')
         for (let round = 0; round < rounds; round++) {
           const pair = [`one-${round}`, `two-${round}`] as const
@@ -62,7 +62,7 @@ describe('on PostgreSQL', () => {
     }
   }
 
-  testWith('postgresql', 'a change that was read before a role was revoked does not bring the role back', async () => {
+  testWith('postgresql', 'a stale change does not restore a revoked role', async () => {
     const { management } = running.identity
     await makeOwners('stays', 'leaves')
     const read = (await store.users.find('leaves')) ?? assert.fail()
@@ -72,22 +72,18 @@ describe('on PostgreSQL', () => {
     assert.deepEqual((await store.users.find('leaves'))?.roles, [])
   })
 
-  testWith(
-    'postgresql',
-    'a change that was read before the address changed does not bring the old one back',
-    async () => {
-      const { management } = running.identity
-      const password = 'a long and quiet password'
-      await management.createUser({ id: 'moved', password, email: 'old@example.com', email_verified: true })
-      const read = (await store.users.find('moved')) ?? assert.fail()
-      await management.changeUser('moved', { email: 'new@example.com' })
-      const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
-      assert.equal(late, 'outdated')
-      assert.equal((await store.users.find('moved'))?.email, 'new@example.com')
-    },
-  )
+  testWith('postgresql', 'a stale change does not restore an old email address', async () => {
+    const { management } = running.identity
+    const password = 'a long and quiet password'
+    await management.createUser({ id: 'moved', password, email: 'old@example.com', email_verified: true })
+    const read = (await store.users.find('moved')) ?? assert.fail()
+    await management.changeUser('moved', { email: 'new@example.com' })
+    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
+    assert.equal(late, 'outdated')
+    assert.equal((await store.users.find('moved'))?.email, 'new@example.com')
+  })
 
-  testWith('postgresql', 'of two changes of a user at once, the trail tells all that is stored', async () => {
+  testWith('postgresql', 'concurrent changes of a user report success only for what is stored', async () => {
     const { management } = running.identity
     for (let round = 0; round < rounds; round++) {
       const id = `twice-${round}`
@@ -104,47 +100,39 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  testWith(
-    'postgresql',
-    'of 10 grants and revocations of a user at once, what is stored is what one wrote',
-    async () => {
-      const { management } = running.identity
-      await management.createUser({ id: 'busy', password: 'a long and quiet password' })
-      const change = (granted: boolean) =>
-        management.changeRole('busy', { role: 'gatehouse-support', granted }).then(
-          () => 'done',
-          (error: Error) => error.message,
-        )
-      const results = await Promise.all(Array.from({ length: 10 }, (_, index) => change(index % 2 === 0)))
-      assert.ok(results.every((result) => result === 'done' || /changed at the same time/.test(result)))
-      assert.ok(results.includes('done'))
-      const { roles = [] } = (await store.users.find('busy')) ?? {}
-      assert.ok(roles.length <= 1, 'a role is stored once')
-    },
-  )
+  testWith('postgresql', 'concurrent grants and revocations of a role store it at most once', async () => {
+    const { management } = running.identity
+    await management.createUser({ id: 'busy', password: 'a long and quiet password' })
+    const change = (granted: boolean) =>
+      management.changeRole('busy', { role: 'gatehouse-support', granted }).then(
+        () => 'done',
+        (error: Error) => error.message,
+      )
+    const results = await Promise.all(Array.from({ length: 10 }, (_, index) => change(index % 2 === 0)))
+    assert.ok(results.every((result) => result === 'done' || /changed at the same time/.test(result)))
+    assert.ok(results.includes('done'))
+    const { roles = [] } = (await store.users.find('busy')) ?? {}
+    assert.ok(roles.length <= 1, 'a role is stored once')
+  })
 
-  testWith(
-    'postgresql',
-    'a change of a client that was read before its scopes were taken does not bring them back',
-    async () => {
-      const { management } = running.identity
-      await management.createClient({ client_id: 'app', scopes: ['admin:users', 'orders:read'] })
-      const {
-        plan,
-        secretHashes: _,
-        createdAt: _at,
-        updatedAt: _then,
-        id,
-        ...metadata
-      } = (await store.clients.find('app')) ?? assert.fail()
-      await management.changeClient('app', { scopes: ['orders:read'] })
-      const renamed = { id, plan, metadata: { ...metadata, name: 'Renamed' }, secretHashes: undefined }
-      assert.equal(await store.clients.update(renamed, { plan, metadata }, now), 'outdated')
-      assert.deepEqual((await store.clients.find('app'))?.scopes, ['orders:read'])
-    },
-  )
+  testWith('postgresql', 'a stale change does not restore revoked client scopes', async () => {
+    const { management } = running.identity
+    await management.createClient({ client_id: 'app', scopes: ['admin:users', 'orders:read'] })
+    const {
+      plan,
+      secretHashes: _,
+      createdAt: _at,
+      updatedAt: _then,
+      id,
+      ...metadata
+    } = (await store.clients.find('app')) ?? assert.fail()
+    await management.changeClient('app', { scopes: ['orders:read'] })
+    const renamed = { id, plan, metadata: { ...metadata, name: 'Renamed' }, secretHashes: undefined }
+    assert.equal(await store.clients.update(renamed, { plan, metadata }, now), 'outdated')
+    assert.deepEqual((await store.clients.find('app'))?.scopes, ['orders:read'])
+  })
 
-  testWith('postgresql', 'of a new plan and a new name of a client at once neither takes the other back', async () => {
+  testWith('postgresql', 'concurrent changes of a client’s plan and name do not overwrite each other', async () => {
     const { management } = running.identity
     await management.createClient({ client_id: 'planned', scopes: ['orders:read'], plan: 'free' })
     for (let round = 0; round < 20; round++) {

@@ -90,7 +90,7 @@ async function readEverything(token: string, id: string): Promise<Map<string, st
 const leaked = (text: string, values: readonly string[]) =>
   values.filter((value) => text.toLowerCase().includes(value.toLowerCase()))
 
-test('no personal value of a user survives in a masked answer of any read or write', async () => {
+test('masked responses contain no personal value of a user', async () => {
   let count = 0
   await fc.assert(
     fc.asyncProperty(person, async ({ userAgent, values, ...members }) => {
@@ -117,7 +117,7 @@ test('no personal value of a user survives in a masked answer of any read or wri
   )
 })
 
-test('a masked user is still told apart: address, number and initials keep their form', async () => {
+test('a masked user stays recognizable by address, phone number and initials', async () => {
   await running.identity.management.createUser({
     id: 'ada',
     password,

@@ -28,7 +28,7 @@ after(() => running.close())
 const methodOf = ({ route }: Action) => route.split(' ', 1)[0] ?? assert.fail(route)
 const changing = actions.filter(({ recorded }) => recorded !== undefined)
 
-test('every route of management is in the table', () => {
+test('every management route is in the table', () => {
   assert.deepEqual(actions.map(({ route }) => route).sort(), managementRoutes(running))
 })
 
@@ -43,7 +43,7 @@ for (const action of actions) {
   })
 }
 
-test('every route that is no GET changes something and is recorded, but for what services ask one another', () => {
+test('every route but GET is recorded, except those between services', () => {
   const unrecorded = actions.filter((action) => methodOf(action) !== 'GET' && action.recorded === undefined)
   assert.deepEqual(
     unrecorded.map(({ route }) => route),
@@ -52,7 +52,7 @@ test('every route that is no GET changes something and is recorded, but for what
 })
 
 for (const action of changing) {
-  test(`${action.route} leaves one event with its actor, and without a secret`, async () => {
+  test(`${action.route} records one event with its actor and without secrets`, async () => {
     const requestId = `request-${action.recorded}`
     const { secrets = [], ...prepared } = await action.prepare(freshThings(running))
     const token = tokens.get('gatehouse-owner') ?? ''
@@ -85,7 +85,7 @@ for (const action of changing) {
   })
 }
 
-test('an event names the members that changed, before and after, and no others', async () => {
+test('an audit event names exactly the members that changed, before and after', async () => {
   const { user } = freshThings(running)
   const id = await user()
   const token = tokens.get('gatehouse-owner') ?? ''
@@ -100,7 +100,7 @@ test('an event names the members that changed, before and after, and no others',
   )
 })
 
-test('nothing is changed while the audit trail can not be written: every action answers 503', async () => {
+test('a change is rejected with 503 while the audit trail cannot be written', async () => {
   const prepared = []
   for (const action of changing) prepared.push({ action, request: await action.prepare(freshThings(running)) })
   const state = async () => {

@@ -38,7 +38,7 @@ for (const [what, more] of [
   ['prompt=select_account', { prompt: 'select_account' }],
   ['max_age', { max_age: '1' }],
 ] as const) {
-  test(`what ${what} asks for is not skipped by sending the login page's fields to /consent (checklist 22)`, async () => {
+  test(`${what} is not bypassed by posting the login form’s fields to /consent`, async () => {
     const { browser } = await signedIn()
     const login = await browser.get(request(more))
     assert.match(login.text, /action="\/login"/)
@@ -47,7 +47,7 @@ for (const [what, more] of [
   })
 }
 
-test("an id_token_hint of another user is not skipped by sending the login page's fields to /consent", async () => {
+test('an id_token_hint of another user is not bypassed by posting to /consent', async () => {
   const bob = new TestBrowser(running)
   const tokens = await getTokens(running, { browser: bob, scope: 'openid', user: ['bob', 'battery staple'] })
   const { browser } = await signedIn()
@@ -57,7 +57,7 @@ test("an id_token_hint of another user is not skipped by sending the login page'
   assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
 })
 
-test('a login that has grown too old on the consent page is asked for again, and then it goes on', async () => {
+test('a login that exceeds max_age on the consent page is repeated, and the request resumes', async () => {
   const { browser } = await signedIn()
   const consent = await browser.get(request({ max_age: '60', prompt: 'consent' }))
   assert.match(consent.text, /action="\/consent"/)
@@ -68,7 +68,7 @@ test('a login that has grown too old on the consent page is asked for again, and
   assert.ok(answerParameters(await browser.submit(again, { decision: 'allow' })).code)
 })
 
-test('consent counts for the user who was shown the page, not for one who signed in since', async () => {
+test('consent counts only for the user who was shown the page', async () => {
   const { browser } = await signedIn()
   const shown = await browser.get(request({ prompt: 'consent' }))
   const login = await browser.get(request({ prompt: 'login' }))

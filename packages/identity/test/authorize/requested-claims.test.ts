@@ -71,7 +71,7 @@ async function told({ id_token = '', access_token }: Record<string, string>): Pr
   return [about(decodeJwt(id_token)), about(userinfo.json())]
 }
 
-test('a claim that no scope of the client covers is not given, with consent or without', async () => {
+test('a claim that no scope of the client covers is never returned, with or without consent', async () => {
   for (const client of ['narrow', 'trusted']) {
     const browser = new TestBrowser(running)
     const request = named('email', 'phone_number', 'address', 'birthdate')
@@ -84,7 +84,7 @@ test('a claim that no scope of the client covers is not given, with consent or w
   }
 })
 
-test('the consent page names every claim beyond the scopes, and each has its words', async () => {
+test('the consent page names every claim beyond the scopes, in every language', async () => {
   const browser = new TestBrowser(running)
   const page = await consentPage(browser, requestOf('wide', { scope: 'openid email', ...named('email', 'nickname') }))
   assert.match(page.text, /<li>See your nickname<\/li>/)
@@ -100,7 +100,7 @@ test('the consent page names every claim beyond the scopes, and each has its wor
     )
 })
 
-test('a remembered consent covers the claims that its page named, and no others', async () => {
+test('a remembered consent covers only the claims that its page named', async () => {
   const browser = new TestBrowser(running)
   await allow(browser, await consentPage(browser, requestOf('wide')))
   assert.equal((await silently(browser, 'wide', named('email'))).error, 'consent_required')
@@ -116,7 +116,7 @@ test('a remembered consent covers the claims that its page named, and no others'
   assert.equal((await silently(browser, 'wide', { scope: 'openid email' })).error, 'consent_required')
 })
 
-test('what two pages named apart was not allowed together', async () => {
+test('access granted on two separate pages does not add up to both together', async () => {
   const browser = new TestBrowser(running)
   await allow(browser, await consentPage(browser, requestOf('shop', named('name'))))
   await allow(browser, await consentPage(browser, requestOf('shop', { scope: 'openid phone' })))
@@ -126,7 +126,7 @@ test('what two pages named apart was not allowed together', async () => {
   assert.equal((await silently(browser, 'shop', both)).error, 'consent_required')
 })
 
-test('claims that were allowed are shown to the user and to management until they are withdrawn', async () => {
+test('granted claims are listed for the user and for management until they are withdrawn', async () => {
   const browser = new TestBrowser(running)
   await allow(browser, await consentPage(browser, requestOf('shop', named('nickname'))))
   assert.match((await browser.get('/account')).text, /See your nickname/)
@@ -138,7 +138,7 @@ test('claims that were allowed are shown to the user and to management until the
   assert.equal((await silently(browser, 'shop', {})).error, 'consent_required')
 })
 
-test('a pushed request brings no more claims than one in the address', async () => {
+test('a pushed request returns no more claims than one in the URL', async () => {
   const browser = new TestBrowser(running)
   const push = async (more: Record<string, string>) => {
     const secret = { client_id: 'wide', client_secret: 'wide-secret-0123456789' }
@@ -153,13 +153,13 @@ test('a pushed request brings no more claims than one in the address', async () 
   assert.equal(silent.error, 'consent_required')
 })
 
-test('without openid, claims bring nothing and are not asked about', async () => {
+test('claims without the scope openid are ignored', async () => {
   const browser = new TestBrowser(running)
   const page = await consentPage(browser, requestOf('wide', { scope: 'email', ...named('name') }))
   assert.doesNotMatch(page.text, /See your name/)
 })
 
-test('claims end with the scope of the client that covered them', async () => {
+test('claims end with the client scope that covered them', async () => {
   const browser = new TestBrowser(running)
   const scope = 'openid profile offline_access'
   const { code } = await allow(browser, await consentPage(browser, requestOf('losing', { scope, ...named('email') })))
@@ -174,7 +174,7 @@ test('claims end with the scope of the client that covered them', async () => {
   assert.deepEqual((await told(tokens))[1], [], 'userinfo forgets them for older tokens too')
 })
 
-test('an answer allows what its page named, whatever the client is registered for meanwhile', async () => {
+test('consent covers what its page named, even if the client’s registration grows meanwhile', async () => {
   const browser = new TestBrowser(running)
   const page = await consentPage(browser, requestOf('growing', named('email', 'name')))
   assert.match(page.text, /See your name/)

@@ -19,7 +19,7 @@ function slowStore() {
 
 const named = (name: string) => ({ id: 'web', name }) as Client
 
-test('many who ask for a client at once ask the store once, and again after two seconds', async () => {
+test('concurrent lookups of a client cause one query, and the result is cached for two seconds', async () => {
   const [store, clock] = [slowStore(), manualClock()]
   const directory = new ClientDirectory(store, clock)
   const answers = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
@@ -31,7 +31,7 @@ test('many who ask for a client at once ask the store once, and again after two 
   assert.equal(store.asked.length, 2)
 })
 
-test('a client that changes while it is looked up is not remembered as it was', async () => {
+test('a client that changes during its lookup is not cached in its old state', async () => {
   const store = slowStore()
   const directory = new ClientDirectory(store, manualClock())
   const before = directory.find('web')
@@ -43,7 +43,7 @@ test('a client that changes while it is looked up is not remembered as it was', 
   assert.equal((await after)?.name, 'After')
 })
 
-test('neither a failure nor an unknown client is remembered', async () => {
+test('failures and unknown clients are not cached', async () => {
   const store = slowStore()
   const directory = new ClientDirectory(store, manualClock())
   const failing = directory.find('web')

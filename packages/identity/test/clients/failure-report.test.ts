@@ -80,7 +80,7 @@ const refusals: readonly (readonly [check: string, credentials: Credentials, cli
   ['client', () => assertion({ sub: 7 as never }), ''],
 ]
 
-test('the check that a client failed is in the log and the audit trail, and the answer is always the same', async () => {
+test('a failed check is logged and recorded, and the client always gets the same response', async () => {
   const answers = new Set<string>()
   for (const [check, credentials, client = 'signer'] of refusals) {
     running.clock.advance(60_000)
@@ -97,7 +97,7 @@ test('the check that a client failed is in the log and the audit trail, and the 
   assert.equal(answers.size, 1)
 })
 
-test('a replayed assertion is told from one that is used for the first time', async () => {
+test('a replayed assertion is recorded as replayed', async () => {
   running.clock.advance(60_000)
   const once = await assertion()
   assert.equal((await ask(once)).status, 200)
@@ -105,14 +105,14 @@ test('a replayed assertion is told from one that is used for the first time', as
   assert.equal((await recorded()).at(-1)?.details.check, 'replayed')
 })
 
-test('what was expected of an assertion is in the record, with what it had instead', async () => {
+test('an audit event names what was expected of an assertion and what it had', async () => {
   running.clock.advance(60_000)
   await ask(await assertion({ aud: 'https://other.example' }))
   const detail = (await recorded()).at(-1)?.details.detail
   assert.equal(detail, `aud is 'https://other.example', expected is ${issuer}`)
 })
 
-test('a flood of refusals fills neither the audit trail nor hides another client in it', async () => {
+test('a flood of failures neither fills the audit trail nor hides another client in it', async () => {
   running.clock.advance(60_000)
   const count = (await recorded()).length
   for (let n = 0; n < 30; n++) await ask({ client_id: 'shop', client_secret: `guess ${n}` })
@@ -129,7 +129,7 @@ test('a flood of refusals fills neither the audit trail nor hides another client
   )
 })
 
-test('all clients together get so many events a minute, and the rest is counted', () => {
+test('all clients together get a limited number of events per minute, and the rest is counted', () => {
   const budget = new RefusalBudget()
   const refuse = (n: number, at: number) =>
     budget.admit({ clientId: `c${n}`, method: 'none', fault: { check: 'secret', detail: '' } }, at)

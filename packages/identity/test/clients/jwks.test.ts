@@ -26,7 +26,7 @@ async function setup(t: TestContext) {
 
 const unreachable = /can't be fetched/
 
-test('requests that arrive together cause one fetch', async (t) => {
+test('concurrent requests for a JWK Set cause one fetch', async (t) => {
   const { state, held, keys, address } = await setup(t)
   const gate = Promise.withResolvers<void>()
   held.gate = gate.promise
@@ -36,7 +36,7 @@ test('requests that arrive together cause one fetch', async (t) => {
   assert.equal(state.requests, 1)
 })
 
-test('an address that fails is asked again after thirty seconds, not before', async (t) => {
+test('a failed fetch is retried after thirty seconds, not earlier', async (t) => {
   const { state, clock, keys, address } = await setup(t)
   state.status = 503
   for (let n = 0; n < 20; n++) await assert.rejects(keys.at(address), unreachable)
@@ -48,7 +48,7 @@ test('an address that fails is asked again after thirty seconds, not before', as
   assert.equal((await keys.at(address)).keys.length, 1)
 })
 
-test('keys that are missing cause one fetch in thirty seconds, and a new one is found by it', async (t) => {
+test('a missing key causes at most one fetch in thirty seconds, which finds a new key', async (t) => {
   const { state, clock, keys, address } = await setup(t)
   await keys.at(address)
   state.body = JSON.stringify({ keys: [{ kid: 'one' }, { kid: 'two' }] })
@@ -60,7 +60,7 @@ test('keys that are missing cause one fetch in thirty seconds, and a new one is 
   assert.equal(state.requests, 2)
 })
 
-test('keys older than five minutes are not used while their address fails', async (t) => {
+test('keys older than five minutes are not used while their URL fails', async (t) => {
   const { state, clock, keys, address } = await setup(t)
   await keys.at(address)
   state.status = 500
@@ -71,7 +71,7 @@ test('keys older than five minutes are not used while their address fails', asyn
 })
 
 for (const body of ['', '[]', 'null', '{"keys":{}}', JSON.stringify({ keys: Array(65).fill({}) }), '<html>']) {
-  test(`an answer of ${body.slice(0, 20) || 'nothing'} is no set of keys`, async (t) => {
+  test(`a response of ${body.slice(0, 20) || 'nothing'} is not a JWK Set`, async (t) => {
     const { state, keys, address } = await setup(t)
     state.body = body
     await assert.rejects(keys.at(address), unreachable)

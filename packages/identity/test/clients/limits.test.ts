@@ -32,7 +32,7 @@ const right = ({ client_id, client_secret }: typeof other) => ({ client_id, clie
 const wrong = { client_id: 'service', client_secret: 'a guess' }
 
 for (const path of ['/token', '/par', '/introspect', '/revoke', '/device_authorization'])
-  test(`wrong secrets at ${path} are limited by client and address, and right ones elsewhere go on`, async () => {
+  test(`wrong secrets at ${path} are limited per client and address, and do not block others`, async () => {
     await using it = await bench({ 'client-authentication': 3 })
     const guess = async (secret: string) => {
       const form = { ...grant, token: 't', client_id: 'service', client_secret: secret }
@@ -47,7 +47,7 @@ for (const path of ['/token', '/par', '/introspect', '/revoke', '/device_authori
     assert.equal((await it.post('/token', { ...grant, ...right(service) }, here)).status, 200)
   })
 
-test('guesses at many clients from one address are stopped, but not a client that is known there', async () => {
+test('guesses at many clients from one address are limited, except for clients known there', async () => {
   await using it = await bench({ 'client-authentication-address': 4 })
   const token = (client: typeof other, address: string) => it.post('/token', { ...grant, ...right(client) }, address)
   assert.equal((await token(service, here)).status, 200)
@@ -60,13 +60,13 @@ test('guesses at many clients from one address are stopped, but not a client tha
   assert.equal((await token(other, there)).status, 200)
 })
 
-test('right client authentications are not counted', async () => {
+test('successful client authentications are not counted', async () => {
   await using it = await bench({ 'client-authentication': 1, 'client-authentication-address': 1 })
   for (let i = 0; i < 5; i++) assert.equal((await it.post('/token', { ...grant, ...right(service) }, here)).status, 200)
   assert.equal((await it.post('/token', { ...grant, ...wrong }, here)).status, 401)
 })
 
-test('introspection and revocation are limited by client, from whatever address it asks', async () => {
+test('introspection and revocation are limited per client, from any address', async () => {
   await using it = await bench({ 'introspect-client': 2, 'revoke-client': 2 })
   for (const path of ['/introspect', '/revoke']) {
     const ask = async (client: typeof other, address: string) =>
@@ -76,7 +76,7 @@ test('introspection and revocation are limited by client, from whatever address 
   }
 })
 
-test('pushed requests of public clients are limited by address, those of others by client', async () => {
+test('pushed requests are limited per address for public clients, per client for others', async () => {
   await using it = await bench({ 'par-address': 2, 'par-client': 3 })
   const push = async (credentials: Record<string, string>, redirect: string, address: string) => {
     const form = { response_type: 'code', redirect_uri: redirect, scope: 'openid', code_challenge: 'A'.repeat(43) }

@@ -64,7 +64,7 @@ async function allowed(browser: TestBrowser, url: string): Promise<Record<string
 const about = async (client: string, token: unknown): Promise<Answer['body']> =>
   (await running.post('/introspect', { token: String(token), ...secretOf(client) })).body
 
-test('a client registered without PKCE does without it; one that uses it is held to it', async () => {
+test('a client with require_pkce false may omit PKCE, but must complete it once started', async () => {
   const browser = new TestBrowser(running)
   const plain = await allowed(browser, request('old'))
   assert.equal((await exchange('old', plain.code)).status, 200)
@@ -78,7 +78,7 @@ test('a client registered without PKCE does without it; one that uses it is held
   assert.equal((await allowed(browser, request('plain'))).error, 'invalid_request', 'others need it')
 })
 
-test("the operator's own application asks for no consent, unless it wants the user asked", async () => {
+test('a client with skip_consent asks for consent only with prompt=consent', async () => {
   const browser = new TestBrowser(running)
   const { code_challenge } = pkce()
   const answer = await browser.signIn(await browser.get(request('own', { code_challenge })))
@@ -89,7 +89,7 @@ test("the operator's own application asks for no consent, unless it wants the us
   assert.match(other.text, /action="\/consent"/)
 })
 
-test('a public client is registered neither without PKCE, nor without consent, nor to introspect', async () => {
+test('a public client cannot skip PKCE or consent, or introspect', async () => {
   const open = { client_id: 'open', token_endpoint_auth_method: 'none' as const, redirect_uris: [callback] }
   for (const more of [{ require_pkce: false }, { skip_consent: true }, { may_introspect: true }]) {
     const [member = ''] = Object.keys(more)
@@ -100,14 +100,14 @@ test('a public client is registered neither without PKCE, nor without consent, n
   }
 })
 
-test("only a client that may introspect is told of others' tokens", async () => {
+test('only a client with may_introspect reads tokens of others', async () => {
   const { access_token } = await getTokens(running, { scope: 'openid' })
   const told = await about('watcher', access_token)
   assert.deepEqual([told.active, told.sub, told.client_id, told.scope], [true, 'alice', 'web', 'openid'])
   assert.deepEqual(await about('stranger', access_token), { active: false })
 })
 
-test('a client with opaque access tokens gets them; userinfo and introspection read them until they are revoked', async () => {
+test('an opaque access token works at userinfo and introspection until it is revoked', async () => {
   const { code_verifier, code_challenge } = pkce()
   const { code } = await allowed(
     new TestBrowser(running),
@@ -127,7 +127,7 @@ test('a client with opaque access tokens gets them; userinfo and introspection r
   assert.deepEqual([await about('watcher', token), (await userinfo()).statusCode], [{ active: false }, 401])
 })
 
-test('an opaque access token ends in time', async () => {
+test('an opaque access token expires', async () => {
   const { code_verifier, code_challenge } = pkce()
   const { code } = await allowed(new TestBrowser(running), request('opaque', { code_challenge }))
   const { access_token, expires_in } = (await exchange('opaque', code, { code_verifier })).body
@@ -137,7 +137,7 @@ test('an opaque access token ends in time', async () => {
   assert.equal((await about('watcher', access_token)).active, false)
 })
 
-test('a resource decides on the format, the lifetime and the scopes of its tokens', async () => {
+test('a resource sets the format, lifetime and scopes of its tokens', async () => {
   const { code_verifier, code_challenge } = pkce()
   const both = { code_challenge, scope: 'openid read:photos', resource: photos.id }
   const { code } = await allowed(new TestBrowser(running), request('plain', both))
@@ -148,7 +148,7 @@ test('a resource decides on the format, the lifetime and the scopes of its token
   assert.deepEqual([told.aud, told.scope], [photos.id, 'read:photos'])
 })
 
-test('acr_values, claims_locales and display are wishes: nothing breaks, and the ID token tells the acr there is', async () => {
+test('acr_values, claims_locales and display are accepted as hints without effect', async () => {
   const { code_verifier, code_challenge } = pkce()
   const wishes = { acr_values: 'urn:example:gold', claims_locales: 'fr de', display: 'popup', code_challenge }
   const { code } = await allowed(new TestBrowser(running), request('plain', wishes))
@@ -158,7 +158,7 @@ test('acr_values, claims_locales and display are wishes: nothing breaks, and the
   assert.deepEqual(metadata.json().display_values_supported, ['page'])
 })
 
-test('an acr that is essential and can not be met is a failed authentication (OpenID Connect Core 5.5.1.1)', async () => {
+test('an essential acr that cannot be met fails the request (OpenID Connect Core 5.5.1.1)', async () => {
   const browser = new TestBrowser(running)
   const { code_challenge } = pkce()
   const asked = (acr: object) => request('own', { code_challenge, claims: JSON.stringify({ id_token: { acr } }) })

@@ -19,7 +19,7 @@ for (const [kind, jwk] of [
   ['private', privateKey.export({ format: 'jwk' })],
   ['symmetric', { kty: 'oct', k: 'c2VjcmV0' }],
 ] as const)
-  test(`a client with a ${kind} key in its jwks is refused, since jwks can be read`, () => {
+  test(`a client with a ${kind} key in its jwks is rejected`, () => {
     const faults = faultsOfClient(withKey(jwk))
     assert.deepEqual(
       faults.map(({ pointer }) => pointer),

@@ -5,7 +5,7 @@ import { createMetrics } from '@gatehouse/kit'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
 import { service, serviceToken, setup } from '../support/setup.ts'
 
-test('what is issued, refused, signed in and removed is counted, and keys and hashes are watched', async () => {
+test('tokens, errors, logins, events, purged rows, key ages and pending hashes are measured', async () => {
   const metrics = createMetrics()
   const running = await setup({ declared: { clients: [...clients, service], users }, metrics })
   const lines = async () => (await metrics.metrics()).split('\n').filter((line) => line.startsWith('identity_'))

@@ -22,7 +22,7 @@ async function enter(user_code: string, browser = new TestBrowser(running)) {
   return { browser, confirm: await browser.submit(page, { user_code }) }
 }
 
-test('a device gets tokens after its user has entered the code and agreed', async () => {
+test('a device gets tokens after its user has entered the code and allowed access', async () => {
   const { device_code, user_code, interval } = await begin()
   assert.equal(interval, 5)
   assert.match(user_code, /^[B-Z]{4}-[B-Z]{4}$/)
@@ -41,7 +41,7 @@ test('a device gets tokens after its user has entered the code and agreed', asyn
   assert.equal((await poll(device_code)).body.error, 'invalid_grant', 'a device code works once')
 })
 
-test('polling too fast is told to slow down, and the interval grows', async () => {
+test('polling too fast gets slow_down, and the interval grows', async () => {
   const { device_code } = await begin()
   await poll(device_code)
   running.clock.advance(1_000)
@@ -52,7 +52,7 @@ test('polling too fast is told to slow down, and the interval grows', async () =
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
 })
 
-test('saying no and waiting too long are told to the device', async () => {
+test('a denied and an expired request are reported to the device', async () => {
   const refused = await begin()
   const { browser, confirm } = await enter(refused.user_code)
   await browser.submit(confirm, { decision: 'deny' })
@@ -62,14 +62,14 @@ test('saying no and waiting too long are told to the device', async () => {
   assert.equal((await poll(late.device_code)).body.error, 'expired_token')
 })
 
-test('a device that asks late is told that its code is over, also after the purge', async () => {
+test('a late poll gets expired_token, even after the purge', async () => {
   const late = await begin()
   running.clock.advance(600_000 + 5 * 60_000)
   await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
   assert.equal((await poll(late.device_code)).body.error, 'expired_token')
 })
 
-test('only the session that entered the code decides, and only its own client polls (checklist 14)', async () => {
+test('a user code is approved only in the session that entered it, and polled by its own client', async () => {
   const { device_code, user_code } = await begin()
   await enter(user_code)
   const other = await enter(user_code, new TestBrowser(running))
@@ -77,7 +77,7 @@ test('only the session that entered the code decides, and only its own client po
   assert.equal((await poll(device_code, 'spa')).body.error, 'unauthorized_client')
 })
 
-test('a code that this session never entered is not decided about, however it is guessed (checklist 14, 15)', async () => {
+test('a code that was not entered in this session cannot be approved, even if guessed', async () => {
   const { device_code, user_code } = await begin()
   const browser = new TestBrowser(running)
   const page = await browser.signIn(await browser.get('/device'), 'bob', 'battery staple')
@@ -95,7 +95,7 @@ test('a code that this session never entered is not decided about, however it is
   assert.equal(confirm.status, 200, 'the code is still free for its owner')
 })
 
-test('the page that asks about a device is good in its own session alone', async () => {
+test('the confirmation page of a device is valid only in its own session', async () => {
   const { device_code, user_code } = await begin()
   const { browser, confirm } = await enter(user_code)
   const { continuation = '' } = hiddenFields(confirm)
@@ -109,14 +109,14 @@ test('the page that asks about a device is good in its own session alone', async
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
 })
 
-test('a device asks for nothing its client is not registered for (checklist 9)', async () => {
+test('a device cannot request a scope or grant its client is not registered for', async () => {
   const refused = await running.post('/device_authorization', { client_id: 'tv', scope: 'admin:all' })
   assert.equal(refused.body.error, 'invalid_scope')
   const stranger = await running.post('/device_authorization', { client_id: 'spa', scope: 'openid' })
   assert.equal(stranger.body.error, 'unauthorized_client')
 })
 
-test('guessing user codes is limited (checklist 14, 15)', async () => {
+test('guesses at user codes are limited', async () => {
   let attempts = 0
   const limited = await setup({
     declared: { clients, users },

@@ -9,7 +9,7 @@ for (const url of [
   '/.well-known/oauth-authorization-server',
   '/.well-known/jwks.json',
 ]) {
-  test(`a browser may ask before it reads ${url}, and other methods are told which there are`, async () => {
+  test(`${url} answers a CORS preflight and rejects other methods with Allow`, async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
     const asked = await running.http.inject({ method: 'OPTIONS', url, headers })
     assert.deepEqual(

@@ -34,7 +34,7 @@ before(async () => {
 })
 after(() => server.close())
 
-test('openid-client goes through code, userinfo, refresh, introspection, revocation and logout', async () => {
+test('openid-client completes code, userinfo, refresh, introspection, revocation and logout', async () => {
   const config = await client.discovery(new URL(server.issuer), 'web', secret, undefined, insecure)
   const pkceCodeVerifier = client.randomPKCECodeVerifier()
   const [expectedState, expectedNonce] = [client.randomState(), client.randomNonce()]
@@ -63,7 +63,7 @@ test('openid-client goes through code, userinfo, refresh, introspection, revocat
   assert.equal(left.headers.get('location'), 'http://localhost:9/bye')
 })
 
-test('openid-client pushes its request, and reads a form_post answer', async () => {
+test('openid-client pushes its request and reads a form_post response', async () => {
   const config = await client.discovery(
     new URL(server.issuer),
     'web',
@@ -92,14 +92,14 @@ test('openid-client connects a device', async () => {
   assert.ok(tokens.access_token && tokens.refresh_token)
 })
 
-test('openid-client proves itself with a private key', async () => {
+test('openid-client authenticates with a private key', async () => {
   const proof = client.PrivateKeyJwt({ key: keys.privateKey, kid: 'k' })
   const config = await client.discovery(new URL(server.issuer), 'robot', undefined, proof, insecure)
   const tokens = await client.clientCredentialsGrant(config, { scope: 'read:users' })
   assert.equal(tokens.scope, 'read:users')
 })
 
-test('oauth4webapi, the strictest reader, accepts every answer of the code and refresh grants', async () => {
+test('oauth4webapi accepts every response of the code and refresh grants', async () => {
   const issuer = new URL(server.issuer)
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, plain))
   const me: oauth.Client = { client_id: 'web' }
@@ -130,7 +130,7 @@ test('oauth4webapi, the strictest reader, accepts every answer of the code and r
   assert.ok((await oauth.processRefreshTokenResponse(as, me, again)).refresh_token)
 })
 
-test('oauth4webapi accepts the answers of client authentication gone wrong', async () => {
+test('oauth4webapi accepts the responses to failed client authentication', async () => {
   const issuer = new URL(server.issuer)
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, plain))
   const me: oauth.Client = { client_id: 'web' }

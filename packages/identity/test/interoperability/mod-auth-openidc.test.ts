@@ -5,7 +5,7 @@ import { live, Person } from '../support/live.ts'
 
 testWith(
   'libapache2-mod-auth-openidc',
-  'Apache’s mod_auth_openidc lets people in, reads their claims, and shuts them out after a back-channel logout',
+  'Apache’s mod_auth_openidc signs in, reads claims and honours back-channel logout',
   async () => {
     const port = await freePort()
     const callback = `http://localhost:${port}/protected/callback`

@@ -15,7 +15,7 @@ const started = async () => {
   return { browser, id_token_hint: (await tokens({}, browser)).id_token ?? '' }
 }
 
-test('with hint, address and state the browser is signed out and sent there with the state', async () => {
+test('a logout with hint, URI and state ends the session and redirects with the state', async () => {
   const { browser, id_token_hint } = await started()
   const answer = await logout(browser, {
     id_token_hint,
@@ -27,7 +27,7 @@ test('with hint, address and state the browser is signed out and sent there with
   assert.ok(await signedOut(browser))
 })
 
-test('without state none is added; without address a page says it; without anything the user is asked', async () => {
+test('a logout without state, URI or hint adds no state, shows a page or asks the user', async () => {
   const first = await started()
   const { browser, id_token_hint } = first
   assert.equal((await logout(browser, { id_token_hint, post_logout_redirect_uri: bye })).headers.location, bye)
@@ -41,7 +41,7 @@ test('without state none is added; without address a page says it; without anyth
   assert.ok(await signedOut(third.browser))
 })
 
-test('a wrong address, one with a query added and a touched hint end nothing and lead nowhere', async () => {
+test('an unregistered URI or an altered hint ends nothing and redirects nowhere', async () => {
   const { browser, id_token_hint } = await started()
   for (const more of [
     { id_token_hint, post_logout_redirect_uri: 'https://app.example/other' },

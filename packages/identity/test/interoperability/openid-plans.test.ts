@@ -17,7 +17,7 @@ import { issuer } from '../support/setup.ts'
 const { ask, exchange, running, tokens, userinfo } = openidParties()
 
 describe('config', () => {
-  test('the metadata names its issuer, endpoints and algorithms, and the keys are public, told apart and for signing', async () => {
+  test('the metadata names issuer, endpoints and algorithms, and the JWK Set is public', async () => {
     const answer = await running.http.inject('/.well-known/openid-configuration')
     assert.match(String(answer.headers['content-type']), /^application\/json/)
     const metadata = answer.json()
@@ -46,7 +46,7 @@ describe('config', () => {
 })
 
 describe('basic', () => {
-  test('without PKCE and without nonce, a party that was allowed to gets an RS256 ID token with what it must hold', async () => {
+  test('an exempt client without PKCE and nonce gets a complete RS256 ID token', async () => {
     const { id_token = '', token_type, expires_in } = await tokens()
     const keys = createLocalJWKSet(running.identity.keys() as never)
     const currentDate = new Date(running.clock.now())
@@ -59,7 +59,7 @@ describe('basic', () => {
     assert.equal(decodeJwt((await tokens({ nonce: 'n' })).id_token ?? '').nonce, 'n')
   })
 
-  test('client_secret_post works where it is registered, and no other way does', async () => {
+  test('client_secret_post works only where it is registered', async () => {
     const { code = '' } = answerParameters(await ask({ client_id: 'post' }))
     const form = { grant_type: 'authorization_code', code, redirect_uri: callback }
     const { client_id, client_secret } = post
@@ -68,7 +68,7 @@ describe('basic', () => {
     assert.equal((await running.post('/token', { ...form, client_id, client_secret })).status, 200)
   })
 
-  test('userinfo is told by GET, by POST with a header and with a form; its subject is that of the ID token', async () => {
+  test('userinfo returns the subject by GET, by POST with a header and by form', async () => {
     const { access_token = '', id_token = '' } = await tokens()
     const answers = [
       (await userinfo(`Bearer ${access_token}`)).json(),
@@ -78,7 +78,7 @@ describe('basic', () => {
     assert.ok(answers.every(({ sub }) => sub === decodeJwt(id_token).sub))
   })
 
-  test('each scope brings all of its claims to userinfo, and none to the ID token', async () => {
+  test('each scope adds all of its claims to userinfo and none to the ID token', async () => {
     const { updated_at: _, ...told } = await claimsFor('openid profile email address phone')
     assert.deepEqual(told, { sub: 'eve', email: 'eve@example.com', email_verified: true, ...everyClaim })
     for (const [scope, claims] of [
@@ -97,12 +97,12 @@ describe('basic', () => {
     return (await userinfo(`Bearer ${access_token}`)).json()
   }
 
-  test('an essential claim that was asked for by name is told', async () => {
+  test('an essential claim requested by name is returned', async () => {
     const { access_token } = await tokens({ claims: JSON.stringify({ userinfo: { name: { essential: true } } }) })
     assert.equal((await userinfo(`Bearer ${access_token}`)).json().name, 'Eve Evans')
   })
 
-  test('hints about how to ask cause no error: display, locales, acr_values, login_hint, and what nobody knows', async () => {
+  test('display, locales, acr_values, login_hint and unknown parameters cause no error', async () => {
     for (const hint of [
       { display: 'page' },
       { display: 'popup' },
@@ -118,7 +118,7 @@ describe('basic', () => {
     assert.match(page.text, /id="username"[^>]*value="eve@example\.com"/)
   })
 
-  test('prompt=none answers login_required to a stranger, and a code of the same session to who is signed in', async () => {
+  test('prompt=none gets login_required when signed out and a code of the same session otherwise', async () => {
     assert.equal(answerParameters(await ask({ prompt: 'none' })).error, 'login_required')
     const browser = new TestBrowser(running)
     const first = decodeJwt((await tokens({}, browser)).id_token ?? '')
@@ -127,7 +127,7 @@ describe('basic', () => {
     assert.deepEqual([second.sub, second.auth_time, second.sid], [first.sub, first.auth_time, first.sid])
   })
 
-  test('prompt=login and max_age=1 sign in afresh, with a later auth_time; max_age=10000 does not', async () => {
+  test('prompt=login and max_age=1 require a new login with a later auth_time', async () => {
     const browser = new TestBrowser(running)
     const authTime = async (request: Request) =>
       Number(decodeJwt((await tokens(request, browser)).id_token ?? '').auth_time)
@@ -140,7 +140,7 @@ describe('basic', () => {
     assert.ok(first < second && second < third)
   })
 
-  test('an id_token_hint of who is signed in passes in silence; of somebody else it does not', async () => {
+  test('an id_token_hint of the signed-in user passes prompt=none, and another one fails', async () => {
     const browser = new TestBrowser(running)
     const { id_token = '' } = await tokens({}, browser)
     const silent = { prompt: 'none', id_token_hint: id_token }
@@ -150,7 +150,7 @@ describe('basic', () => {
     assert.equal(answerParameters(await ask(silent, other)).error, 'login_required')
   })
 
-  test('a code used twice is refused, half a minute later too, and takes the tokens of its first use with it', async () => {
+  test('a reused code is rejected and revokes the tokens of its first use', async () => {
     for (const pauseMs of [0, 30_000]) {
       const { code } = answerParameters(await ask())
       const first = await exchange(code)
@@ -160,7 +160,7 @@ describe('basic', () => {
     }
   })
 
-  test('a request without response_type, with a request object or by reference is refused by redirect, with state and iss', async () => {
+  test('unsupported requests are rejected by redirect with state and iss', async () => {
     const { response_type: _, ...untyped } = plain
     for (const [request, error] of [
       [untyped, 'invalid_request'],
@@ -173,7 +173,7 @@ describe('basic', () => {
     }
   })
 
-  test('a request object is refused in the way that it asks to be answered, and believed in nothing else', async () => {
+  test('a request object is rejected in the response mode it names, and otherwise ignored', async () => {
     const object = (payload: object) => new UnsecuredJWT({ ...payload }).encode()
     const { state: _, ...stateless } = plain
     const asked = { state: 'within', response_mode: 'form_post', redirect_uri: 'https://elsewhere.example/' }
@@ -192,7 +192,7 @@ describe('basic', () => {
     assert.equal(state, 's')
   })
 
-  test('a refresh token works for its own party alone, and brings tokens about the same user', async () => {
+  test('a refresh token works for its own client only and keeps its subject', async () => {
     const { refresh_token = '' } = await tokens(
       { scope: 'openid offline_access', prompt: 'consent' },
       new ConsentingBrowser(running),
@@ -206,7 +206,7 @@ describe('basic', () => {
 })
 
 describe('form-post', () => {
-  test('codes and errors come as a form to the redirect_uri, which needs no script to be sent', async () => {
+  test('codes and errors are posted to the redirect_uri by a form that needs no script', async () => {
     const page = await ask({ response_mode: 'form_post' })
     assert.match(page.text, new RegExp(`<form method="post" action="${callback}">`))
     assert.equal((await exchange(hiddenFields(page).code)).status, 200)

@@ -40,7 +40,7 @@ async function isBelieved(running: Running, id_token_hint = ''): Promise<boolean
   return (await running.http.inject(`/end_session?${new URLSearchParams(request)}`)).statusCode < 400
 }
 
-test('a compromised key is in the revocation feed, and stays there', async () => {
+test('a compromised key stays in the revocation feed permanently', async () => {
   const { access_token } = await getTokens(server)
   await command.identity.management.rotateKey('ES256', true)
   const listed = async () => (await server.identity.revocations(undefined)).revocations
@@ -49,13 +49,13 @@ test('a compromised key is in the revocation feed, and stays there', async () =>
   assert.ok((await listed()).some((one) => 'key' in one && one.key === kidOf(access_token)))
 })
 
-test('a rotation that is no compromise is not in the revocation feed', async () => {
+test('a regular rotation does not appear in the revocation feed', async () => {
   const { next } = await server.identity.revocations(undefined)
   await server.identity.management.rotateKey('ES256', false)
   assert.deepEqual((await server.identity.revocations(next)).revocations, [])
 })
 
-test('what a compromised key signed is refused at once in the same process', async () => {
+test('tokens of a compromised key are rejected at once in the same process', async () => {
   const { access_token, id_token } = await getTokens(server)
   assert.deepEqual([await isActive(server, access_token), await isBelieved(server, id_token)], [true, true])
   await server.identity.management.rotateKey('ES256', true)
@@ -65,7 +65,7 @@ test('what a compromised key signed is refused at once in the same process', asy
   assert.ok(server.identity.keys().keys.every(({ kid }) => kid !== kidOf(access_token)))
 })
 
-test('a key rotated on the command line signs no more in a running process within two seconds', async () => {
+test('a key revoked on the command line stops signing in a running process within two seconds', async () => {
   const { access_token, id_token } = await getTokens(server)
   const kids = [
     await command.identity.management.rotateKey('ES256', true),

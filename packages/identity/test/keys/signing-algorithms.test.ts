@@ -45,7 +45,7 @@ async function jwks() {
 }
 
 for (const alg of signingAlgorithms) {
-  test(`a client that asks for ${alg} gets access tokens signed with it, by a key of the JWK Set`, async () => {
+  test(`a client that registers ${alg} gets access tokens signed with it`, async () => {
     const token = await tokenOf(alg)
     const set = createLocalJWKSet({ keys: (await jwks()) as never })
     const { protectedHeader, payload } = await jwtVerify(token, set, {
@@ -64,20 +64,20 @@ for (const alg of signingAlgorithms) {
   })
 }
 
-test('the algorithm of the resource wins over that of the client, and that over the default', async () => {
+test('the algorithm of the resource precedes that of the client, and that the default', async () => {
   assert.equal(decodeProtectedHeader(await tokenOf('PS256', { resource })).alg, 'EdDSA')
   assert.equal(decodeProtectedHeader(await tokenOf('PS256')).alg, 'PS256')
   assert.equal(decodeProtectedHeader(await tokenOf('default')).alg, 'RS256')
 })
 
-test('every key of the JWK Set has an id of its own and names one algorithm', async () => {
+test('every key of the JWK Set has its own id and names one algorithm', async () => {
   const keys = await jwks()
   assert.equal(new Set(keys.map(({ kid }) => kid)).size, keys.length)
   assert.deepEqual(new Set(keys.map(({ alg }) => alg)), new Set(signingAlgorithms))
   for (const key of keys) assert.ok(!('d' in key) && key.use === 'sig')
 })
 
-test('a signature of one RSA algorithm is no signature of the other, under the same key id', async () => {
+test('a signature of one RSA algorithm is rejected under the other, whatever the key id', async () => {
   const [header = '', payload = ''] = (await tokenOf('RS256')).split('.')
   const [, , signature] = (await tokenOf('PS256')).split('.')
   const { kid } = decodeProtectedHeader(await tokenOf('PS256'))
@@ -96,7 +96,7 @@ test('a signature of one RSA algorithm is no signature of the other, under the s
   }
 })
 
-test('a client registered at run time gets a key made for its algorithm, once for all who ask together', async () => {
+test('concurrent first tokens of a new algorithm create one key', async () => {
   const fresh = await setup()
   const declared = { ...machine('late'), access_token_signed_response_alg: 'EdDSA' as const }
   await fresh.identity.management.createClient(declared)
@@ -109,7 +109,7 @@ test('a client registered at run time gets a key made for its algorithm, once fo
   await fresh.close()
 })
 
-test('an ID token is signed as its client says, and found again as a hint', async () => {
+test('an ID token is signed with its client’s algorithm and accepted as a hint', async () => {
   await running.identity.management.changeClient('web', { id_token_signed_response_alg: 'PS256' })
   running.clock.advance(3_000)
   const { id_token = '' } = await getTokens(running)

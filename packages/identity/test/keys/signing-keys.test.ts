@@ -47,7 +47,7 @@ describe('on a schedule', () => {
   const signed = (alg: SigningAlgorithm) =>
     signJwt(keys.active(alg), 'at+jwt', { exp: Math.floor((clock.now() + longestTokenMs) / 1000) })
 
-  test('the next key is published ten minutes before it signs, after 90 days of the one before', async () => {
+  test('the next key is published ten minutes before it signs, 90 days after the previous one', async () => {
     const first = algorithms.map((alg) => keys.active(alg).kid)
     clock.advance(90 * dayMs - 10 * minuteMs - 1)
     assert.deepEqual(await keys.refresh(), [], 'nothing is due')
@@ -63,7 +63,7 @@ describe('on a schedule', () => {
     assert.deepEqual(signing(), made)
   })
 
-  test('what the old key signed last is accepted until it is over; then the old key is gone', async () => {
+  test('the old key verifies until its last token has expired and is then removed', async () => {
     clock.advance(90 * dayMs - 10 * minuteMs)
     await keys.refresh()
     clock.advance(10 * minuteMs - 1)
@@ -86,7 +86,7 @@ describe('on a schedule', () => {
     assert.deepEqual(new Set(rows.map(({ kid }) => kid)), new Set(kids(keys)), 'nothing is left of the old ones')
   })
 
-  test('by command a key signs after a minute; a compromised one is forgotten at once', async () => {
+  test('a key rotated by command signs after a minute, and a compromised one is removed at once', async () => {
     const old = keys.active('ES256').kid
     const next = await keys.rotate('ES256')
     const token = await signed('ES256')
@@ -102,7 +102,7 @@ describe('on a schedule', () => {
 })
 
 for (const minutes of [0, 5, 9.99]) {
-  test(`a key made by command ${minutes} minutes after the next one was published lets no token die early`, async () => {
+  test(`a key rotated ${minutes} minutes after the next one was published ends no token early`, async () => {
     const database = await memoryDatabase(migrateIdentity)
     const clock = manualClock()
     const keys = keysOf(database, clock)
@@ -126,7 +126,7 @@ for (const minutes of [0, 5, 9.99]) {
   })
 }
 
-test('the service rotates by itself, writes it down, and goes on accepting what it signed before', async () => {
+test('the service rotates keys on schedule, records it, and still accepts earlier tokens', async () => {
   const running = await setup()
   const token = await serviceToken(running)
   running.clock.advance(90 * dayMs - 10 * minuteMs)
@@ -152,7 +152,7 @@ describe('on PostgreSQL', () => {
   })
   after(() => server?.stop())
 
-  testWith('postgresql', 'of many processes at their rotation one makes the key, and all sign with it', async () => {
+  testWith('postgresql', 'processes that rotate concurrently create one key, and all sign with it', async () => {
     const database = await postgresDatabase(server as Server, 8)
     await migrateIdentity(database)
     const clock = manualClock()

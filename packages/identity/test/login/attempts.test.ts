@@ -58,7 +58,7 @@ async function bench(
 const statusesOf = (answers: readonly Answer[], status: number) =>
   answers.filter((answer) => answer.status === status).length
 
-test('one guess at each of many accounts from one address is stopped, also when all come at once', async () => {
+test('guesses at many accounts from one address are limited, even concurrent ones', async () => {
   await using it = await bench({ 'login-address': 4 })
   const guesses = Array.from({ length: 12 }, (_, i) => it.attempt(`person-${i}@example.com`, 'Summer2026!'))
   const answers = await Promise.all(guesses)
@@ -66,7 +66,7 @@ test('one guess at each of many accounts from one address is stopped, also when 
   assert.equal((await it.attempt('bob', 'wrong', { address: '192.0.2.7' })).status, 401, 'elsewhere it goes on')
 })
 
-test('any number of right sign-ins from one address use nothing up', async () => {
+test('successful sign-ins from one address consume nothing', async () => {
   await using it = await bench({ 'login-address': 2, 'login-account': 2 })
   for (let i = 0; i < 6; i++) {
     const right = await (i % 2 ? it.attempt('alice', 'correct horse') : it.attempt('bob', 'battery staple'))
@@ -75,7 +75,7 @@ test('any number of right sign-ins from one address use nothing up', async () =>
   for (const status of [401, 401, 429]) assert.equal((await it.attempt('nobody', 'wrong')).status, status)
 })
 
-test('past the limit of an address a device that is known signs in all the same', async () => {
+test('a known device signs in even when the limit of its address is exceeded', async () => {
   await using it = await bench({ 'login-address': 1 })
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
@@ -84,7 +84,7 @@ test('past the limit of an address a device that is known signs in all the same'
   assert.equal((await it.attempt('alice', 'correct horse', { browser })).status, 303)
 })
 
-test('guesses at the old password of an account are stopped, from however many addresses they come', async () => {
+test('guesses at the current password of an account are limited across all addresses', async () => {
   for (const mail of [true, false]) {
     await using it = await bench({ 'login-account': 3 }, { mail })
     const thief = new TestBrowser(it.running)
@@ -102,7 +102,7 @@ test('guesses at the old password of an account are stopped, from however many a
   }
 })
 
-test('a right old password uses nothing up', async () => {
+test('a correct current password consumes nothing', async () => {
   await using it = await bench({ 'login-account': 1 })
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
@@ -122,7 +122,7 @@ async function besieged(options: { readonly mail?: boolean } = {}): Promise<Benc
 
 const pageOf = ({ status, text }: Answer) => [status, text]
 
-test('past the limit of an account right and wrong passwords get one page, and the right one a mail', async () => {
+test('above the account limit every password gets the same page, and a correct one a mail', async () => {
   await using it = await besieged()
   const wrong = await it.attempt('alice', 'still wrong')
   assert.equal(wrong.status, 200)
@@ -135,13 +135,13 @@ test('past the limit of an account right and wrong passwords get one page, and t
   )
 })
 
-test('past its limit a name without an account gets the page of one that has', async () => {
+test('above the limit an unknown name gets the same page as an account', async () => {
   await using it = await besieged()
   for (let i = 0; i < 3; i++) await it.attempt('nobody', 'wrong', { address: `198.51.100.${i}` })
   assert.deepEqual(pageOf(await it.attempt('nobody', 'wrong')), pageOf(await it.attempt('alice', 'wrong')))
 })
 
-test('the owner of a besieged account signs in by the mailed link, once, in the same browser', async () => {
+test('the owner of an attacked account signs in by the mailed link, once, in the same browser', async () => {
   await using it = await besieged()
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
@@ -160,7 +160,7 @@ test('the owner of a besieged account signs in by the mailed link, once, in the 
   assert.equal((await it.attempt('alice', 'correct horse', { browser })).status, 303, 'the device is known now')
 })
 
-test('a link that completes a sign-in works no more when the password was changed, or after its time', async () => {
+test('a sign-in link is invalid after a password change and after it has expired', async () => {
   await using it = await besieged()
   const begin = async () => {
     const browser = new TestBrowser(it.running)
@@ -179,7 +179,7 @@ test('a link that completes a sign-in works no more when the password was change
   assert.equal((await late.browser.submit(late.page, {})).status, 400)
 })
 
-test('guesses at an account shut its owner out neither without mail nor without an address', async () => {
+test('an attacked account without mail or an address still lets its owner sign in', async () => {
   await using off = await besieged({ mail: false })
   assert.equal((await off.attempt('alice', 'wrong')).status, 401)
   assert.equal((await off.attempt('alice', 'correct horse')).status, 303)
@@ -189,7 +189,7 @@ test('guesses at an account shut its owner out neither without mail nor without 
   assert.equal((await it.attempt('carol', withoutAddress.password)).status, 303)
 })
 
-testWith('postgresql', 'of many uses of one sign-in link at once on PostgreSQL one succeeds', async () => {
+testWith('postgresql', 'of 10 concurrent uses of a sign-in link on PostgreSQL, one succeeds', async () => {
   const server = await startPostgres()
   const database = await postgresDatabase(server)
   try {

@@ -5,7 +5,7 @@ import { served, service } from '../support/setup.ts'
 
 const running = served({ declared: { clients: [...clients, service], users } })
 
-test('the session id changes at login, and a login begun elsewhere is refused (checklist 19)', async () => {
+test('the session id changes at login, and a login started elsewhere is rejected', async () => {
   const victim = new TestBrowser(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() })
   const page = await victim.get(request)
@@ -21,7 +21,7 @@ test('the session id changes at login, and a login begun elsewhere is refused (c
   assert.equal((await attacker.post('/login', crossSite, { origin: 'https://evil.example' })).status, 403)
 })
 
-test('pages forbid framing and inline scripts, and escape what they show (checklist 23, 24)', async () => {
+test('pages forbid framing and inline scripts, and escape what they show', async () => {
   const login_hint = '"><script>alert(1)</script>'
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', login_hint, ...pkce() }
   const page = await running.http.inject(authorizeUrl(request))
@@ -34,7 +34,7 @@ test('pages forbid framing and inline scripts, and escape what they show (checkl
   assert.doesNotMatch(page.payload, /<script/)
 })
 
-test('an unknown user and a wrong password look the same (checklist 31)', async () => {
+test('an unknown user and a wrong password get the same response', async () => {
   const tried = async (username: string) => {
     const browser = new TestBrowser(running)
     const page = await browser.get(

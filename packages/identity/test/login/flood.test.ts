@@ -21,7 +21,7 @@ async function logIn(): Promise<Answer> {
   return browser.submit(await browser.get('/account'), { username: 'alice', password: 'correct horse' })
 }
 
-test('a login flood that holds the hashing queue full leaves the token endpoint at work', async () => {
+test('a login flood that fills the hashing queue leaves the token endpoint responsive', async () => {
   let checked = 0
   const flood = Array.from({ length: 8 }, async () => {
     const answer = await logIn()
@@ -43,7 +43,7 @@ test('a login flood that holds the hashing queue full leaves the token endpoint 
   )
 })
 
-test('a login that finds the queue full is told so on its page, and when to come again', async () => {
+test('a login that finds the queue full gets the form again with Retry-After', async () => {
   const answers = await Promise.all(Array.from({ length: 5 }, logIn))
   const away = answers.find(({ status }) => status === 503)
   assert.equal(away?.headers['retry-after'], '5')
@@ -52,7 +52,7 @@ test('a login that finds the queue full is told so on its page, and when to come
   assert.match(away?.text ?? '', /value="alice"/)
 })
 
-test('a full queue refuses the next one alone: nothing else is hurt, and it empties', async () => {
+test('a full queue rejects only the next request and then drains', async () => {
   const passwords = new Passwords({ atOnce: 1, mostWaiting: 1 })
   const [first, second, third] = await Promise.allSettled([
     passwords.hash('correct horse'),

@@ -6,7 +6,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { clients, getTokens, TestBrowser, users } from '../support/journey.ts'
 import { issuer, setup } from '../support/setup.ts'
 
-test('a client is told of a logout, by a token that can be taken for no other', async () => {
+test('a logout token identifies the ended session and cannot pass for another token type', async () => {
   const told = Promise.withResolvers<string>()
   const server = createServer(async (request, response) => {
     let body = ''

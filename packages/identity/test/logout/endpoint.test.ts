@@ -25,7 +25,7 @@ async function signedIn() {
 const goHome = { post_logout_redirect_uri: 'https://app.example/bye', state: 'back' }
 const endSession = (more: Record<string, string>) => `/end_session?${new URLSearchParams(more)}`
 
-test('a client that gives the ID token of the session signs its user out at once', async () => {
+test('a client that sends the session’s ID token signs its user out at once', async () => {
   const { browser, idToken } = await signedIn()
   const answer = await browser.get(endSession({ id_token_hint: idToken, ...goHome }))
   assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
@@ -33,7 +33,7 @@ test('a client that gives the ID token of the session signs its user out at once
   assert.equal(answerParameters(await browser.get(authorizeUrl(request))).error, 'login_required')
 })
 
-test('without the ID token the user is asked first', async () => {
+test('a logout without the ID token asks the user first', async () => {
   const { browser } = await signedIn()
   const page = await browser.get(endSession({ client_id: 'web', ...goHome }))
   assert.match(page.text, /Sign out\?/)
@@ -41,7 +41,7 @@ test('without the ID token the user is asked first', async () => {
   assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
 })
 
-test('logout redirects to registered addresses only (checklist 26)', async () => {
+test('a logout redirects to registered URIs only', async () => {
   const { browser, idToken } = await signedIn()
   for (const post_logout_redirect_uri of [
     'https://evil.example/',
@@ -57,13 +57,13 @@ test('logout redirects to registered addresses only (checklist 26)', async () =>
   assert.equal((await browser.get(endSession({ id_token_hint: forged }))).status, 400)
 })
 
-test('an ID token that is over still serves as a hint', async () => {
+test('an expired ID token still serves as a hint', async () => {
   const { browser, idToken } = await signedIn()
   running.clock.advance(2 * 3600_000)
   assert.equal((await browser.get(endSession({ id_token_hint: idToken, ...goHome }))).status, 302)
 })
 
-test('refresh tokens outlive the session: that is what offline_access is', async () => {
+test('a refresh token with offline_access outlives the session', async () => {
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser })
   await browser.get(endSession({ id_token_hint: tokens.id_token ?? '' }))

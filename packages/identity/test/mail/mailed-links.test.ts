@@ -61,7 +61,7 @@ async function openedBefore(link: string, act: () => Promise<unknown>): Promise<
 
 const statuses = ({ sent, page }: { sent: Answer; page: Answer }) => [sent.status, page.status]
 
-test('a reset link is worthless once the account has another address', async () => {
+test('a reset link is invalid after the account’s address has changed', async () => {
   const { management } = running.identity
   await management.createUser(user('moved'))
   const link = await resetLink('moved@example.com')
@@ -71,7 +71,7 @@ test('a reset link is worthless once the account has another address', async () 
   assert.equal((await new TestBrowser(running).get(link)).status, 400, 'not even when the address comes back')
 })
 
-test('a reset link is worthless once the password has changed', async () => {
+test('a reset link is invalid after the password has changed', async () => {
   const { management } = running.identity
   await management.createUser(user('changed'))
   const link = await resetLink('changed@example.com')
@@ -79,7 +79,7 @@ test('a reset link is worthless once the password has changed', async () => {
   assert.deepEqual(statuses(await openedBefore(link, act)), [400, 400])
 })
 
-test('a reset link is worthless once the account was locked, unlocked again or not', async () => {
+test('a reset link is invalid after the account was locked, even if unlocked again', async () => {
   const { management } = running.identity
   await management.createUser(user('locked'))
   const link = await resetLink('locked@example.com')
@@ -89,7 +89,7 @@ test('a reset link is worthless once the account was locked, unlocked again or n
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
-test('a reset link is worthless for an account that was made again under the same name', async () => {
+test('a reset link is invalid for an account recreated under the same name', async () => {
   const { management } = running.identity
   await management.createUser(user('again'))
   const link = await resetLink('again@example.com')
@@ -100,7 +100,7 @@ test('a reset link is worthless for an account that was made again under the sam
   assert.deepEqual(statuses(opened), [400, 400])
 })
 
-test('a link that proves an address is worthless once the account has another', async () => {
+test('a verification link is invalid after the account’s address has changed', async () => {
   const { management } = running.identity
   await management.createUser({ ...user('unproven'), email_verified: false })
   const link = await mailed('verify_email', 'unproven')
@@ -110,7 +110,7 @@ test('a link that proves an address is worthless once the account has another', 
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
-test('a registration link never works again, not even after its account was deleted', async () => {
+test('a registration link never works again, even after its account was deleted', async () => {
   const link = await registrationLink('gone@example.com')
   const browser = new TestBrowser(running)
   const page = await browser.get(link)
@@ -123,7 +123,7 @@ test('a registration link never works again, not even after its account was dele
   assert.equal((await browser.get(link)).status, 400)
 })
 
-test('a registration link is worthless once its address had an account that came otherwise', async () => {
+test('a registration link is invalid once its address got an account another way', async () => {
   const { management } = running.identity
   const link = await registrationLink('taken@example.com')
   const opened = await openedBefore(link, async () => {
@@ -133,7 +133,7 @@ test('a registration link is worthless once its address had an account that came
   assert.deepEqual(statuses(opened), [400, 400])
 })
 
-test('a second link of a kind takes the place of the first', async () => {
+test('a second link of a kind replaces the first', async () => {
   await running.identity.management.createUser(user('twice'))
   for (const ask of [() => resetLink('twice@example.com'), () => registrationLink('newcomer@example.com')]) {
     const [first, second] = [await ask(), await ask()]
@@ -142,7 +142,7 @@ test('a second link of a kind takes the place of the first', async () => {
   }
 })
 
-test('a link is of its kind alone', async () => {
+test('a link works for its own purpose only', async () => {
   await running.identity.management.createUser(user('kinds'))
   const token = (await resetLink('kinds@example.com')).split('=')[1]
   for (const path of ['/email/verify', '/register/confirm']) {
@@ -168,7 +168,7 @@ test('a stranger who registers an address chooses neither password nor name of i
   assert.equal(await signIn('chosen by the owner'), 200)
 })
 
-test('asking for an account is counted by address of mail, alike for known and unknown ones', async () => {
+test('registrations are limited per email address, for known and unknown ones alike', async () => {
   const counted: string[] = []
   const limited = await setup({
     ...options,
@@ -208,7 +208,7 @@ async function onPostgres(work: (running: Running, database: Database) => Promis
   }
 }
 
-testWith('postgresql', 'of 20 uses of one mailed link one counts, whatever its kind', async () =>
+testWith('postgresql', 'of 20 concurrent uses of a mailed link, one succeeds, whatever its kind', async () =>
   onPostgres(async (many) => {
     const { management } = many.identity
     const twenty = Array.from({ length: 20 })
@@ -230,7 +230,7 @@ testWith('postgresql', 'of 20 uses of one mailed link one counts, whatever its k
   }),
 )
 
-testWith('postgresql', 'a link put or used while the address of its account changes does not outlive it', async () =>
+testWith('postgresql', 'a link stored or used during a change of its address does not outlive the change', async () =>
   onPostgres(async (racing, database) => {
     const { links, accounts, users: accountsRead } = postgresIdentityStore(database)
     const { management } = racing.identity
@@ -273,7 +273,7 @@ testWith('postgresql', 'a link put or used while the address of its account chan
   }),
 )
 
-test('the password of who holds a management role is not reset by mail, whoever asks for it', async () => {
+test('the password of a management role holder is not reset from the forgot-password page', async () => {
   const { management } = running.identity
   await management.createUser({ ...user('boss'), roles: ['gatehouse-owner'] })
   const browser = new TestBrowser(running)

@@ -28,7 +28,7 @@ for (const [role, allowed, refused] of rows) {
   })
 }
 
-test('every role allows management scopes alone, and the owner allows the most', () => {
+test('every role allows management scopes only, and the owner has all of them', () => {
   const owner = scopesOfRoles(['gatehouse-owner'])
   for (const role of managementRoles) {
     for (const scope of scopesOfRoles([role])) {
@@ -38,7 +38,7 @@ test('every role allows management scopes alone, and the owner allows the most',
   }
 })
 
-test('scopes of products and of OpenID Connect are no management scopes', () => {
+test('product and OpenID Connect scopes are not management scopes', () => {
   for (const scope of ['openid', 'offline_access', 'read:users', 'write:notifications', 'admin:orders'])
     assert.equal(isManagementScope(scope), false)
   assert.equal(isManagementRole('gatehouse-admin'), false)

@@ -29,7 +29,7 @@ after(() => running.close())
 
 const page = (language: string) => running.http.inject({ url: '/account', headers: { 'accept-language': language } })
 
-test('pages carry the name, the logo and the colours that are configured', async () => {
+test('pages show the configured name, logo and colours', async () => {
   const { payload, headers } = await page('en')
   assert.match(payload, /<title>[^<]+ · Acme &amp; Söhne<\/title>/)
   assert.match(payload, /<img src="https:\/\/cdn\.acme\.example\/logo\.svg" alt="Acme &amp; Söhne">/)
@@ -40,7 +40,7 @@ test('pages carry the name, the logo and the colours that are configured', async
   assert.match(style, /--accent: #102030; --on-accent: #ffffff;/)
 })
 
-test('a language is added by a file of words; what it leaves out is said in English', async () => {
+test('a text file adds a language, and missing texts fall back to English', async () => {
   const { payload } = await page('fr-CA, en;q=0.5')
   assert.match(payload, /<html lang="fr">/)
   assert.match(payload, /<h1>Connexion<\/h1>/)
@@ -50,13 +50,13 @@ test('a language is added by a file of words; what it leaves out is said in Engl
   assert.deepEqual(new Set(metadata.ui_locales_supported), new Set(['en', 'de', 'fr']))
 })
 
-test('a file of words takes the place of ours, word by word', async () => {
+test('a text file overrides built-in texts one by one', async () => {
   const { payload } = await page('de')
   assert.match(payload, /<h1>Hereinspaziert<\/h1>/)
   assert.match(payload, /Passwort/)
 })
 
-test('a colour or a logo that could not be shown is refused at the start', () => {
+test('an invalid colour or logo is rejected at start', () => {
   for (const wrong of [{ colour: 'red' }, { colourDark: '#12345' }, { logoUrl: 'http://acme.example/logo.svg' }]) {
     assert.throws(() => brandingFrom(wrong), StartError)
   }

@@ -72,7 +72,7 @@ async function userCode({ server }: Visit): Promise<string> {
 
 const heading = (page: Page) => page.textContent('h1')
 
-testWith('chromium', 'without scripts, people sign in, allow, connect a device and sign out', async () => {
+testWith('chromium', 'people sign in, consent, connect a device and sign out without scripts', async () => {
   await visit({ javaScriptEnabled: false }, async (at) => {
     const { page, posted, server } = at
     await page.goto(authorizeAddress(at))
@@ -103,7 +103,7 @@ testWith('chromium', 'without scripts, people sign in, allow, connect a device a
   })
 })
 
-testWith('chromium', 'with scripts the answer is posted by itself, and the policy of no page is broken', async () => {
+testWith('chromium', 'a form_post response is submitted by script without violating the page’s policy', async () => {
   await visit({}, async (at) => {
     const { page, posted } = at
     const complaints: string[] = []
@@ -148,7 +148,7 @@ const unreachable = `(() => [...document.querySelectorAll('a, button, input:not(
 }).map((element) => element.outerHTML))()`
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  testWith('chromium', `pages can be read and used by keyboard, ${colorScheme} and on a narrow screen`, async () => {
+  testWith('chromium', `pages are readable and usable by keyboard on a narrow ${colorScheme} screen`, async () => {
     await visit({ colorScheme, viewport: { width: 320, height: 640 } }, async (at) => {
       const { page, server } = at
       const look = async (name: string) => {

@@ -22,7 +22,7 @@ async function push(further: Record<string, string> = {}): Promise<string> {
   return String(body.request_uri)
 }
 
-test('a client that must push its requests gets its code by a pushed one, through login and consent', async () => {
+test('a client that must push its requests gets a code through login and consent', async () => {
   const browser = new TestBrowser(running)
   const login = await browser.get(authorizeUrl({ client_id: 'strict', request_uri: await push() }))
   const consent = await browser.signIn(login)
@@ -31,7 +31,7 @@ test('a client that must push its requests gets its code by a pushed one, throug
   assert.equal(answer.state, 'pushed')
 })
 
-test('the pushed request may be named in a form, by a browser with cookies and by one without', async () => {
+test('a pushed request may be named in a form, with and without cookies', async () => {
   const browser = new TestBrowser(running)
   const form = async () => ({ client_id: 'strict', request_uri: await push() })
   const first = await browser.follow(await browser.post('/authorize', await form()))
@@ -51,7 +51,7 @@ for (const [what, send] of [
     (browser: TestBrowser) => browser.post('/authorize?request_uri=x&continuation=x', plain()),
   ],
 ] as const) {
-  test(`a client that must push its requests is not let in by ${what} (RFC 9126 section 5)`, async () => {
+  test(`a client that must push its requests is rejected with ${what} (RFC 9126 section 5)`, async () => {
     const browser = new TestBrowser(running)
     await browser.get('/account')
     const { error, error_description } = answerParameters(await send(browser))
@@ -60,7 +60,7 @@ for (const [what, send] of [
   })
 }
 
-test('a pushed request near the largest goes on after the login, in no address that servers refuse', async () => {
+test('a pushed request of nearly maximum size resumes after the login by a form', async () => {
   const browser = new TestBrowser(running)
   const request_uri = await push({ details: '"'.repeat(21_000) })
   const login = await browser.get(authorizeUrl({ client_id: 'strict', request_uri }))

@@ -11,7 +11,7 @@ const strict = new PasswordRule({}, 'Gatehouse')
 const lenient = new PasswordRule({ minLength: 8 }, 'Gatehouse')
 const alice = { username: 'alice', email: 'alice.adams@example.com' }
 
-test('a password has at least 15 characters unless a setting from 8 to 64 says otherwise', () => {
+test('a password has at least 15 characters unless min_length is set from 8 to 64', () => {
   assert.equal(strict.faultOf('tfzkqpwmxbvnrd', alice), 'short')
   assert.equal(strict.faultOf('tfzkqpwmxbvnrdy', alice), undefined)
   assert.equal(lenient.faultOf('tfzkqpwm', alice), undefined)
@@ -36,12 +36,12 @@ for (const [what, password, fault] of [
   ['fewer characters than 8 code points, though more units', '🂡🂢🂣🂤🂥🂦🂧', 'short'],
   ['257 characters', `quiet river ${'x'.repeat(245)}`, 'long'],
 ] as const) {
-  test(`${what} is ${fault === undefined ? 'allowed' : 'refused'} as a password`, () => {
+  test(`${what} is ${fault === undefined ? 'accepted' : 'rejected'} as a password`, () => {
     assert.equal(lenient.faultOf(password, alice), fault)
   })
 }
 
-test('a generated password is always allowed', () => {
+test('a generated password is always accepted', () => {
   fc.assert(
     fc.property(fc.integer({ min: 8, max: 64 }), (minLength) => {
       const rule = new PasswordRule({ minLength }, 'Gatehouse')
@@ -51,7 +51,7 @@ test('a generated password is always allowed', () => {
   )
 })
 
-test('every place that sets a password refuses a common one, and says why', async (t) => {
+test('a common password is rejected with a reason wherever one is set', async (t) => {
   const mails: NotifyRequest[] = []
   const mailed = Promise.withResolvers<NotifyRequest>()
   const running = await setup({
@@ -91,7 +91,7 @@ test('every place that sets a password refuses a common one, and says why', asyn
   await assert.rejects(setup({ declared }), /user eve: password must not be one of those that are guessed first/)
 })
 
-test('a password that was set before the rule became stricter goes on signing in', async (t) => {
+test('a password set before the rule became stricter still signs in', async (t) => {
   const first = await setup({ declared: { users: [] } })
   t.after(() => first.close())
   await first.identity.management.createUser({ id: 'old', password: 'eight or so' })
@@ -101,7 +101,7 @@ test('a password that was set before the rule became stricter goes on signing in
   assert.match((await browser.signIn(await browser.get('/account'), 'old', 'eight or so')).text, /Your account/)
 })
 
-test('the whole password is verified, also one of the greatest length', async (t) => {
+test('the whole password is verified, even at the maximum length', async (t) => {
   const longest = `quiet river ${'y'.repeat(244)}`
   const running = await setup({ declared: { users: [{ id: 'alice', password: longest }] } })
   t.after(() => running.close())

@@ -18,7 +18,7 @@ import { issuer, served, service } from '../support/setup.ts'
 
 const running = served({ declared: { clients: [...clients, service], users } })
 
-test('a user signs in, allows, and the client gets its tokens', async () => {
+test('a user signs in and consents, and the client gets its tokens', async () => {
   const scope = 'openid offline_access read:users'
   const extra = { state: 'x'.repeat(128), nonce: 'n-1' }
   const { code, code_verifier, answer } = await getCode(running, { scope, extra })
@@ -44,7 +44,7 @@ test('a user signs in, allows, and the client gets its tokens', async () => {
   assert.deepEqual(access.aud, [issuer, `${issuer}/userinfo`])
 })
 
-test("the specification's minimal requests work as they are written", async () => {
+test('the minimal requests of the specification succeed as written', async () => {
   const { code_verifier, code_challenge } = pkce()
   const browser = new TestBrowser(running)
   const page = await browser.signIn(await browser.get(authorizeUrl({ client_id: 'spa', code_challenge })))
@@ -57,7 +57,7 @@ test("the specification's minimal requests work as they are written", async () =
   )
 })
 
-test('a code works once, and its replay by its own client ends the grant (checklist 4)', async () => {
+test('a code works once, and its replay by its own client ends the grant', async () => {
   const { code, code_verifier } = await getCode(running)
   const exchange = { grant_type: 'authorization_code', code, code_verifier, ...webSecret }
   const first = await running.post('/token', exchange)
@@ -72,7 +72,7 @@ test('a code works once, and its replay by its own client ends the grant (checkl
   assert.equal(dead.body.error, 'invalid_grant')
 })
 
-test('a wrong verifier burns the code, and a code without its verifier is worth nothing (checklist 3, 4)', async () => {
+test('a wrong code_verifier invalidates the code', async () => {
   for (const code_verifier of ['', 'short', 'a'.repeat(43)]) {
     const { code, code_verifier: right } = await getCode(running)
     const exchange = { grant_type: 'authorization_code', code, ...webSecret }
@@ -81,14 +81,14 @@ test('a wrong verifier burns the code, and a code without its verifier is worth 
   }
 })
 
-test('a code is over after a minute', async () => {
+test('a code expires after a minute', async () => {
   const { code, code_verifier } = await getCode(running)
   running.clock.advance(61_000)
   const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
   assert.equal(answer.body.error, 'invalid_grant')
 })
 
-test('a code is bound to its redirect_uri and its client (checklist 5)', async () => {
+test('a code is bound to its redirect_uri and its client', async () => {
   const { code, code_verifier } = await getCode(running)
   const exchange = {
     grant_type: 'authorization_code',
@@ -108,7 +108,7 @@ test('a code is bound to its redirect_uri and its client (checklist 5)', async (
   assert.equal((await running.post('/token', theirs)).body.error, 'invalid_grant')
 })
 
-test('an unregistered redirect_uri gets an error page, never a redirect (checklist 1)', async () => {
+test('an unregistered redirect_uri gets an error page, never a redirect', async () => {
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }
   for (const redirect_uri of [
     'https://evil.example/callback',
@@ -126,13 +126,13 @@ test('an unregistered redirect_uri gets an error page, never a redirect (checkli
   }
 })
 
-test('repeated parameters get an error page (checklist 2)', async () => {
+test('repeated parameters get an error page', async () => {
   const url = `${authorizeUrl({ client_id: 'web', scope: 'openid', response_type: 'code', ...pkce() })}&scope=profile`
   const answer = await running.http.inject(url)
   assert.deepEqual([answer.statusCode, answer.headers.location], [400, undefined])
 })
 
-test('PKCE is required, plain is refused with a reason, and the method defaults to S256 (checklist 3)', async () => {
+test('PKCE is required: plain is rejected with a reason, and the method defaults to S256', async () => {
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', state: 's' }
   const errorOf = async (more: Record<string, string>) => {
     const answer = await running.http.inject(authorizeUrl({ ...request, ...more }))
@@ -149,7 +149,7 @@ test('PKCE is required, plain is refused with a reason, and the method defaults 
   assert.match(plain.error_description ?? '', /S256/)
 })
 
-test('what the protocol does not offer is refused by redirect, in its own words', async () => {
+test('unsupported parameters are rejected by redirect with the registered error code', async () => {
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   const errorOf = async (more: Record<string, string>) => {
     const answer = await running.http.inject(authorizeUrl({ ...request, ...more }))
@@ -167,7 +167,7 @@ test('what the protocol does not offer is refused by redirect, in its own words'
   assert.equal(await errorOf({ claims: 'no' }), 'invalid_request')
 })
 
-test('prompt and max_age ask again, and silence stays silent when nothing is missing', async () => {
+test('prompt and max_age force a new login or consent, and prompt=none shows no page', async () => {
   const { browser } = await getCode(running)
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   const silent = await browser.get(authorizeUrl({ ...request, prompt: 'none' }))
@@ -183,7 +183,7 @@ test('prompt and max_age ask again, and silence stays silent when nothing is mis
   assert.equal(answerParameters(wider).error, 'consent_required')
 })
 
-test('a public client is never granted anything without a question (checklist 20)', async () => {
+test('a public client is never granted access without consent', async () => {
   const { browser } = await getCode(running, { client: 'spa', scope: 'openid' })
   const request = { client_id: 'spa', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   assert.match((await browser.get(authorizeUrl(request))).text, /action="\/consent"/)
@@ -191,7 +191,7 @@ test('a public client is never granted anything without a question (checklist 20
   assert.equal(silent.error, 'consent_required')
 })
 
-test('saying no is told to the client', async () => {
+test('a denied consent is reported to the client', async () => {
   const browser = new TestBrowser(running)
   const request = {
     client_id: 'web',
@@ -203,7 +203,7 @@ test('saying no is told to the client', async () => {
   assert.equal(answerParameters(await browser.submit(page, { decision: 'deny' })).error, 'access_denied')
 })
 
-test('the answer may come as a form, and the request too', async () => {
+test('an authorization response may be a form_post, and a request may be a POST', async () => {
   const { browser } = await getCode(running)
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   const page = await browser.post('/authorize', { ...request, response_mode: 'form_post', state: '"><script>' })
@@ -214,7 +214,7 @@ test('the answer may come as a form, and the request too', async () => {
   assert.ok(!page.text.includes('"><script>'))
 })
 
-test('userinfo tells what the scopes allow and what was asked for one by one', async () => {
+test('userinfo returns the claims of the granted scopes and those requested one by one', async () => {
   const claims = JSON.stringify({ userinfo: { name: { essential: true } }, id_token: { email: null } })
   const tokens = await getTokens(running, { scope: 'openid address phone', extra: { claims } })
   const authorization = `Bearer ${tokens.access_token}`
@@ -236,7 +236,7 @@ test('userinfo tells what the scopes allow and what was asked for one by one', a
   assert.equal(idToken.statusCode, 401, 'an ID token is never a bearer')
 })
 
-test('a pushed request is used once, by its own client', async () => {
+test('a pushed request is used once, by its own client only', async () => {
   const { code_challenge } = pkce()
   const pushed = await running.post('/par', {
     ...webSecret,

@@ -123,7 +123,7 @@ describe('on PostgreSQL', () => {
   }
 
   for (const [what, end] of endings) {
-    testWith('postgresql', `no sign-in that was checked before ${what} opens a session after it`, async () => {
+    testWith('postgresql', `a sign-in verified before ${what} starts no session afterwards`, async () => {
       let barrier = new Barrier()
       const slow = (store: IdentityStore): IdentityStore => ({
         ...store,
@@ -148,7 +148,7 @@ describe('on PostgreSQL', () => {
     })
   }
 
-  testWith('postgresql', 'a sign-in waits for a change of the password under way, and is refused', async () => {
+  testWith('postgresql', 'a sign-in waits for a concurrent password change and is rejected', async () => {
     await serve(async (running, database) => {
       const waiting = async (count: number): Promise<void> => {
         const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
@@ -173,29 +173,25 @@ describe('on PostgreSQL', () => {
     })
   })
 
-  testWith(
-    'postgresql',
-    'of 20 sign-ins in flight while the password changes none leaves a session alive',
-    async () => {
-      await serve(async (running, database) => {
-        for (let round = 0; round < 6; round++) {
-          await aliceAgain(running)
-          const attempts = await signIns(running)
-          const changing = attempts.map((attempt) => attempt())
-          await changing[round]
-          await running.identity.management.setPassword('alice', 'another password')
-          await Promise.all(changing)
-          assert.equal(await sessionsOf(database), 0, `round ${round}`)
-        }
-      })
-    },
-  )
+  testWith('postgresql', 'of 20 sign-ins concurrent with a password change, none leaves a session alive', async () => {
+    await serve(async (running, database) => {
+      for (let round = 0; round < 6; round++) {
+        await aliceAgain(running)
+        const attempts = await signIns(running)
+        const changing = attempts.map((attempt) => attempt())
+        await changing[round]
+        await running.identity.management.setPassword('alice', 'another password')
+        await Promise.all(changing)
+        assert.equal(await sessionsOf(database), 0, `round ${round}`)
+      }
+    })
+  })
 
   for (const [what, role, method] of [
     ['consent', 'consents', 'add'],
     ['code', 'grants', 'open'],
   ] as const) {
-    testWith('postgresql', `a ${what} in flight while the password changes is not stored`, async () => {
+    testWith('postgresql', `a ${what} concurrent with a password change is not stored`, async () => {
       const barrier = new Barrier()
       const slow = (store: IdentityStore): IdentityStore => ({
         ...store,
@@ -220,7 +216,7 @@ describe('on PostgreSQL', () => {
     })
   }
 
-  testWith('postgresql', 'a device approved in flight while the password changes gets no tokens', async () => {
+  testWith('postgresql', 'a device approved during a password change gets no tokens', async () => {
     const barrier = new Barrier()
     const slow = (store: IdentityStore): IdentityStore => ({
       ...store,
@@ -246,31 +242,27 @@ describe('on PostgreSQL', () => {
     }, slow)
   })
 
-  testWith(
-    'postgresql',
-    'a change of the password with the old one, checked before a reset, does not undo the reset',
-    async () => {
-      let barrier = new Barrier()
-      const slow = (store: IdentityStore): IdentityStore => ({
-        ...store,
-        accounts: delayed(store.accounts, ['setPassword'], () => barrier),
-      })
-      await serve(async (running) => {
-        const thief = new TestBrowser(running)
-        await thief.signIn(await thief.get('/account'))
-        const page = await thief.get('/account/password')
-        const answer = thief.submit(page, { old_password: 'correct horse', new_password: 'the thief was here' })
-        await barrier.reached(1)
-        const changing = barrier
-        barrier = new Barrier()
-        barrier.open()
-        await running.identity.management.setPassword('alice', 'another password')
-        changing.open()
-        assert.equal((await answer).status, 400)
-        const owner = new TestBrowser(running)
-        const signedIn = await owner.signIn(await owner.get('/account'), 'alice', 'another password')
-        assert.match(signedIn.text, /Your account/)
-      }, slow)
-    },
-  )
+  testWith('postgresql', 'a password change verified before a reset does not undo the reset', async () => {
+    let barrier = new Barrier()
+    const slow = (store: IdentityStore): IdentityStore => ({
+      ...store,
+      accounts: delayed(store.accounts, ['setPassword'], () => barrier),
+    })
+    await serve(async (running) => {
+      const thief = new TestBrowser(running)
+      await thief.signIn(await thief.get('/account'))
+      const page = await thief.get('/account/password')
+      const answer = thief.submit(page, { old_password: 'correct horse', new_password: 'the thief was here' })
+      await barrier.reached(1)
+      const changing = barrier
+      barrier = new Barrier()
+      barrier.open()
+      await running.identity.management.setPassword('alice', 'another password')
+      changing.open()
+      assert.equal((await answer).status, 400)
+      const owner = new TestBrowser(running)
+      const signedIn = await owner.signIn(await owner.get('/account'), 'alice', 'another password')
+      assert.match(signedIn.text, /Your account/)
+    }, slow)
+  })
 })

@@ -55,7 +55,7 @@ async function start(...keys: Secret[]): Promise<Running> {
 const refreshAt = (process: Running, refresh_token: unknown) =>
   process.post('/token', { grant_type: 'refresh_token', refresh_token: String(refresh_token), ...webSecret })
 
-test('processes that have the same keys in different orders read what either makes', async () => {
+test('processes with the same keys in different order read each other’s data', async () => {
   const tokens = await getTokens(await start(oldKey))
   const [before, after] = [await start(oldKey, newKey), await start(newKey, oldKey)]
   let token: unknown = tokens.refresh_token
@@ -81,7 +81,7 @@ test('processes that have the same keys in different orders read what either mak
   }
 })
 
-test('a sign-in that waits for its mailed link goes on after the key was replaced and the old one removed', async () => {
+test('a pending sign-in completes after its key was replaced and the old one removed', async () => {
   const mails: NotifyRequest[] = []
   const notify = async (request: NotifyRequest) => {
     mails.push(request)
@@ -103,7 +103,7 @@ test('a sign-in that waits for its mailed link goes on after the key was replace
   await database.query('DELETE FROM identity.sign_in_link')
 })
 
-test('a declared user stays as it was changed at run time when the first key changes', async () => {
+test('a declared user keeps changes made at run time when the first key changes', async () => {
   const process = await start(newKey, oldKey)
   await process.identity.management.changeUser('bob', { plan: 'pro' })
   for (const keys of [
@@ -115,7 +115,7 @@ test('a declared user stays as it was changed at run time when the first key cha
   }
 })
 
-test('after resealing, the old key is removed, and tokens made before go on working', async () => {
+test('tokens issued before resealing stay valid after the old key is removed', async () => {
   const before = await start(oldKey, newKey)
   const tokens = await getTokens(before)
   await before.identity.management.resyncRecipients()
@@ -130,7 +130,7 @@ test('after resealing, the old key is removed, and tokens made before go on work
   assert.equal((await refreshAt(alone, refreshed.body.refresh_token)).status, 200)
 })
 
-test('a made-up refresh token ends nothing while the key of the real one is gone', async () => {
+test('a forged refresh token ends nothing while the key of the real one is missing', async () => {
   const { refresh_token = '' } = await getTokens(await start(oldKey, newKey))
   for (const column of identitySealed) await reseal(database, column, new KeyRing([newKey, oldKey]))
   const alone = await start(newKey)
@@ -141,7 +141,7 @@ test('a made-up refresh token ends nothing while the key of the real one is gone
   assert.equal((await refreshAt(alone, refresh_token)).status, 200)
 })
 
-test('a start without a key that is still needed names the key and what it sealed', async () => {
+test('a start without a required key is rejected with the key id and what it sealed', async () => {
   const ring = new KeyRing([oldKey, newKey])
   for (const column of identitySealed) await reseal(database, column, ring)
   await assert.rejects(start(newKey), (error) => {
@@ -153,7 +153,7 @@ test('a start without a key that is still needed names the key and what it seale
   })
 })
 
-test('a process that runs without a key publishes what it can not open, and signs with what it can', async () => {
+test('a process without the new key publishes it and signs with a key it can open', async () => {
   const [late, ahead] = [await start(oldKey), await start(newKey, oldKey)]
   const before = late.identity.keys().keys.map(({ kid }) => kid)
   const kid = await ahead.identity.management.rotateKey('ES256')
@@ -169,7 +169,7 @@ test('a process that runs without a key publishes what it can not open, and sign
   assert.equal(decodeProtectedHeader((await getTokens(ahead)).access_token ?? '').kid, kid)
 })
 
-test('sealed signing keys that were swapped between rows are refused', async () => {
+test('sealed signing keys that were swapped between rows are rejected', async () => {
   await database.query(`UPDATE identity.signing_key a SET private_sealed = b.private_sealed
     FROM identity.signing_key b WHERE a.kid <> b.kid`)
   await assert.rejects(start(oldKey, newKey), /signing key [\w-]+ can't be opened: what is stored was changed/)

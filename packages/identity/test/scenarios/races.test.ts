@@ -43,7 +43,7 @@ describe('on PostgreSQL', () => {
   }
   const succeeded = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
 
-  testWith('postgresql', 'of 20 simultaneous exchanges of one code exactly one succeeds', async () => {
+  testWith('postgresql', 'of 20 concurrent exchanges of a code, exactly one succeeds', async () => {
     for (let round = 0; round < 5; round++) {
       const { code, code_verifier } = await getCode(running)
       const exchange = { grant_type: 'authorization_code', code, code_verifier, ...webSecret }
@@ -53,7 +53,7 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  testWith('postgresql', 'of 20 simultaneous refreshes of one token one lineage survives', async () => {
+  testWith('postgresql', 'of 20 concurrent refreshes of a token, one lineage survives', async () => {
     for (let round = 0; round < 5; round++) {
       const { refresh_token = '' } = await getTokens(running)
       const answers = await Promise.all(twenty.map(() => refresh(refresh_token)))
@@ -64,7 +64,7 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  testWith('postgresql', 'without grace, simultaneous refreshes end the family', async () => {
+  testWith('postgresql', 'concurrent refreshes without a grace period end the family', async () => {
     const strict = await setup({ declared, lifetimes: { refreshGrace: 0 } }, database)
     const { refresh_token = '' } = await getTokens(strict)
     const answers = await Promise.all(twenty.map(() => refresh(refresh_token, strict)))
@@ -74,7 +74,7 @@ describe('on PostgreSQL', () => {
     await strict.close()
   })
 
-  testWith('postgresql', 'reuse is known across a restart (checklist 6)', async () => {
+  testWith('postgresql', 'reuse is detected across a restart', async () => {
     const { refresh_token = '' } = await getTokens(running)
     const current = String((await refresh(refresh_token)).body.refresh_token)
     const newest = String((await refresh(current)).body.refresh_token)
@@ -84,7 +84,7 @@ describe('on PostgreSQL', () => {
     await restarted.close()
   })
 
-  testWith('postgresql', 'a refresh and a revocation at once never leave a live family', async () => {
+  testWith('postgresql', 'a concurrent refresh and revocation never leave a live family', async () => {
     for (let round = 0; round < 5; round++) {
       const { refresh_token = '' } = await getTokens(running)
       const [answer] = await Promise.all([
@@ -96,65 +96,68 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  testWith('postgresql', 'a repeat within the grace waits for a revocation under way, and is refused', async () => {
-    const { refresh_token = '' } = await getTokens(running)
-    const successor = String((await refresh(refresh_token)).body.refresh_token)
-    const held = Promise.withResolvers<void>()
-    const holding = database.transaction(async (tx) => {
-      await tx.query('LOCK TABLE identity.revocation')
-      await held.promise
-    })
-    const revoking = running.post('/revoke', { token: successor, ...webSecret })
-    await waiting(1)
-    const repeating = refresh(refresh_token)
-    await Promise.race([waiting(2), repeating])
-    held.resolve()
-    await holding
-    assert.equal((await revoking).status, 200)
-    assert.equal((await repeating).body.error, 'invalid_grant')
+  testWith(
+    'postgresql',
+    'a repeat within the grace period waits for a concurrent revocation and is rejected',
+    async () => {
+      const { refresh_token = '' } = await getTokens(running)
+      const successor = String((await refresh(refresh_token)).body.refresh_token)
+      const held = Promise.withResolvers<void>()
+      const holding = database.transaction(async (tx) => {
+        await tx.query('LOCK TABLE identity.revocation')
+        await held.promise
+      })
+      const revoking = running.post('/revoke', { token: successor, ...webSecret })
+      await waiting(1)
+      const repeating = refresh(refresh_token)
+      await Promise.race([waiting(2), repeating])
+      held.resolve()
+      await holding
+      assert.equal((await revoking).status, 200)
+      assert.equal((await repeating).body.error, 'invalid_grant')
+    },
+  )
+
+  testWith('postgresql', 'refreshes in one batch succeed or fail independently', async () => {
+    const families = await Promise.all(twenty.map(() => getTokens(running)))
+    const tokens = families.map(({ refresh_token = '' }) => refresh_token)
+    const [older = '', revoked = '', ...good] = tokens
+    for (let current = older, turn = 0; turn < 2; turn++) current = String((await refresh(current)).body.refresh_token)
+    await running.post('/revoke', { token: revoked, ...webSecret })
+    const [wide, foreign, reused, ended, ...answers] = await Promise.all([
+      running.post('/token', {
+        grant_type: 'refresh_token',
+        refresh_token: good[0] ?? '',
+        scope: 'x:y',
+        ...webSecret,
+      }),
+      running.post('/token', { grant_type: 'refresh_token', refresh_token: good[1] ?? '', client_id: 'spa' }),
+      ...[older, revoked, ...good].map((token) => refresh(token)),
+    ])
+    const errors = [wide, foreign, reused, ended].map((answer) => answer?.body.error)
+    assert.deepEqual(errors, ['invalid_scope', 'invalid_grant', 'invalid_grant', 'invalid_grant'])
+    assert.equal(succeeded(answers).length, good.length)
   })
 
   testWith(
     'postgresql',
-    'refreshes that arrive together are answered apart: what one lacks hurts no other',
+    'two processes that refresh the same families concurrently keep one lineage each',
     async () => {
       const families = await Promise.all(twenty.map(() => getTokens(running)))
+      const other = await setup({ declared }, database)
       const tokens = families.map(({ refresh_token = '' }) => refresh_token)
-      const [older = '', revoked = '', ...good] = tokens
-      for (let current = older, turn = 0; turn < 2; turn++)
-        current = String((await refresh(current)).body.refresh_token)
-      await running.post('/revoke', { token: revoked, ...webSecret })
-      const [wide, foreign, reused, ended, ...answers] = await Promise.all([
-        running.post('/token', {
-          grant_type: 'refresh_token',
-          refresh_token: good[0] ?? '',
-          scope: 'x:y',
-          ...webSecret,
-        }),
-        running.post('/token', { grant_type: 'refresh_token', refresh_token: good[1] ?? '', client_id: 'spa' }),
-        ...[older, revoked, ...good].map((token) => refresh(token)),
+      const [mine, theirs] = await Promise.all([
+        Promise.all(tokens.map((token) => refresh(token))),
+        Promise.all(tokens.toReversed().map((token) => refresh(token, other))),
       ])
-      const errors = [wide, foreign, reused, ended].map((answer) => answer?.body.error)
-      assert.deepEqual(errors, ['invalid_scope', 'invalid_grant', 'invalid_grant', 'invalid_grant'])
-      assert.equal(succeeded(answers).length, good.length)
+      const successors = (answers: Answer[]) => answers.map(({ body }) => body.refresh_token)
+      assert.ok(successors(mine).every((token) => typeof token === 'string'))
+      assert.deepEqual(successors(mine), successors(theirs.toReversed()))
+      await other.close()
     },
   )
 
-  testWith('postgresql', 'two processes that refresh the same families together keep one lineage each', async () => {
-    const families = await Promise.all(twenty.map(() => getTokens(running)))
-    const other = await setup({ declared }, database)
-    const tokens = families.map(({ refresh_token = '' }) => refresh_token)
-    const [mine, theirs] = await Promise.all([
-      Promise.all(tokens.map((token) => refresh(token))),
-      Promise.all(tokens.toReversed().map((token) => refresh(token, other))),
-    ])
-    const successors = (answers: Answer[]) => answers.map(({ body }) => body.refresh_token)
-    assert.ok(successors(mine).every((token) => typeof token === 'string'))
-    assert.deepEqual(successors(mine), successors(theirs.toReversed()))
-    await other.close()
-  })
-
-  testWith('postgresql', 'of 20 simultaneous polls of an approved device one gets tokens', async () => {
+  testWith('postgresql', 'of 20 concurrent polls of an approved device, one gets tokens', async () => {
     const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid offline_access' })
     const browser = new TestBrowser(running)
     const page = await browser.signIn(await browser.get('/device'))
@@ -165,7 +168,7 @@ describe('on PostgreSQL', () => {
     assert.equal(succeeded(answers).length, 1)
   })
 
-  testWith('postgresql', 'a pushed request is taken by one of many, a mailed link used by one of many', async () => {
+  testWith('postgresql', 'of 20 concurrent uses of a pushed request, one succeeds', async () => {
     const code_challenge = createHash('sha256').update(randomBytes(32)).digest('base64url')
     const pushed = await running.post('/par', { ...webSecret, scope: 'read:users', code_challenge })
     const url = `/authorize?${new URLSearchParams({ client_id: 'web', request_uri: String(pushed.body.request_uri) })}`
@@ -173,58 +176,50 @@ describe('on PostgreSQL', () => {
     assert.equal(pages.filter(({ statusCode }) => statusCode === 200).length, 1)
   })
 
-  testWith(
-    'postgresql',
-    'of consents that are given at once, each page stays covered, and only the widest are kept',
-    async () => {
-      const { consents, sessions } = postgresIdentityStore(database)
-      const browser = new TestBrowser(running)
-      await browser.signIn(await browser.get('/device'))
-      const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice is signed in nowhere')
-      const add = (page: Access, grantedAt: number) =>
-        consents.add('alice', sessionId, { clientId: 'spa', ...page, grantedAt })
-      for (let round = 0; round < 5; round++) {
-        const pages = twenty.map((_, n) => ({
-          scopes: Array.from({ length: (n % 10) + 1 }, (_, k) => `read:${round}-${k}`),
-          resources: n < 10 ? ['https://photos.example'] : ['https://films.example'],
-          claims: [],
-        }))
-        await Promise.all(pages.map((page) => add(page, round)))
-        const kept = await consents.find('alice', 'spa')
-        assert.ok(pages.every((page) => kept.some((one) => covers(one, page))))
-        await add(pages[9] ?? assert.fail(), round)
-        const named = (await consents.find('alice', 'spa')).filter(({ scopes }) => scopes.includes(`read:${round}-0`))
-        const photos = named.filter(({ resources }) => resources.includes('https://photos.example'))
-        assert.deepEqual(
-          photos.map(({ scopes }) => scopes.length),
-          [10],
-        )
-      }
-    },
-  )
+  testWith('postgresql', 'concurrent consents keep every page covered and store only the widest', async () => {
+    const { consents, sessions } = postgresIdentityStore(database)
+    const browser = new TestBrowser(running)
+    await browser.signIn(await browser.get('/device'))
+    const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice is signed in nowhere')
+    const add = (page: Access, grantedAt: number) =>
+      consents.add('alice', sessionId, { clientId: 'spa', ...page, grantedAt })
+    for (let round = 0; round < 5; round++) {
+      const pages = twenty.map((_, n) => ({
+        scopes: Array.from({ length: (n % 10) + 1 }, (_, k) => `read:${round}-${k}`),
+        resources: n < 10 ? ['https://photos.example'] : ['https://films.example'],
+        claims: [],
+      }))
+      await Promise.all(pages.map((page) => add(page, round)))
+      const kept = await consents.find('alice', 'spa')
+      assert.ok(pages.every((page) => kept.some((one) => covers(one, page))))
+      await add(pages[9] ?? assert.fail(), round)
+      const named = (await consents.find('alice', 'spa')).filter(({ scopes }) => scopes.includes(`read:${round}-0`))
+      const photos = named.filter(({ resources }) => resources.includes('https://photos.example'))
+      assert.deepEqual(
+        photos.map(({ scopes }) => scopes.length),
+        [10],
+      )
+    }
+  })
 
-  testWith(
-    'postgresql',
-    'a refresh after a role was taken away gives none of its scopes, in another process too',
-    async (t) => {
-      const other = await setup({ declared }, database)
-      t.after(() => other.close())
-      await other.identity.management.createUser({ id: 'keeper', roles: ['gatehouse-owner'] })
-      const setRoles = (roles: string[]) => other.identity.management.changeUser('alice', { roles })
-      for (let round = 0; round < 5; round++) {
-        await setRoles(['gatehouse-owner'])
-        const scope = 'openid offline_access read:users admin:users'
-        let { refresh_token = '' } = await getTokens(running, { client: 'console', secret: consoleSecret, scope })
-        const refreshes = twenty.map(() => refresh(refresh_token, running, consoleSecret))
-        await Promise.all([...refreshes, setRoles([])])
-        refresh_token = String((await refreshes[0])?.body.refresh_token)
-        const after = await Promise.all(twenty.map(() => refresh(refresh_token, running, consoleSecret)))
-        for (const { body } of after) assert.equal(body.scope, 'openid offline_access read:users')
-      }
-    },
-  )
+  testWith('postgresql', 'a refresh after a role was removed omits its scopes, in other processes too', async (t) => {
+    const other = await setup({ declared }, database)
+    t.after(() => other.close())
+    await other.identity.management.createUser({ id: 'keeper', roles: ['gatehouse-owner'] })
+    const setRoles = (roles: string[]) => other.identity.management.changeUser('alice', { roles })
+    for (let round = 0; round < 5; round++) {
+      await setRoles(['gatehouse-owner'])
+      const scope = 'openid offline_access read:users admin:users'
+      let { refresh_token = '' } = await getTokens(running, { client: 'console', secret: consoleSecret, scope })
+      const refreshes = twenty.map(() => refresh(refresh_token, running, consoleSecret))
+      await Promise.all([...refreshes, setRoles([])])
+      refresh_token = String((await refreshes[0])?.body.refresh_token)
+      const after = await Promise.all(twenty.map(() => refresh(refresh_token, running, consoleSecret)))
+      for (const { body } of after) assert.equal(body.scope, 'openid offline_access read:users')
+    }
+  })
 
-  testWith('postgresql', 'processes that start together make one key of each kind', async () => {
+  testWith('postgresql', 'processes that start together create one key per algorithm', async () => {
     const fresh = await postgresDatabase(server as Server, 20)
     const several = await Promise.all([1, 2, 3].map(() => setup({ declared }, fresh)))
     const { rows } = await fresh.query('SELECT alg FROM identity.signing_key')
@@ -233,7 +228,7 @@ describe('on PostgreSQL', () => {
     await fresh.close()
   })
 
-  testWith('postgresql', 'a reader of the revocation feed misses nothing while 20 writers add', async () => {
+  testWith('postgresql', 'a reader of the revocation feed misses nothing while 20 writers append', async () => {
     const start = (await running.identity.revocations(undefined)).next
     const tokens = await Promise.all(twenty.map(() => getTokens(running)))
     const seen = new Set<string>()

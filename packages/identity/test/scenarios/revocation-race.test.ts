@@ -77,7 +77,7 @@ async function codeFor(client_id: string): Promise<Record<string, string>> {
 
 for (const client of ['console', 'opaque'])
   for (const grant of ['authorization_code', 'refresh_token'])
-    test(`a token of ${client} by ${grant} that a role was taken from meanwhile is revoked`, async () => {
+    test(`a ${grant} token of ${client} issued while its role was removed is revoked`, async () => {
       let request = await codeFor(client)
       if (grant === 'refresh_token') {
         const { body } = await running.post('/token', request)

@@ -122,7 +122,7 @@ async function setupLiving(lifetimes: Partial<Lifetimes>) {
   return { running, purge }
 }
 
-test('of a year in which people come once a week the last months leave no more rows than the first', async (t) => {
+test('a year of weekly visits leaves no more rows at its end than at its beginning', async (t) => {
   const { running, purge } = await setupLiving({
     refreshToken: 20 * 86_400,
     session: 14 * 86_400,
@@ -155,7 +155,7 @@ test('of a year in which people come once a week the last months leave no more r
   }
 })
 
-test('however long people come and go, every table levels off, and empties when they stay away', async (t) => {
+test('every table levels off under constant use and empties without it', async (t) => {
   const { running, purge } = await setupLiving({
     refreshToken: 86_400,
     session: 3600,

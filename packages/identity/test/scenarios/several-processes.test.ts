@@ -40,7 +40,7 @@ const userinfo = async (running: Running, token = '') =>
   (await running.http.inject({ url: '/userinfo', headers: { authorization: `Bearer ${token}` } })).statusCode
 
 for (const compromised of [false, true]) {
-  test(`what is signed with a ${compromised ? 'key in place of a compromised one' : 'new key'} is known to another process at once`, async () => {
+  test(`a ${compromised ? 'replacement' : 'new'} signing key is known to another process at once`, async () => {
     const kid = await here.identity.management.rotateKey('ES256', compromised)
     clock.advance(compromised ? 0 : 60_000)
     const { access_token = '', id_token = '' } = await getTokens(here)
@@ -55,7 +55,7 @@ for (const compromised of [false, true]) {
   })
 }
 
-test('a made-up key id makes nobody read the keys more than once a second', async () => {
+test('an unknown key id causes at most one read of the keys per second', async () => {
   const original = database.query.bind(database)
   let reads = 0
   const counted: Database['query'] = (query: never) => {
@@ -71,7 +71,7 @@ test('a made-up key id makes nobody read the keys more than once a second', asyn
   assert.equal(reads, 1)
 })
 
-test('a client deleted by one process gets nothing that works from another that still remembers it', async () => {
+test('a deleted client gets no working token from a process that still caches it', async () => {
   const remembered = (await tokenAt(there)).body.access_token
   assert.equal(await isActive(here, remembered), true)
   await here.identity.management.removeClient('service')
@@ -84,7 +84,7 @@ test('a client deleted by one process gets nothing that works from another that 
   assert.equal((await tokenAt(there)).status, 401, 'the memory is over')
 })
 
-test('a client that lost its secret is refused by every process within two seconds', async () => {
+test('a client secret that was replaced is rejected by every process within two seconds', async () => {
   await getTokens(there)
   const { client_secret } = await here.identity.management.renewSecret('web')
   clock.advance(2_000)

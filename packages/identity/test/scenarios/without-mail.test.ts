@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => running.close())
 
-test('without mail nothing is offered that needs it: no link, no page, no metadata', async () => {
+test('without mail, no page, link or metadata offers what needs it', async () => {
   const browser = new TestBrowser(running)
   assert.doesNotMatch((await browser.get('/account')).text, /password\/forgot|\/register/)
   for (const path of ['/password/forgot', '/register', '/register/confirm']) {
@@ -22,19 +22,19 @@ test('without mail nothing is offered that needs it: no link, no page, no metada
   }
 })
 
-test('a password can’t be reset by a link that leads to no way of asking for another', async () => {
+test('a password reset page without mail answers 404', async () => {
   const page = await new TestBrowser(running).get('/password/reset?token=unknown')
   assert.equal(page.status, 404)
 })
 
-test('registration without mail is refused at start, with the settings that disagree', async () => {
+test('registration without mail is rejected at start with the conflicting settings', async () => {
   await assert.rejects(
     setup({ features: { registration: true } }),
     (error) => error instanceof StartError && /features\.registration .* need mail/.test(error.message),
   )
 })
 
-test('the logout page says that id_token_hint or client_id is missing', async () => {
+test('a logout request without id_token_hint or client_id gets an error that says so', async () => {
   const browser = new TestBrowser(running)
   const address = 'post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fbye'
   const nameless = await browser.get(`/end_session?${address}`)

@@ -62,7 +62,7 @@ const again = () =>
   authorizeUrl({ client_id: 'spa', response_type: 'code', scope: 'openid', prompt: 'login', ...challenge() })
 const challenge = () => ({ code_challenge: pkce().code_challenge, code_challenge_method: 'S256' })
 
-test('who signs in again stays in one session, and its end is told to every client that was used in it', async (t) => {
+test('a repeated sign-in keeps the session, and its end is reported to every client used in it', async (t) => {
   const { running, toldOf } = await listening(t)
   const browser = new TestBrowser(running)
   const first = await getTokens(running, { browser, scope: 'openid' })
@@ -78,7 +78,7 @@ test('who signs in again stays in one session, and its end is told to every clie
   await toldOf(`alice ${sidOf(first)}`)
 })
 
-test("when another user signs in, the end of the first one's session is told", async (t) => {
+test('the end of a session is reported when another user signs in', async (t) => {
   const { running, toldOf } = await listening(t)
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, scope: 'openid' })
@@ -91,7 +91,7 @@ for (const [what, act] of [
   ['a password is set', ({ management }) => management.setPassword('alice', 'another password')],
   ['the user is deleted', ({ management }) => management.removeUser('alice')],
 ] as const satisfies readonly (readonly [string, (identity: Running['identity']) => Promise<unknown>])[]) {
-  test(`the end of a session is told to its clients when ${what}`, async (t) => {
+  test(`the end of a session is reported to its clients when ${what}`, async (t) => {
     const { running, toldOf } = await listening(t)
     const tokens = await getTokens(running, { scope: 'openid' })
     await act(running.identity)
@@ -99,7 +99,7 @@ for (const [what, act] of [
   })
 }
 
-test('a client is told of the end of a session however long ago it was used in it', async (t) => {
+test('the end of a session is reported to a client however long ago it was used', async (t) => {
   const { running, toldOf } = await listening(t)
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, scope: 'openid' })
@@ -109,7 +109,7 @@ test('a client is told of the end of a session however long ago it was used in i
   await toldOf(`alice ${sidOf(tokens)}`)
 })
 
-test('a logout address that hangs delays no mail', async (t) => {
+test('a logout URI that hangs delays no mail', async (t) => {
   const mailed = Promise.withResolvers<void>()
   let hanging = true
   const { running, toldOf } = await listening(t, { notify: async () => mailed.resolve() }, (request) => {
@@ -132,7 +132,7 @@ before(async () => {
 })
 after(() => shared.close())
 
-test("another site's form to /end_session ends the session: it comes again as a navigation, with the cookies", async () => {
+test('a logout form of another site is repeated as a navigation with cookies', async () => {
   const browser = new TestBrowser(shared)
   const tokens = await getTokens(shared, { browser, scope: 'openid' })
   const fields = {
@@ -155,7 +155,7 @@ test("another site's form to /end_session ends the session: it comes again as a 
   assert.equal(answerParameters(await browser.get(silent)).error, 'login_required')
 })
 
-test('a session that is used goes on, but no longer than 90 days after its login', async () => {
+test('a session is extended by use, but not beyond 90 days after its login', async () => {
   const browser = new TestBrowser(shared)
   await browser.signIn(await browser.get('/account'))
   const isIn = async () => !(await browser.get('/account')).text.includes('action="/login"')
@@ -167,7 +167,7 @@ test('a session that is used goes on, but no longer than 90 days after its login
   assert.equal(await isIn(), false)
 })
 
-test('a password changed in the configuration ends what was begun with the old one; another change there does not', async () => {
+test('only a password change in the configuration ends sessions and grants', async () => {
   const database = await memoryDatabase(migrateIdentity)
   const clock = manualClock()
   const start = (alice: object) =>
@@ -199,7 +199,7 @@ before(async () => {
 })
 after(() => server?.stop())
 
-testWith('postgresql', 'no authorization that races a change of the password outlives it', async () => {
+testWith('postgresql', 'an authorization concurrent with a password change does not outlive it', async () => {
   const database = await postgresDatabase(server as Server, 8)
   const running = await setup({ declared: { clients, users } }, database)
   for (let round = 0; round < 10; round++) {

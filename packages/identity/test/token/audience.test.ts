@@ -82,7 +82,7 @@ const refresh = (refresh_token: unknown, more: Asked = {}) =>
     ...more,
   })
 
-test('an identity-only grant brings tokens for userinfo alone, without roles', async () => {
+test('an identity-only grant gets tokens for userinfo only, without roles', async () => {
   for (const client of ['app', 'opaque', 'user-only']) {
     const { access_token } = await tokens(client, 'openid email')
     const { aud, roles, scope } = await about(access_token)
@@ -91,14 +91,14 @@ test('an identity-only grant brings tokens for userinfo alone, without roles', a
   }
 })
 
-test('a refresh that keeps no scope of an API brings a token for userinfo alone', async () => {
+test('a refresh that keeps no API scope gets a token for userinfo only', async () => {
   const { refresh_token } = await tokens('app', 'openid offline_access read:photos')
   const { body } = await refresh(refresh_token, { scope: 'openid' })
   const claims = decodeJwt(String(body.access_token))
   assert.deepEqual([claims.aud, claims.roles], [userinfo, undefined])
 })
 
-test('a device that asks who its user is gets a token for userinfo alone', async () => {
+test('a device with the scope openid only gets a token for userinfo only', async () => {
   const { body } = await running.post('/device_authorization', { client_id: 'tool', scope: 'openid' })
   const answer = await polled(String(body.user_code), String(body.device_code))
   const claims = decodeJwt(String(answer.body.access_token))
@@ -112,7 +112,7 @@ async function polled(user_code: string, device_code: string, more: Asked = {}) 
   return running.post('/token', { grant_type: device, device_code, client_id: 'tool', ...more })
 }
 
-test('the default API shares its token with userinfo, when openid was granted and no resource is named', async () => {
+test('a token for the default API is also for userinfo if openid was granted without a resource', async () => {
   const mixed = await tokens('app', 'openid read:photos')
   assert.deepEqual((await about(mixed.access_token)).aud, [issuer, userinfo])
   assert.deepEqual((await about(mixed.access_token)).roles, ['support'])
@@ -122,7 +122,7 @@ test('the default API shares its token with userinfo, when openid was granted an
   assert.equal(await statusOfUserinfo(without.access_token), 401)
 })
 
-test('a token for a resource that was named opens that alone, and userinfo not', async () => {
+test('a token for a named resource is accepted there only, not at userinfo', async () => {
   for (const [atAuthorize, atToken] of [
     [{ resource: photos }, {}],
     [{ resource: photos }, { resource: photos }],
@@ -137,7 +137,7 @@ test('a token for a resource that was named opens that alone, and userinfo not',
   assert.equal((await about(access_token)).aud, issuer)
 })
 
-test('a grant with openid brings a token for userinfo by the name of that resource', async () => {
+test('a grant with openid gets a token for userinfo by naming it as the resource', async () => {
   const { refresh_token } = await tokens('app', 'openid offline_access read:photos', { resource: photos })
   const { body } = await refresh(refresh_token, { resource: userinfo })
   const { aud, roles, scope } = await about(body.access_token)
@@ -148,7 +148,7 @@ test('a grant with openid brings a token for userinfo by the name of that resour
   assert.equal(answer.body.error, 'invalid_target')
 })
 
-test('several granted resources bring a token each, and a refused request leaves the code as it was', async () => {
+test('a grant with several resources gets one token each, and a rejected request keeps the code', async () => {
   const exchange = await codeFor('app', { scope: 'openid offline_access read:photos', resource: [photos, films] })
   for (const asked of [{}, { resource: [photos, films] }, { resource: issuer }] as Asked[]) {
     assert.equal((await running.post('/token', { ...exchange, ...asked })).body.error, 'invalid_target')
@@ -160,7 +160,7 @@ test('several granted resources bring a token each, and a refused request leaves
   assert.equal((await about(second.body.access_token)).aud, films)
 })
 
-test('a device names the resource of its token, as the others do', async () => {
+test('a device names the resource of its token at the token endpoint', async () => {
   const resource = [photos, films]
   const asked = { client_id: 'tool', scope: 'openid read:photos', resource }
   const { body } = await running.post('/device_authorization', asked)
@@ -181,7 +181,7 @@ test('a client acting for itself gets a token for one resource, and none for use
   }
 })
 
-test('a request for an API with no scope beyond those of OpenID Connect is refused, wherever it is made', async () => {
+test('a request for an API with OpenID Connect scopes only is rejected at every endpoint', async () => {
   const request = { response_type: 'code', code_challenge: pkce().code_challenge, scope: 'openid', resource: photos }
   const answer = await running.http.inject(authorizeUrl({ client_id: 'app', ...request }))
   assert.equal(new URL(String(answer.headers.location)).searchParams.get('error'), 'invalid_target')
@@ -192,7 +192,7 @@ test('a request for an API with no scope beyond those of OpenID Connect is refus
   assert.equal((await running.post('/token', { ...exchange, resource: issuer })).body.error, 'invalid_target')
 })
 
-test('a consent page names the APIs beside this server’s own', async () => {
+test('a consent page names the APIs other than this server’s own', async () => {
   const browser = new TestBrowser(running)
   const request = { client_id: 'web', response_type: 'code', code_challenge: pkce().code_challenge }
   const page = await browser.signIn(
@@ -203,7 +203,7 @@ test('a consent page names the APIs beside this server’s own', async () => {
   assert.doesNotMatch(own.text, /For the services at/)
 })
 
-test('a consent for one resource is none for another', async () => {
+test('a consent for one resource does not cover another', async () => {
   const browser = new TestBrowser(running)
   const request = { client_id: 'web', response_type: 'code', code_challenge: pkce().code_challenge }
   const asked = (scope: string, resource?: string) =>
@@ -216,7 +216,7 @@ test('a consent for one resource is none for another', async () => {
   assert.equal((await silent(asked('offline_access read:users'))).error, 'consent_required')
 })
 
-test('an empty scope is left out of answers, tokens and introspection', async () => {
+test('an empty scope is omitted from responses, tokens and introspection', async () => {
   for (const client of ['idle', 'idle-opaque']) {
     const { body } = await running.post('/token', { grant_type: 'client_credentials', ...secretOf(client) })
     const told = await about(body.access_token)

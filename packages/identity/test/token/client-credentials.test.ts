@@ -43,14 +43,14 @@ test('client credentials get an ES256 access token in the profile of RFC 9068', 
   assert.ok(jti && grant_id)
 })
 
-test('the secret may come by HTTP Basic or in the form, and both at once are refused', async () => {
+test('a client secret is accepted by HTTP Basic or in the form, but not both at once', async () => {
   const form = { grant_type: 'client_credentials' }
   assert.equal((await running.post('/token', form, basic(client_id, client_secret))).status, 200)
   const both = await running.post('/token', { ...form, client_id, client_secret }, basic(client_id, client_secret))
   assert.deepEqual([both.status, both.body.error], [400, 'invalid_request'])
 })
 
-test('a wrong secret and an unknown client get the same answer', async () => {
+test('a wrong secret and an unknown client get the same response', async () => {
   const form = { grant_type: 'client_credentials' }
   const wrong = await running.post('/token', form, basic(client_id, 'wrong'))
   const unknown = await running.post('/token', form, basic('nobody', client_secret))
@@ -59,7 +59,7 @@ test('a wrong secret and an unknown client get the same answer', async () => {
   assert.deepEqual(unknown.body, wrong.body)
 })
 
-test('a body that is not a form is refused with a helpful description', async () => {
+test('a body that is not a form is rejected with a helpful description', async () => {
   for (const [type, payload] of [
     ['application/json', '{"grant_type":"client_credentials"}'],
     ['text/plain', 'grant_type=client_credentials'],
@@ -76,7 +76,7 @@ test('a body that is not a form is refused with a helpful description', async ()
   }
 })
 
-test('a client gets no scope and no resource it is not registered for, and may narrow its scope', async () => {
+test('a client may narrow its scope, and gets no scope or resource it is not registered for', async () => {
   const form = { grant_type: 'client_credentials', client_id, client_secret }
   const narrowed = await running.post('/token', { ...form, scope: 'read:users' })
   assert.equal(narrowed.body.scope, 'read:users')
@@ -85,7 +85,7 @@ test('a client gets no scope and no resource it is not registered for, and may n
   assert.equal((await running.post('/token', elsewhere)).body.error, 'invalid_target')
 })
 
-test('the password and implicit grants are refused and absent from the metadata', async () => {
+test('the password and implicit grants are rejected and absent from the metadata', async () => {
   const refused = await running.post('/token', { grant_type: 'password', client_id, client_secret, username: 'alice' })
   assert.equal(refused.body.error, 'unsupported_grant_type')
   const metadata = (await running.http.inject('/.well-known/oauth-authorization-server')).json()
@@ -95,12 +95,12 @@ test('the password and implicit grants are refused and absent from the metadata'
   )
 })
 
-test('duplicate parameters are refused (checklist 2)', async () => {
+test('duplicate parameters are rejected', async () => {
   const form = { grant_type: ['client_credentials', 'client_credentials'], client_id, client_secret }
   assert.equal((await running.post('/token', form)).body.error, 'invalid_request')
 })
 
-test('GET /users/{id} tells id and plan to callers with read:users, and nothing more', async () => {
+test('GET /users/{id} returns only id and plan, to callers with read:users', async () => {
   const ask = async (id: string, scope: string) => {
     const authorization = `Bearer ${await serviceToken(running, scope)}`
     return running.http.inject({ url: `/users/${id}`, headers: { authorization } })
@@ -113,7 +113,7 @@ test('GET /users/{id} tells id and plan to callers with read:users, and nothing 
   assert.deepEqual(await running.identity.planOf(client_id), { plan: 'free' })
 })
 
-test('a generated secret is told once, and works', async () => {
+test('a generated secret is shown once and works', async () => {
   const seeded = await setup({
     declared: { clients: [{ client_id: 'robot', scopes: ['read:users'] }], users: [{ id: 'bob' }] },
   })
@@ -125,7 +125,7 @@ test('a generated secret is told once, and works', async () => {
   await seeded.close()
 })
 
-test('one name is never both a user and a client', async () => {
+test('an id cannot be both a user and a client', async () => {
   const declared = { clients: [{ client_id: 'alice', scopes: [] }], users: [{ id: 'alice' }] }
   await assert.rejects(
     setup({ declared }),
@@ -133,11 +133,11 @@ test('one name is never both a user and a client', async () => {
   )
 })
 
-test('a lifetime outside the bounds of the specification is refused at the start', async () => {
+test('a lifetime outside the bounds of the specification is rejected at start', async () => {
   await assert.rejects(setup({ lifetimes: { accessToken: 60 } }), /accessToken must be .* from 300 to 3600, not 60/)
 })
 
-test('private parts of signing keys are sealed at rest and never published', async () => {
+test('private signing keys are sealed at rest and never published', async () => {
   const { rows } = await running.database.query<{ private_sealed: string }>(
     'SELECT private_sealed FROM identity.signing_key',
   )

@@ -79,7 +79,7 @@ const introspected = async (client_id: string, token: unknown) =>
 
 const wholeScope = scopes.join(' ')
 
-test('a permitted scope is registered and, where it belongs to management, allowed by a role', () => {
+test('a permitted scope is registered and, if a management scope, allowed by a role', () => {
   const names = fc.constantFrom(...userScopes, ...scopesOfRoles(managementRoles), 'read:orders', 'admin:orders')
   const lists = fc.record({
     granted: fc.uniqueArray(names),
@@ -98,12 +98,12 @@ test('a permitted scope is registered and, where it belongs to management, allow
   )
 })
 
-test('a person is given no scope that belongs between services, whatever roles they hold', () => {
+test('a person never gets a scope reserved for services, whatever their roles', () => {
   const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:reserved-mails', 'write:audit', 'read:events']
   assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
 })
 
-test('nothing is left of a grant when it lost all but the leave to refresh', () => {
+test('nothing is left of a grant that lost every scope but offline_access', () => {
   for (const [before, after, nothing] of [
     [[], [], false],
     [['openid'], ['openid'], false],
@@ -116,7 +116,7 @@ test('nothing is left of a grant when it lost all but the leave to refresh', () 
   }
 })
 
-test('a management scope is given as far as the roles of the user allow it, and the page names no more', async () => {
+test('management scopes are granted and shown only as far as the user’s roles allow', async () => {
   const { page } = await pageOf(new TestBrowser(running), 'console', wholeScope)
   assert.match(page.text, /Read orders/)
   assert.doesNotMatch(page.text, /Administer users|Read audit/)
@@ -130,7 +130,7 @@ test('a management scope is given as far as the roles of the user allow it, and 
   }
 })
 
-test('a user whose roles allow none of the scopes asked for is no reason to ask them', async () => {
+test('a user whose roles allow none of the requested scopes is not asked for consent', async () => {
   const browser = new TestBrowser(running)
   for (const scope of ['admin:users', 'admin:users offline_access']) {
     const request = { client_id: 'console', response_type: 'code', scope, code_challenge: pkce().code_challenge }
@@ -140,7 +140,7 @@ test('a user whose roles allow none of the scopes asked for is no reason to ask 
   }
 })
 
-test('a role that is gained after consent was given is asked about before it brings scopes', async () => {
+test('a role gained after consent requires new consent before it adds scopes', async () => {
   await running.identity.management.withdrawConsent('alice', 'console')
   const browser = new TestBrowser(running)
   const { page } = await pageOf(browser, 'console', wholeScope)
@@ -152,7 +152,7 @@ test('a role that is gained after consent was given is asked about before it bri
   assert.equal(answerParameters(silent).error, 'consent_required')
 })
 
-test('an answer brings no scope that its page did not name, whatever roles came meanwhile', async () => {
+test('consent adds no scope that its page did not name, whatever roles were added meanwhile', async () => {
   const browser = new TestBrowser(running)
   const { page, code_verifier } = await pageOf(browser, 'console', wholeScope)
   await setRoles('gatehouse-owner')
@@ -161,7 +161,7 @@ test('an answer brings no scope that its page did not name, whatever roles came 
   assert.equal((await running.post('/token', exchange)).body.scope, 'openid offline_access read:orders')
 })
 
-test('a role that is removed between code and token brings nothing any more', async () => {
+test('a role removed between code and token adds no scopes', async () => {
   await setRoles('gatehouse-owner')
   const [some, all] = [await codeFor('console', wholeScope), await codeFor('console', 'admin:users')]
   await setRoles()
@@ -171,7 +171,7 @@ test('a role that is removed between code and token brings nothing any more', as
   assert.equal((await running.post('/token', all)).body.error, 'invalid_grant')
 })
 
-test('every refresh gives the scopes that the roles allow at that moment', async () => {
+test('every refresh returns the scopes that the roles allow at that moment', async () => {
   for (const client of ['console', 'opaque']) {
     await setRoles('gatehouse-operator')
     let { refresh_token } = await tokens(client, wholeScope)
@@ -190,7 +190,7 @@ test('every refresh gives the scopes that the roles allow at that moment', async
   }
 })
 
-test('a refresh that asks for a lost scope by name gets the others, and an error when there are none', async () => {
+test('a refresh that names a lost scope gets the others, or invalid_scope if none are left', async () => {
   await setRoles('gatehouse-owner')
   const { refresh_token } = await tokens('console', wholeScope)
   await setRoles()
@@ -202,7 +202,7 @@ test('a refresh that asks for a lost scope by name gets the others, and an error
   assert.equal(wider.body.error, 'invalid_scope', 'the grant never held it')
 })
 
-test('a device gets no management scope that the roles of its user do not allow, then and later', async () => {
+test('a device gets no management scope beyond its user’s roles, initially or on refresh', async () => {
   const grant = await deviceGrant('gatehouse-auditor', async (page) => {
     assert.match(page.text, /Read audit/)
     assert.doesNotMatch(page.text, /Administer users/)
@@ -216,7 +216,7 @@ test('a device gets no management scope that the roles of its user do not allow,
   assert.equal(taken.body.scope, 'openid offline_access read:orders', 'the role went before the poll')
 })
 
-test('a device is told at once when its user may allow nothing of what it asks for', async () => {
+test('a device is denied at once if its user’s roles allow none of the requested scopes', async () => {
   const { page, device_code } = await enteredCode('admin:users')
   assert.match(page.text, /has none of the permissions that this device requested/)
   const answer = await running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
@@ -245,12 +245,12 @@ async function deviceGrant(
   return running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
 }
 
-test('a client acting for itself keeps its management scopes: roles are people’s', async () => {
+test('a client acting for itself keeps its management scopes without roles', async () => {
   const { body } = await running.post('/token', { grant_type: 'client_credentials', ...secretOf('job') })
   assert.equal(body.scope, 'admin:users')
 })
 
-test('a refresh gives no scope that the client has lost, and all of them once it has them again', async () => {
+test('a refresh omits scopes that the client has lost and restores them when it regains them', async () => {
   const { refresh_token } = await tokens('losing', 'openid offline_access read:orders')
   await register({ scopes: ['openid', 'offline_access'] })
   const narrowed = await refresh('losing', refresh_token)
@@ -260,7 +260,7 @@ test('a refresh gives no scope that the client has lost, and all of them once it
   assert.equal((await refresh('losing', narrowed.body.refresh_token)).body.scope, 'openid offline_access read:orders')
 })
 
-test('a refresh of which nothing is left is refused, and leaves the token as it was', async () => {
+test('a refresh with nothing left is rejected and leaves the token unchanged', async () => {
   const { refresh_token } = await tokens('losing', 'offline_access read:orders')
   for (const left of [['openid'], ['openid', 'offline_access'], ['read:orders']]) {
     await register({ scopes: left })
@@ -271,14 +271,14 @@ test('a refresh of which nothing is left is refused, and leaves the token as it 
   assert.equal((await refresh('losing', refresh_token)).body.scope, 'offline_access read:orders')
 })
 
-test('a client that lost the refresh grant refreshes nothing more', async () => {
+test('a client that lost the refresh grant cannot refresh', async () => {
   const { refresh_token } = await tokens('losing', 'offline_access read:orders')
   await register({ grant_types: ['authorization_code'] })
   assert.equal((await refresh('losing', refresh_token)).body.error, 'unauthorized_client')
   assert.ok(!('refresh_token' in (await tokens('losing', 'offline_access read:orders'))))
 })
 
-test('a refresh gives no token for a resource that the client has lost, and none for another instead', async () => {
+test('a refresh for a resource that the client has lost is rejected, without a substitute', async () => {
   const [photos = ''] = resources
   const { refresh_token } = await tokens('losing', 'offline_access read:orders', { resource: photos })
   await register({ resources: ['https://films.example'] })
@@ -288,7 +288,7 @@ test('a refresh gives no token for a resource that the client has lost, and none
   }
 })
 
-test('a page is stale when the user may no longer give anything of what it named', async () => {
+test('a consent page is stale once the user may grant nothing that it named', async () => {
   await register({ scopes: ['read:keys', 'reveal:personal-data'] })
   const shownTo = async (role: string) => {
     await setRoles(role)

@@ -62,7 +62,7 @@ async function userinfo({ access_token }: Tokens): Promise<Record<string, unknow
   return claims
 }
 
-test('the ID token of a client that says so carries what userinfo tells of the granted scopes', async () => {
+test('an ID token with id_token_claims carries the userinfo claims of the granted scopes', async () => {
   for (const scope of ['openid', 'openid email', 'openid profile', 'openid profile email phone']) {
     const tokens = await tokensOf('whole', scope)
     assert.deepEqual(claimsIn(tokens), await userinfo(tokens), scope)
@@ -70,30 +70,30 @@ test('the ID token of a client that says so carries what userinfo tells of the g
   }
 })
 
-test('the claims that the protocol itself sets stay what they are', async () => {
+test('protocol claims are not overwritten by user claims', async () => {
   const { id_token = '' } = await tokensOf('whole', 'openid profile email', { nonce: 'n-1' })
   const { iss, sub, aud, nonce } = decodeJwt(id_token)
   assert.deepEqual([iss, sub, aud, nonce], ['http://localhost:8080', 'alice', 'whole', 'n-1'])
 })
 
-test('the ID token of any other client carries none, unless they are asked for one by one', async () => {
+test('an ID token without id_token_claims carries only claims requested one by one', async () => {
   assert.deepEqual(claimsIn(await tokensOf('plain', 'openid profile email')), {})
   const claims = JSON.stringify({ id_token: { email: null } })
   assert.deepEqual(Object.keys(claimsIn(await tokensOf('plain', 'openid profile email', { claims }))), ['email'])
 })
 
-test('claims asked for one by one come along with those of the scopes', async () => {
+test('claims requested one by one are added to those of the scopes', async () => {
   const claims = JSON.stringify({ id_token: { phone_number: null } })
   const names = Object.keys(claimsIn(await tokensOf('whole', 'openid email', { claims }))).sort()
   assert.deepEqual(names, ['email', 'email_verified', 'phone_number'])
 })
 
-test('a scope that the user did not allow brings no claims', async () => {
+test('a scope that was not granted adds no claims', async () => {
   const tokens = await tokensOf('narrow', 'openid email')
   assert.deepEqual(Object.keys(claimsIn(tokens)).sort(), ['email', 'email_verified'])
 })
 
-test('an ID token of a refresh has the claims of the scopes that are left', async () => {
+test('an ID token from a refresh has the claims of the remaining scopes', async () => {
   const tokens = await tokensOf('losing', 'openid profile email offline_access')
   const whole = await refreshed('losing', tokens)
   assert.deepEqual(claimsIn(whole), await userinfo(whole))
@@ -103,7 +103,7 @@ test('an ID token of a refresh has the claims of the scopes that are left', asyn
   assert.deepEqual(claimsIn(await refreshed('losing', narrowed)), {})
 })
 
-test('an ID token of a device has them too', async () => {
+test('an ID token of a device carries the claims as well', async () => {
   const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid profile email' })
   const user_code = String(body.user_code)
   const browser = new TestBrowser(running)
@@ -114,7 +114,7 @@ test('an ID token of a device has them too', async () => {
   assert.deepEqual(claimsIn(tokens), await userinfo(tokens))
 })
 
-test('management turns them on and off, and a client says which it is', async () => {
+test('id_token_claims is shown and changed by management', async () => {
   const { management } = running.identity
   const clients = await management.listClients('', 100)
   assert.equal(clients.find(({ client_id }) => client_id === 'changing')?.id_token_claims, false)
@@ -123,7 +123,7 @@ test('management turns them on and off, and a client says which it is', async ()
   assert.equal(claimsIn(await tokensOf('changing', 'openid email')).email, 'alice@example.com')
 })
 
-test('a user without an address or a name leaves those out', async () => {
+test('claims that the user does not have are omitted', async () => {
   const browser = new TestBrowser(running)
   const request = authorizeUrl({ client_id: 'whole', response_type: 'code', scope: 'openid profile email' })
   const page = await browser.signIn(await browser.get(request), 'nameless', 'a long and quiet password')

@@ -26,7 +26,7 @@ const exchange = (code: string, code_verifier: string) =>
 const refresh = (refresh_token: unknown) =>
   running.post('/token', { grant_type: 'refresh_token', refresh_token: String(refresh_token), ...webSecret })
 
-test('who asks too often is told to wait, in a word that is registered, and loses nothing', async () => {
+test('a client over its limit gets temporarily_unavailable with Retry-After and loses nothing', async () => {
   const { code, code_verifier } = await getCode(running)
   flooded = true
   const { client_id, client_secret } = service
@@ -42,7 +42,7 @@ test('who asks too often is told to wait, in a word that is registered, and lose
   assert.equal((await refresh(tokens.body.refresh_token)).status, 200)
 })
 
-test('in a flood too a replayed code is refused, and ends its grant', async () => {
+test('a replayed code is rejected and ends its grant even over the limit', async () => {
   const { code, code_verifier } = await getCode(running)
   const tokens = await exchange(code, code_verifier)
   flooded = true
@@ -51,7 +51,7 @@ test('in a flood too a replayed code is refused, and ends its grant', async () =
   assert.deepEqual(told(await refresh(tokens.body.refresh_token)), over)
 })
 
-test('in a flood too a wrong verifier burns the code, and a code that is over is refused', async () => {
+test('wrong code_verifiers and expired codes are handled as usual even over the limit', async () => {
   const burnt = await getCode(running)
   flooded = true
   assert.deepEqual(told(await exchange(burnt.code, 'A'.repeat(43))), over)
@@ -63,7 +63,7 @@ test('in a flood too a wrong verifier burns the code, and a code that is over is
   assert.deepEqual(told(await exchange(late.code, late.code_verifier)), over)
 })
 
-test('in a flood too the reuse of a refresh token ends its family; a repeat within the grace only waits', async () => {
+test('a reused refresh token ends its family even over the limit', async () => {
   const first = (await getTokens(running)).refresh_token
   const second = (await refresh(first)).body.refresh_token
   flooded = true
@@ -76,7 +76,7 @@ test('in a flood too the reuse of a refresh token ends its family; a repeat with
   assert.equal((await running.database.query(reused)).rowCount, 1)
 })
 
-test('in a flood too a device is told of what no later poll can mend, and else to slow down', async () => {
+test('a device over its limit gets its final errors, and slow_down otherwise', async () => {
   const begin = async () => {
     const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid' })
     return body as { device_code: string; user_code: string }

@@ -30,7 +30,7 @@ const change: ManagementChange = {
   after: { subject: 'On its way' },
 }
 
-test('a change of another service in this process is recorded with its actor, target and members', async () => {
+test('a change by another service in this process is recorded with actor, target and members', async () => {
   await running.identity.recordChange(change)
   const [event] = await items('actor=alice&request_id=r-1')
   const { id: _id, at: _at, ...rest } = event ?? {}
@@ -50,7 +50,7 @@ test('a change of another service in this process is recorded with its actor, ta
   })
 })
 
-test('a service in another process records its changes with the scope write:audit alone', async () => {
+test('a service in another process records its changes with the scope write:audit only', async () => {
   const sent = {
     service: 'gateway',
     action: 'limits.reset',
@@ -65,7 +65,7 @@ test('a service in another process records its changes with the scope write:audi
   assert.equal(malformed.status, 400)
 })
 
-test('the audit trail is filtered by actor, client, service and request, newest first when asked', async () => {
+test('the audit trail is filtered by actor, client, service and request, in either order', async () => {
   for (const requestId of ['r-3', 'r-4', 'r-5'])
     await running.identity.recordChange({ ...change, actor: { ...change.actor, subject: 'dora', requestId } })
   const requests = async (query: string) => (await items(query)).map((event) => event.request_id)

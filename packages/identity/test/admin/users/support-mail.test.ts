@@ -42,7 +42,7 @@ after(() => running.close())
 const mail = (user: string, kind: string) =>
   call(running, support, { method: 'POST', url: `/admin/v1/users/${user}/mail`, payload: { kind } })
 
-test('support mails a link to the address of the user, and never sees either', async () => {
+test('support mails a link to the user’s address without seeing either', async () => {
   for (const [user, kind, event] of [
     ['ada', 'reset', 'reset_password'],
     ['bea', 'verify', 'verify_email'],
@@ -56,7 +56,7 @@ test('support mails a link to the address of the user, and never sees either', a
   }
 })
 
-test('the password of whoever holds a management role is reset by no mail, whoever asks for it', async () => {
+test('the password of a management role holder is never reset by a mailed link', async () => {
   const owner = await tokenOf(running, 'gatehouse-owner')
   for (const role of managementRoles) {
     const request = { method: 'POST', url: `/admin/v1/users/a-${role}/mail`, payload: { kind: 'reset' } } as const
@@ -68,7 +68,7 @@ test('the password of whoever holds a management role is reset by no mail, whoev
   }
 })
 
-test('a mail that can not be sent is refused with its reason', async () => {
+test('a mail that cannot be sent is rejected with a reason', async () => {
   for (const [user, kind, status, reason] of [
     ['ada', 'verify', 422, /verified already/],
     ['cid', 'reset', 422, /no address/],

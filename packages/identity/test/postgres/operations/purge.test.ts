@@ -4,7 +4,7 @@ import { postgresIdentityStore } from '../../../src/postgres/index.ts'
 import { clients, getTokens, users, webSecret } from '../../support/journey.ts'
 import { setup } from '../../support/setup.ts'
 
-test('what has ended is removed, what lives stays, and a refreshed grant is one row however often', async () => {
+test('expired rows are removed, live ones stay, and a refreshed grant stays one row', async () => {
   const running = await setup({ declared: { clients, users } })
   const count = async () => {
     const tables = [

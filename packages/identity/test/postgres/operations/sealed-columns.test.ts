@@ -40,7 +40,7 @@ describe('on PostgreSQL', () => {
     await server?.stop()
   })
 
-  testWith('postgresql', 'several reseals at once beside writers lose nothing, and seal each value once', async () => {
+  testWith('postgresql', 'concurrent reseals and writes lose nothing and seal each value once', async () => {
     await put(database, oldRing, 1_000)
     const deleted = (await rows(database)).slice(0, 100).map(({ id }) => id)
     const [results] = await Promise.all([
@@ -59,7 +59,7 @@ describe('on PostgreSQL', () => {
     for (const one of results.slice(-1)) assert.deepEqual(one.remaining, {})
   })
 
-  testWith('postgresql', 'what no key of the ring opens is left as it is, and counted by its key', async () => {
+  testWith('postgresql', 'a value that no key opens stays unchanged and is counted by its key', async () => {
     await database.query('DELETE FROM identity.outbox')
     const foreign = new KeyRing([new Secret('lost key 0123456789abcdef0123456')])
     await put(database, foreign, 3)
@@ -68,7 +68,7 @@ describe('on PostgreSQL', () => {
     assert.deepEqual([resealed, remaining], [2, { [foreign.currentId]: 3 }])
   })
 
-  testWith('postgresql', 'a reseal that was stopped goes on where it was', async () => {
+  testWith('postgresql', 'an interrupted reseal resumes where it stopped', async () => {
     await database.query('DELETE FROM identity.outbox')
     await put(database, oldRing, 500)
     let queries = 0

@@ -72,10 +72,10 @@ test('a password reset link works once and is built from the configured issuer',
   const page = await browser.get('/password/forgot')
   const unknown = await browser.submit(page, { email: 'nobody@example.com' })
   const known = await browser.submit(page, { email: 'Alice@Example.com' })
-  assert.equal(unknown.text, known.text, 'the answer does not tell whether there is an account')
+  assert.equal(unknown.text, known.text, 'the page does not reveal whether there is an account')
   const mail = await nextMail()
   assert.equal(mail.event, 'reset_password')
-  assert.ok(String(mail.data.link).startsWith('http://localhost:8080/'), 'the Host header has no say in it')
+  assert.ok(String(mail.data.link).startsWith('http://localhost:8080/'), 'the Host header is ignored')
   const form = await browser.get(pathOf(mail))
   assert.match((await browser.submit(form, { new_password: 'short' })).text, /at least 8 char/)
   assert.match((await browser.submit(form, { new_password: 'correct horse' })).text, /Password changed/)
@@ -90,20 +90,20 @@ test('an account is created only after its email address is confirmed', async ()
   const before = await count()
   const input = { email: 'carol@example.com' }
   assert.match((await browser.submit(page, { email: 'carol' })).text, /valid email address/)
-  const asked = await browser.submit(page, input)
-  assert.match(asked.text, /carol@example\.com/)
+  const pending = await browser.submit(page, input)
+  assert.match(pending.text, /carol@example\.com/)
   const mail = await nextMail()
   assert.equal(mail.event, 'confirm_registration')
   assert.equal(await count(), before)
   const confirm = await browser.get(pathOf(mail))
-  assert.equal(await count(), before, 'a mail scanner that follows the link makes no account')
+  assert.equal(await count(), before, 'a mail scanner that follows the link creates no account')
   assert.match((await browser.submit(confirm, { name: 'Carol', new_password: 'short' })).text, /at least 8 char/)
   const ready = await browser.submit(confirm, { name: 'Carol', new_password: 'tea for two' })
   assert.match(ready.text, /Your account is ready/)
   assert.match((await browser.signIn(await loginPage(browser), 'carol@example.com', 'tea for two')).text, /consent/)
   const other = new TestBrowser(running)
   const again = await other.submit(await other.get('/register'), input)
-  assert.equal(again.text, asked.text, 'an address with an account looks the same')
+  assert.equal(again.text, pending.text, 'an address with an account looks the same')
   const reminder = await nextMail()
   assert.deepEqual(
     [reminder.event, reminder.user_id, reminder.data.link],
@@ -129,10 +129,10 @@ test('a form with an invalid field marks the field and links back to sign-in', a
 test('registration takes equally long for known and unknown email addresses', async () => {
   const database = await memoryDatabase(migrateIdentity)
   const store = postgresIdentityStore(database)
-  const asked: string[] = []
+  const lookups: string[] = []
   const users = Object.assign(Object.create(store.users), {
     findByLogin(login: string) {
-      asked.push(login)
+      lookups.push(login)
       return new Promise(() => {})
     },
   })
@@ -145,7 +145,7 @@ test('registration takes equally long for known and unknown email addresses', as
   const answer = await browser.submit(page, { email: 'carol@example.com' })
   assert.equal(answer.status, 200)
   assert.match(answer.text, /carol@example\.com/)
-  assert.deepEqual(asked, ['carol@example.com'], 'the answer does not wait for what is looked up')
+  assert.deepEqual(lookups, ['carol@example.com'], 'the response does not wait for the lookup')
   await slow.close()
   await database.close()
 })
@@ -160,18 +160,18 @@ test('a new email address is verified by a mailed link, once its form is submitt
   assert.equal(await verified(), false)
   assert.match((await browser.submit(page)).text, /Email address confirmed/)
   assert.equal(await verified(), true)
-  assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link is used')
+  assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link was used')
   await running.identity.management.changeUser('erin', { email: 'erin@example.org' })
   assert.equal(await verified(), false)
   assert.equal((await nextMail()).event, 'verify_email')
 })
 
 test('login attempts by name and by email address share their counters', async () => {
-  const asked: string[] = []
+  const checked: string[] = []
   const counted = await setup({
     declared: { clients, users },
     limit: async (policy, identifiers) => {
-      asked.push(`${policy} ${identifiers.account ?? identifiers.client}`)
+      checked.push(`${policy} ${identifiers.account ?? identifiers.client}`)
       return { allowed: !policy.startsWith('login'), retryAfter: 7 }
     },
   })
@@ -180,17 +180,17 @@ test('login attempts by name and by email address share their counters', async (
   const byName = await browser.submit(page, { username: 'alice', password: 'correct horse' })
   const byEmail = await browser.submit(page, { username: 'ALICE@example.com', password: 'correct horse' })
   assert.deepEqual([byName.status, byName.headers['retry-after'], byEmail.status], [429, '7', 429])
-  assert.deepEqual(asked, ['login alice', 'login alice'])
+  assert.deepEqual(checked, ['login alice', 'login alice'])
   await counted.close()
 })
 
 test('a known device is counted by account and address together only', async () => {
-  const asked: string[] = []
+  const checked: string[] = []
   const counted = await setup({
     declared: { clients, users },
     notify: async () => {},
     limit: async (policy) => {
-      asked.push(policy)
+      checked.push(policy)
       return { allowed: true }
     },
   })
@@ -198,31 +198,31 @@ test('a known device is counted by account and address together only', async () 
   await browser.signIn(await browser.get('/account'))
   browser.cookies.delete('gatehouse_session')
   await browser.signIn(await browser.get('/account'))
-  assert.deepEqual(asked, ['login', 'login-address', 'login-account', 'login'])
+  assert.deepEqual(checked, ['login', 'login-address', 'login-account', 'login'])
   await counted.close()
 })
 
 test('a successful sign-in resets the counter of failed attempts', async () => {
-  const forgiven: string[] = []
+  const resets: string[] = []
   const counted = await setup({
     declared: { clients, users },
     forgive: async (policy, { account, address }) => {
-      forgiven.push(`${policy} ${account} ${address}`)
+      resets.push(`${policy} ${account} ${address}`)
     },
   })
   const browser = new TestBrowser(counted)
   const page = await browser.get('/account')
   await browser.submit(page, { username: 'alice', password: 'wrong' })
-  assert.deepEqual(forgiven, [])
+  assert.deepEqual(resets, [])
   await browser.signIn(page)
-  assert.deepEqual(forgiven, ['login alice 127.0.0.1'])
+  assert.deepEqual(resets, ['login alice 127.0.0.1'])
   await counted.close()
 })
 
 test('a sign-in succeeds when its counters cannot be reset', async () => {
   const counted = await setup({
     declared: { clients, users },
-    forgive: async () => Promise.reject(new Error('the store is away')),
+    forgive: async () => Promise.reject(new Error('the store is unavailable')),
   })
   const browser = new TestBrowser(counted)
   assert.equal((await browser.signIn(await browser.get('/account'))).status, 200)
@@ -236,12 +236,12 @@ test('pages are shown in the requested language', async () => {
   })
   assert.match(german.payload, /<html lang="de">/)
   assert.match(german.payload, /Anmelden/)
-  const asked = authorizeUrl({
+  const url = authorizeUrl({
     client_id: 'web',
     response_type: 'code',
     scope: 'openid',
     ui_locales: 'fr de',
     ...pkce(),
   })
-  assert.match((await running.http.inject(asked)).payload, /<html lang="de">/)
+  assert.match((await running.http.inject(url)).payload, /<html lang="de">/)
 })

@@ -92,8 +92,8 @@ test('locking a user ends their tokens and sessions at once and blocks sign-in',
   const tokens = await getTokens(running, { browser })
   assert.equal((await call('PATCH', '/admin/v1/users/alice', { locked: true })).body.locked, true)
   assert.equal((await refreshWith(tokens.refresh_token)).body.error, 'invalid_grant')
-  const asked = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })
-  assert.deepEqual(asked.body, { active: false })
+  const introspected = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })
+  assert.deepEqual(introspected.body, { active: false })
   const login = await browser.get('/account')
   assert.match(login.text, /action="\/login"/)
   assert.equal((await browser.signIn(login)).status, 401)
@@ -238,7 +238,7 @@ test('time parameters accept every RFC 3339 date from 1970 to 9999 and reject ot
 })
 
 test('a process without background work leaves notifications to the serving processes', async () => {
-  const told: string[] = []
+  const notified: string[] = []
   const database = await memoryDatabase(migrateIdentity)
   const managing = await setup({ background: false, onRecipient: undefined }, database)
   const { management } = managing.identity
@@ -249,7 +249,7 @@ test('a process without background work leaves notifications to the serving proc
   await managing.close()
   const done = Promise.withResolvers<void>()
   const onRecipient = async ({ user_id }: Recipient | GoneRecipient) => {
-    told.push(user_id)
+    notified.push(user_id)
     if (user_id === 'erin') done.resolve()
   }
   const serving = await setup({ onRecipient }, database)

@@ -46,34 +46,34 @@ const word = fc.stringMatching(/^[A-Z][a-z]{6,12}$/)
 const lower = fc.stringMatching(/^[a-z]{6,12}$/)
 const digits = fc.stringMatching(/^[1-9]\d{9}$/)
 
-/** A person with a value in every member that tells who they are. */
+/** A person with a value in every member that identifies them. */
 const person = fc
-  .record({ given: word, family: word, mailbox: lower, login: lower, phone: digits, street: word, device: word })
-  .map(({ given, family, mailbox, login, phone, street, device }) => ({
+  .record({ first: word, last: word, mailbox: lower, login: lower, phone: digits, street: word, device: word })
+  .map(({ first, last, mailbox, login, phone, street, device }) => ({
     email: `${mailbox}@mail.example`,
     username: `${login}@login.example`,
-    userAgent: `${device}-Phone/7.1 (owner ${given})`,
+    userAgent: `${device}-Phone/7.1 (owner ${first})`,
     claims: {
-      name: `${given} ${family}`,
-      given_name: given,
-      family_name: family,
-      nickname: `${given}kin`,
-      preferred_username: `${given}.${family}`,
-      profile: `https://people.example/${family}`,
-      picture: `https://people.example/${family}.png`,
-      website: `https://${family.toLowerCase()}.example/`,
-      gender: `gender of ${given}`,
+      name: `${first} ${last}`,
+      given_name: first,
+      family_name: last,
+      nickname: `${first}-nick`,
+      preferred_username: `${first}.${last}`,
+      profile: `https://people.example/${last}`,
+      picture: `https://people.example/${last}.png`,
+      website: `https://${last.toLowerCase()}.example/`,
+      gender: `gender of ${first}`,
       birthdate: '1987-06-05',
       phone_number: `+44${phone}`,
       address: { formatted: `1 ${street} Street`, postal_code: `PC ${phone}` },
       locale: 'en-GB',
       zoneinfo: 'Europe/London',
-      employee: { number: `E${phone}`, desks: [`desk of ${family}`] },
+      employee: { number: `E${phone}`, desks: [`desk of ${last}`] },
     },
-    values: [given, family, mailbox, login, phone, street, device, '1987-06-05', '127.0.0.1'],
+    values: [first, last, mailbox, login, phone, street, device, '1987-06-05', '127.0.0.1'],
   }))
 
-/** Every answer of a reading route, with the user's id where one is named. */
+/** The response of every GET route, with the user's id in its path where it has one. */
 async function readEverything(token: string, id: string): Promise<Map<string, string>> {
   const answers = new Map<string, string>()
   for (const route of managementRoutes(running).filter((one) => one.startsWith('GET '))) {
@@ -106,11 +106,11 @@ test('masked responses contain no personal value of a user', async () => {
       assert.deepEqual([leaked(made.text, values), leaked(changed.text, values)], [[], []])
       for (const token of [auditor, support, writer]) {
         for (const [route, text] of await readEverything(token, id))
-          assert.deepEqual(leaked(text, values), [], `${route} tells ${text}`)
+          assert.deepEqual(leaked(text, values), [], `${route} returned ${text}`)
       }
       const seen = [...(await readEverything(reader, id)).values()].join('\n')
       const missing = values.filter((value) => !seen.includes(value))
-      assert.deepEqual(missing, [], 'who may read personal data sees all of it')
+      assert.deepEqual(missing, [], 'read:personal-data shows every value')
       await running.identity.management.removeUser(id)
     }),
     { numRuns: 8 },
@@ -132,7 +132,7 @@ test('a masked user stays recognizable by address, phone number and initials', a
 })
 
 test('single members are revealed with a reason, which the audit trail keeps', async () => {
-  const payload = { fields: ['email', 'birthdate', 'gender'], reason: 'asked on the telephone, case 4711' }
+  const payload = { fields: ['email', 'birthdate', 'gender'], reason: 'requested by telephone, case 4711' }
   const answer = await send(support, 'POST', 'users/ada/reveal', payload)
   assert.deepEqual([answer.status, answer.body], [200, { email: 'ada@people.example', birthdate: '1815-12-10' }])
   const trail = await send(auditor, 'GET', 'audit-events?actor=support&order=desc&limit=1')

@@ -4,7 +4,7 @@ import {
   administrators,
   call,
   consoleClient,
-  freshThings,
+  createFixtures,
   managementRoutes,
   personOf,
   type Role,
@@ -35,7 +35,7 @@ test('every management route is in the table', () => {
 for (const action of actions) {
   test(`${action.route} is for ${action.allowed.map(personOf).join(', ') || 'no person'}`, async () => {
     for (const role of roles) {
-      const request = { method: methodOf(action), ...(await action.prepare(freshThings(running))) }
+      const request = { method: methodOf(action), ...(await action.prepare(createFixtures(running))) }
       const answer = await call(running, tokens.get(role) ?? '', request)
       const expected = action.allowed.includes(role) ? '2xx' : '403'
       assert.equal(answer.status < 300 ? '2xx' : String(answer.status), expected, `${role}: ${answer.text}`)
@@ -54,7 +54,7 @@ test('every route but GET is recorded, except those between services', () => {
 for (const action of changing) {
   test(`${action.route} records one event with its actor and without secrets`, async () => {
     const requestId = `request-${action.recorded}`
-    const { secrets = [], ...prepared } = await action.prepare(freshThings(running))
+    const { secrets = [], ...prepared } = await action.prepare(createFixtures(running))
     const token = tokens.get('gatehouse-owner') ?? ''
     const answer = await call(running, token, { method: methodOf(action), requestId, ...prepared })
     assert.ok(answer.status < 300, answer.text)
@@ -76,17 +76,17 @@ for (const action of changing) {
         name: action.recorded,
       },
     )
-    const told = JSON.stringify(event)
+    const text = JSON.stringify(event)
     const { client_secret, key, password } = answer.body
     for (const one of [...secrets, client_secret, key, password]) {
-      assert.ok(one === undefined || !told.includes(String(one)), `${one} is in ${told}`)
+      assert.ok(one === undefined || !text.includes(String(one)), `${one} is in ${text}`)
     }
-    assert.doesNotMatch(told, /argon2|passwordHash|secretHashes|password_hash|secret_hash/)
+    assert.doesNotMatch(text, /argon2|passwordHash|secretHashes|password_hash|secret_hash/)
   })
 }
 
 test('an audit event names exactly the members that changed, before and after', async () => {
-  const { user } = freshThings(running)
+  const { user } = createFixtures(running)
   const id = await user()
   const token = tokens.get('gatehouse-owner') ?? ''
   const requestId = 'request-members'
@@ -102,7 +102,7 @@ test('an audit event names exactly the members that changed, before and after', 
 
 test('a change is rejected with 503 while the audit trail cannot be written', async () => {
   const prepared = []
-  for (const action of changing) prepared.push({ action, request: await action.prepare(freshThings(running)) })
+  for (const action of changing) prepared.push({ action, request: await action.prepare(createFixtures(running)) })
   const state = async () => {
     const tables = ['client', 'account', 'subject', 'api_key', 'signing_key', 'session', 'grant_record', 'consent']
     const rows = [...tables, 'mailed_link', 'revocation', 'outbox'].map((table) =>

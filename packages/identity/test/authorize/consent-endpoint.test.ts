@@ -10,9 +10,9 @@ import {
   TestBrowser,
   users,
 } from '../support/journey.ts'
-import { type Answer, served } from '../support/setup.ts'
+import { type Answer, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients, users } })
+const running = setupOnce({ declared: { clients, users } })
 
 const request = (more: Record<string, string> = {}) =>
   authorizeUrl({
@@ -26,7 +26,7 @@ const request = (more: Record<string, string> = {}) =>
 const allow = (browser: TestBrowser, page: Answer) =>
   browser.post('/consent', { ...hiddenFields(page), decision: 'allow' })
 
-async function signedIn(): Promise<{ browser: TestBrowser; idToken: string }> {
+async function signIn(): Promise<{ browser: TestBrowser; idToken: string }> {
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, scope: 'openid' })
   running.clock.advance(5_000)
@@ -39,7 +39,7 @@ for (const [what, more] of [
   ['max_age', { max_age: '1' }],
 ] as const) {
   test(`${what} is not bypassed by posting the login form’s fields to /consent`, async () => {
-    const { browser } = await signedIn()
+    const { browser } = await signIn()
     const login = await browser.get(request(more))
     assert.match(login.text, /action="\/login"/)
     const answer = await allow(browser, login)
@@ -50,7 +50,7 @@ for (const [what, more] of [
 test('an id_token_hint of another user is not bypassed by posting to /consent', async () => {
   const bob = new TestBrowser(running)
   const tokens = await getTokens(running, { browser: bob, scope: 'openid', user: ['bob', 'battery staple'] })
-  const { browser } = await signedIn()
+  const { browser } = await signIn()
   const login = await browser.get(request({ id_token_hint: tokens.id_token ?? '' }))
   assert.match(login.text, /action="\/login"/)
   const answer = await allow(browser, login)
@@ -58,7 +58,7 @@ test('an id_token_hint of another user is not bypassed by posting to /consent', 
 })
 
 test('a login that exceeds max_age on the consent page is repeated, and the request resumes', async () => {
-  const { browser } = await signedIn()
+  const { browser } = await signIn()
   const consent = await browser.get(request({ max_age: '60', prompt: 'consent' }))
   assert.match(consent.text, /action="\/consent"/)
   running.clock.advance(120_000)
@@ -69,7 +69,7 @@ test('a login that exceeds max_age on the consent page is repeated, and the requ
 })
 
 test('consent counts only for the user who was shown the page', async () => {
-  const { browser } = await signedIn()
+  const { browser } = await signIn()
   const shown = await browser.get(request({ prompt: 'consent' }))
   const login = await browser.get(request({ prompt: 'login' }))
   const asBob = await browser.signIn(login, 'bob', 'battery staple')

@@ -1,11 +1,11 @@
-/** The parameter claims (OpenID Connect Core 5.5): what it may bring, and what a user agreed to. */
+/** The parameter claims (OpenID Connect Core 5.5): what it may add, and what a user consented to. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { userClaims } from '../../src/model/user.ts'
 import { answerParameters, authorizeUrl, callback, hiddenFields, pkce, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, served } from '../support/setup.ts'
+import { type Answer, setupOnce } from '../support/setup.ts'
 
 const application = (client_id: string, more: object = {}) => ({
   client_id,
@@ -15,7 +15,7 @@ const application = (client_id: string, more: object = {}) => ({
   scopes: ['openid', 'profile', 'email', 'phone', 'offline_access'],
   ...more,
 })
-const running = served({
+const running = setupOnce({
   declared: {
     clients: [
       application('narrow', { scopes: ['openid'] }),
@@ -37,7 +37,7 @@ const named = (...names: string[]) => {
 const requestOf = (client_id: string, more: Record<string, string> = {}) =>
   authorizeUrl({ client_id, response_type: 'code', scope: 'openid', ...more })
 
-/** The page that asks for consent, after a login where one is needed. */
+/** The consent page, after a login if one is needed. */
 async function consentPage(browser: TestBrowser, url: string): Promise<Answer> {
   const page = await browser.get(url)
   return page.text.includes('action="/login"') ? browser.signIn(page) : page
@@ -58,8 +58,8 @@ async function exchange(client_id: string, code = ''): Promise<Record<string, st
 
 const standard = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'acr', 'amr', 'sid'])
 
-/** The claims about the user that a client is told, in its ID token and by userinfo. */
-async function told({ id_token = '', access_token }: Record<string, string>): Promise<[string[], string[]]> {
+/** The names of the user claims that a client gets, in its ID token and from userinfo. */
+async function claimNames({ id_token = '', access_token }: Record<string, string>): Promise<[string[], string[]]> {
   const userinfo = await running.http.inject({
     url: '/userinfo',
     headers: { authorization: `Bearer ${access_token}` },
@@ -78,9 +78,9 @@ test('a claim that no scope of the client covers is never returned, with or with
     const page = await consentPage(browser, requestOf(client, request))
     assert.doesNotMatch(page.text, /email address|phone number/)
     const { code } = await allow(browser, page)
-    assert.deepEqual(await told(await exchange(client, code)), [[], []])
+    assert.deepEqual(await claimNames(await exchange(client, code)), [[], []])
     const silent = await silently(browser, client, request)
-    assert.deepEqual(await told(await exchange(client, silent.code)), [[], []])
+    assert.deepEqual(await claimNames(await exchange(client, silent.code)), [[], []])
   }
 })
 
@@ -88,7 +88,7 @@ test('the consent page names every claim beyond the scopes, in every language', 
   const browser = new TestBrowser(running)
   const page = await consentPage(browser, requestOf('wide', { scope: 'openid email', ...named('email', 'nickname') }))
   assert.match(page.text, /<li>See your nickname<\/li>/)
-  assert.equal(page.text.split('See your email address').length, 2, 'the scope names it already')
+  assert.equal(page.text.split('See your email address').length, 2, 'the scope already names it')
   const texts = ['en', 'de'].map((language) => {
     const file = new URL(`../../src/pages/texts/${language}.json`, import.meta.url)
     return JSON.parse(readFileSync(file, 'utf8'))
@@ -105,7 +105,7 @@ test('a remembered consent covers only the claims that its page named', async ()
   await allow(browser, await consentPage(browser, requestOf('wide')))
   assert.equal((await silently(browser, 'wide', named('email'))).error, 'consent_required')
   const { code } = await allow(browser, await consentPage(browser, requestOf('wide', named('email', 'name'))))
-  assert.deepEqual(await told(await exchange('wide', code)), [
+  assert.deepEqual(await claimNames(await exchange('wide', code)), [
     ['email', 'name'],
     ['email', 'name'],
   ])
@@ -132,7 +132,7 @@ test('granted claims are listed for the user and for management until they are w
   assert.match((await browser.get('/account')).text, /See your nickname/)
   const consents = await running.identity.management.listConsents('alice')
   const claims = consents.find(({ client_id }) => client_id === 'shop')?.claims
-  assert.ok(claims?.includes('nickname'), 'all pages of one client together')
+  assert.ok(claims?.includes('nickname'), 'all consents of a client are merged')
   await running.identity.management.withdrawConsent('alice', 'shop')
   assert.doesNotMatch((await browser.get('/account')).text, /See your nickname/)
   assert.equal((await silently(browser, 'shop', {})).error, 'consent_required')
@@ -164,14 +164,14 @@ test('claims end with the client scope that covered them', async () => {
   const scope = 'openid profile offline_access'
   const { code } = await allow(browser, await consentPage(browser, requestOf('losing', { scope, ...named('email') })))
   const tokens = await exchange('losing', code)
-  assert.ok((await told(tokens)).every((names) => names.includes('email')))
+  assert.ok((await claimNames(tokens)).every((names) => names.includes('email')))
   await running.identity.management.changeClient('losing', { scopes: ['openid', 'offline_access'] })
   const refresh_token = tokens.refresh_token ?? ''
   const secret = { client_id: 'losing', client_secret: 'losing-secret-0123456789' }
   const { body } = await running.post('/token', { grant_type: 'refresh_token', refresh_token, ...secret })
   assert.equal(body.scope, 'openid offline_access')
-  assert.deepEqual(await told(body as Record<string, string>), [[], []])
-  assert.deepEqual((await told(tokens))[1], [], 'userinfo forgets them for older tokens too')
+  assert.deepEqual(await claimNames(body as Record<string, string>), [[], []])
+  assert.deepEqual((await claimNames(tokens))[1], [], 'userinfo omits them for earlier tokens too')
 })
 
 test('consent covers what its page named, even if the client’s registration grows meanwhile', async () => {
@@ -181,7 +181,7 @@ test('consent covers what its page named, even if the client’s registration gr
   assert.doesNotMatch(page.text, /email address/)
   await running.identity.management.changeClient('growing', { scopes: ['openid', 'profile', 'email'] })
   const { code } = await allow(browser, page)
-  assert.deepEqual(await told(await exchange('growing', code)), [['name'], ['name']])
+  assert.deepEqual(await claimNames(await exchange('growing', code)), [['name'], ['name']])
   assert.equal((await silently(browser, 'growing', named('email', 'name'))).error, 'consent_required')
   assert.ok(hiddenFields(page).continuation)
 })

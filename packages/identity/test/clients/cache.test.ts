@@ -4,14 +4,14 @@ import { manualClock } from '@gatehouse/kit'
 import { ClientDirectory } from '../../src/clients/cache.ts'
 import type { Client } from '../../src/model/client.ts'
 
-/** A store whose every answer waits to be told. */
+/** A store whose every result waits to be resolved. */
 function slowStore() {
-  const asked: PromiseWithResolvers<Client | undefined>[] = []
+  const pending: PromiseWithResolvers<Client | undefined>[] = []
   return {
-    asked,
+    pending,
     find(): Promise<Client | undefined> {
       const answer = Promise.withResolvers<Client | undefined>()
-      asked.push(answer)
+      pending.push(answer)
       return answer.promise
     },
   }
@@ -23,12 +23,12 @@ test('concurrent lookups of a client cause one query, and the result is cached f
   const [store, clock] = [slowStore(), manualClock()]
   const directory = new ClientDirectory(store, clock)
   const answers = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
-  store.asked[0]?.resolve(named('Web'))
+  store.pending[0]?.resolve(named('Web'))
   assert.equal((await answers).length, 20)
-  assert.equal(store.asked.length, 1)
+  assert.equal(store.pending.length, 1)
   clock.advance(2000)
   void directory.find('web')
-  assert.equal(store.asked.length, 2)
+  assert.equal(store.pending.length, 2)
 })
 
 test('a client that changes during its lookup is not cached in its old state', async () => {
@@ -36,10 +36,10 @@ test('a client that changes during its lookup is not cached in its old state', a
   const directory = new ClientDirectory(store, manualClock())
   const before = directory.find('web')
   directory.forget('web')
-  store.asked[0]?.resolve(named('Before'))
+  store.pending[0]?.resolve(named('Before'))
   await before
   const after = directory.find('web')
-  store.asked[1]?.resolve(named('After'))
+  store.pending[1]?.resolve(named('After'))
   assert.equal((await after)?.name, 'After')
 })
 
@@ -47,12 +47,12 @@ test('failures and unknown clients are not cached', async () => {
   const store = slowStore()
   const directory = new ClientDirectory(store, manualClock())
   const failing = directory.find('web')
-  store.asked[0]?.reject(new Error('the database is away'))
+  store.pending[0]?.reject(new Error('the database is unavailable'))
   await assert.rejects(failing)
   const unknown = directory.find('web')
-  store.asked[1]?.resolve(undefined)
+  store.pending[1]?.resolve(undefined)
   assert.equal(await unknown, undefined)
   const known = directory.find('web')
-  store.asked[2]?.resolve(named('Web'))
+  store.pending[2]?.resolve(named('Web'))
   assert.equal((await known)?.name, 'Web')
 })

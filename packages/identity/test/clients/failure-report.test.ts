@@ -1,4 +1,4 @@
-/** What the operator learns of clients that did not prove who they are, and what those are told. */
+/** What the operator learns about failed client authentication, and what the client learns. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLog } from '@gatehouse/kit'
@@ -36,13 +36,17 @@ after(() => running.close())
 let serial = 0
 const now = () => Math.floor(running.clock.now() / 1000)
 
-async function assertion(claims: JWTPayload = {}, header: object = { alg: 'ES256', kid: 'one' }, key: CryptoKey = own) {
+async function signAssertion(
+  claims: JWTPayload = {},
+  header: object = { alg: 'ES256', kid: 'one' },
+  key: CryptoKey = own,
+) {
   const payload = { iss: 'signer', sub: 'signer', aud: issuer, iat: now(), exp: now() + 60, jti: `j${++serial}` }
   const jwt = new SignJWT({ ...payload, ...claims }).setProtectedHeader(header as { alg: string })
-  return presented(await jwt.sign(key))
+  return presentAssertion(await jwt.sign(key))
 }
 
-const presented = (client_assertion: string) => ({
+const presentAssertion = (client_assertion: string) => ({
   client_assertion,
   client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
 })
@@ -50,34 +54,34 @@ const presented = (client_assertion: string) => ({
 const ask = (credentials: Record<string, string>) =>
   running.post('/token', { grant_type: 'client_credentials', ...credentials })
 
-const recorded = () =>
+const listFailures = () =>
   postgresIdentityStore(running.database).audit.list({ type: 'client_authentication_failed', most: 1_000 })
 
 type Credentials = () => Promise<Record<string, string>> | Record<string, string>
 
 const older = { iss: 'older', sub: 'older' }
 const refusals: readonly (readonly [check: string, credentials: Credentials, client?: string])[] = [
-  ['audience', () => assertion({ aud: `${issuer}/token` })],
-  ['expired', () => assertion({ exp: now() - 60 })],
-  ['expired', () => assertion({ ...older, iat: now() - 400, exp: now() + 3000 }), 'older'],
-  ['lifetime', () => assertion({ exp: now() + 600 })],
-  ['not_yet_valid', () => assertion({ nbf: now() + 60 })],
-  ['claim', () => assertion({ jti: undefined as never })],
-  ['claim', () => assertion({ jti: 7 as never })],
-  ['issuer', () => assertion({ iss: 'shop' })],
-  ['subject', async () => ({ ...(await assertion({ sub: 'shop' })), client_id: 'signer' })],
-  ['signature', () => assertion({}, { alg: 'ES256', kid: 'one' }, other)],
-  ['key', () => assertion({}, { alg: 'ES256', kid: 'two' })],
-  ['algorithm', () => assertion({}, { alg: 'PS512', kid: 'one' }, pss)],
-  ['format', () => ({ ...presented('no.jwt.here'), client_id: 'signer' })],
-  ['format', () => ({ ...presented('x'.repeat(9_000)), client_id: 'signer' })],
-  ['jwks_uri', () => assertion({ iss: 'unreachable', sub: 'unreachable' }), 'unreachable'],
+  ['audience', () => signAssertion({ aud: `${issuer}/token` })],
+  ['expired', () => signAssertion({ exp: now() - 60 })],
+  ['expired', () => signAssertion({ ...older, iat: now() - 400, exp: now() + 3000 }), 'older'],
+  ['lifetime', () => signAssertion({ exp: now() + 600 })],
+  ['not_yet_valid', () => signAssertion({ nbf: now() + 60 })],
+  ['claim', () => signAssertion({ jti: undefined as never })],
+  ['claim', () => signAssertion({ jti: 7 as never })],
+  ['issuer', () => signAssertion({ iss: 'shop' })],
+  ['subject', async () => ({ ...(await signAssertion({ sub: 'shop' })), client_id: 'signer' })],
+  ['signature', () => signAssertion({}, { alg: 'ES256', kid: 'one' }, other)],
+  ['key', () => signAssertion({}, { alg: 'ES256', kid: 'two' })],
+  ['algorithm', () => signAssertion({}, { alg: 'PS512', kid: 'one' }, pss)],
+  ['format', () => ({ ...presentAssertion('no.jwt.here'), client_id: 'signer' })],
+  ['format', () => ({ ...presentAssertion('x'.repeat(9_000)), client_id: 'signer' })],
+  ['jwks_uri', () => signAssertion({ iss: 'unreachable', sub: 'unreachable' }), 'unreachable'],
   ['method', () => ({ client_id: 'signer', client_secret: 'a secret' })],
   ['secret', () => ({ client_id: 'shop', client_secret: 'wrong' }), 'shop'],
   ['client', () => ({ client_id: 'nobody', client_secret: 'wrong' }), ''],
-  ['client', () => presented('no.jwt.here'), ''],
-  ['client', () => assertion({ sub: 'no\u0000body' }), ''],
-  ['client', () => assertion({ sub: 7 as never }), ''],
+  ['client', () => presentAssertion('no.jwt.here'), ''],
+  ['client', () => signAssertion({ sub: 'no\u0000body' }), ''],
+  ['client', () => signAssertion({ sub: 7 as never }), ''],
 ]
 
 test('a failed check is logged and recorded, and the client always gets the same response', async () => {
@@ -90,7 +94,7 @@ test('a failed check is logged and recorded, and the client always gets the same
     answers.add(answer.text)
     const [line] = lines
     assert.deepEqual([line?.msg, line?.check, line?.endpoint], ['client authentication failed', check, '/token'])
-    const event = (await recorded()).at(-1)
+    const event = (await listFailures()).at(-1)
     assert.deepEqual([event?.details.check, event?.details.detail], [check, line?.detail])
     assert.equal(event?.clientId ?? '', client, check)
   }
@@ -99,26 +103,26 @@ test('a failed check is logged and recorded, and the client always gets the same
 
 test('a replayed assertion is recorded as replayed', async () => {
   running.clock.advance(60_000)
-  const once = await assertion()
+  const once = await signAssertion()
   assert.equal((await ask(once)).status, 200)
   assert.equal((await ask(once)).status, 401)
-  assert.equal((await recorded()).at(-1)?.details.check, 'replayed')
+  assert.equal((await listFailures()).at(-1)?.details.check, 'replayed')
 })
 
 test('an audit event names what was expected of an assertion and what it had', async () => {
   running.clock.advance(60_000)
-  await ask(await assertion({ aud: 'https://other.example' }))
-  const detail = (await recorded()).at(-1)?.details.detail
+  await ask(await signAssertion({ aud: 'https://other.example' }))
+  const detail = (await listFailures()).at(-1)?.details.detail
   assert.equal(detail, `aud is 'https://other.example', expected is ${issuer}`)
 })
 
 test('a flood of failures neither fills the audit trail nor hides another client in it', async () => {
   running.clock.advance(60_000)
-  const count = (await recorded()).length
+  const count = (await listFailures()).length
   for (let n = 0; n < 30; n++) await ask({ client_id: 'shop', client_secret: `guess ${n}` })
   for (let n = 0; n < 30; n++) await ask({ client_id: `made up ${n}`, client_secret: 'guess' })
   await ask({ client_id: 'signer', client_secret: 'guess' })
-  const added = (await recorded()).slice(count)
+  const added = (await listFailures()).slice(count)
   assert.deepEqual(
     added.map(({ clientId, details }) => [clientId, details.check, details.left_out_before]),
     [

@@ -5,15 +5,15 @@ import { type TestContext, test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import { ClientKeys } from '../../src/clients/jwks.ts'
 
-/** The address of a client's keys, which answers as told, once it is let. */
+/** A client's JWK Set server: it sends `state` once `barrier.opened` has resolved. */
 async function setup(t: TestContext) {
   const state = { status: 200, body: JSON.stringify({ keys: [{ kid: 'one' }] }), requests: 0 }
-  const gate = Promise.withResolvers<void>()
-  gate.resolve()
-  const held = { gate: gate.promise as Promise<void> }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  resolve()
+  const barrier = { opened: promise as Promise<void> }
   const server = createServer(async (_, response) => {
     state.requests += 1
-    await held.gate
+    await barrier.opened
     response.writeHead(state.status).end(state.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -21,17 +21,17 @@ async function setup(t: TestContext) {
   const clock = manualClock()
   const keys = new ClientKeys({ clock, loopback: true })
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`
-  return { state, held, clock, keys, address }
+  return { state, barrier, clock, keys, address }
 }
 
 const unreachable = /can't be fetched/
 
 test('concurrent requests for a JWK Set cause one fetch', async (t) => {
-  const { state, held, keys, address } = await setup(t)
-  const gate = Promise.withResolvers<void>()
-  held.gate = gate.promise
+  const { state, barrier, keys, address } = await setup(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  barrier.opened = promise
   const waiting = Array.from({ length: 50 }, () => keys.at(address))
-  gate.resolve()
+  resolve()
   for (const set of await Promise.all(waiting)) assert.equal(set.keys[0]?.kid, 'one')
   assert.equal(state.requests, 1)
 })

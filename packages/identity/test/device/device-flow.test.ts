@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { authorizeUrl, clients, hiddenFields, pkce, TestBrowser, users } from '../support/journey.ts'
-import { served, service, setup } from '../support/setup.ts'
+import { service, setup, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -18,7 +18,7 @@ const poll = (device_code: string, client_id = 'tv') => running.post('/token', {
 async function enter(user_code: string, browser = new TestBrowser(running)) {
   const login = await browser.get(`/device?user_code=${user_code}`)
   const page = login.text.includes('action="/login"') ? await browser.signIn(login) : login
-  assert.match(page.text, new RegExp(`value="${user_code}"`), 'the code is filled in, not sent')
+  assert.match(page.text, new RegExp(`value="${user_code}"`), 'the code is filled in, not submitted')
   return { browser, confirm: await browser.submit(page, { user_code }) }
 }
 
@@ -31,7 +31,7 @@ test('a device gets tokens after its user has entered the code and allowed acces
   assert.match(confirm.text, /Living room TV/)
   assert.match(confirm.text, /Keep access when you are signed out/)
   running.clock.advance(5_000)
-  assert.equal((await poll(device_code)).body.error, 'authorization_pending', 'entering the code is no approval')
+  assert.equal((await poll(device_code)).body.error, 'authorization_pending', 'entering the code does not approve it')
   assert.match((await browser.submit(confirm, { decision: 'allow' })).text, /Device connected/)
   running.clock.advance(5_000)
   const tokens = await poll(device_code)
@@ -87,12 +87,12 @@ test('a code that was not entered in this session cannot be approved, even if gu
   const mine = await enter((await begin()).user_code, browser)
   const { continuation = '' } = hiddenFields(mine.confirm)
   const mixed = await browser.post('/device/decision', { ...direct, continuation })
-  assert.equal(mixed.status, 200, 'the page that asked is what counts')
+  assert.equal(mixed.status, 200, 'the decision is about the page shown')
   const used = await browser.post('/device/decision', { ...direct, continuation })
   assert.equal(used.status, 400)
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
   const { confirm } = await enter(user_code)
-  assert.equal(confirm.status, 200, 'the code is still free for its owner')
+  assert.equal(confirm.status, 200, 'the code is still valid for its owner')
 })
 
 test('the confirmation page of a device is valid only in its own session', async () => {

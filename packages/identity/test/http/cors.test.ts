@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { served } from '../support/setup.ts'
+import { setupOnce } from '../support/setup.ts'
 
-const running = served()
+const running = setupOnce()
 
 for (const url of [
   '/.well-known/openid-configuration',
@@ -11,9 +11,13 @@ for (const url of [
 ]) {
   test(`${url} answers a CORS preflight and rejects other methods with Allow`, async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
-    const asked = await running.http.inject({ method: 'OPTIONS', url, headers })
+    const preflight = await running.http.inject({ method: 'OPTIONS', url, headers })
     assert.deepEqual(
-      [asked.statusCode, asked.headers['access-control-allow-origin'], asked.headers['access-control-allow-methods']],
+      [
+        preflight.statusCode,
+        preflight.headers['access-control-allow-origin'],
+        preflight.headers['access-control-allow-methods'],
+      ],
       [204, '*', 'GET, HEAD'],
     )
     const refused = await running.http.inject({ method: 'POST', url })

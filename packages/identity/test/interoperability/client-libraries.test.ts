@@ -4,20 +4,20 @@ import { exportJWK, generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { clients, users } from '../support/journey.ts'
-import { type Live, live, Person } from '../support/live.ts'
+import { type LiveIdentity, Person, startIdentity } from '../support/live.ts'
 
 const callback = 'http://localhost:9/callback'
 const secret = 'web-secret-0123456789abc'
 const insecure = { execute: [client.allowInsecureRequests] }
 const plain = { [oauth.allowInsecureRequests]: true }
-let server: Live
+let server: LiveIdentity
 let keys: CryptoKeyPair
 before(async () => {
   keys = await generateKeyPair('ES256')
   const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'k', alg: 'ES256' }] }
   const [web, , tv] = clients
   const service = ['client_credentials' as const]
-  server = await live({
+  server = await startIdentity({
     users,
     clients: [
       { ...web, client_id: 'web', redirect_uris: [callback], post_logout_redirect_uris: ['http://localhost:9/bye'] },
@@ -124,8 +124,8 @@ test('oauth4webapi accepts every response of the code and refresh grants', async
   const expected = { expectedNonce: nonce, maxAge: 600, requireIdToken: true }
   const tokens = await oauth.processAuthorizationCodeResponse(as, me, response, expected)
   await oauth.validateApplicationLevelSignature(as, response, plain)
-  const told = await oauth.userInfoRequest(as, me, tokens.access_token, plain)
-  assert.equal((await oauth.processUserInfoResponse(as, me, 'alice', told)).email, 'alice@example.com')
+  const userinfo = await oauth.userInfoRequest(as, me, tokens.access_token, plain)
+  assert.equal((await oauth.processUserInfoResponse(as, me, 'alice', userinfo)).email, 'alice@example.com')
   const again = await oauth.refreshTokenGrantRequest(as, me, auth, tokens.refresh_token ?? '', plain)
   assert.ok((await oauth.processRefreshTokenResponse(as, me, again)).refresh_token)
 })

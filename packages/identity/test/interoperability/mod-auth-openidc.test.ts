@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { freePort, startApache, testWith } from '@gatehouse/testing'
 import { users } from '../support/journey.ts'
-import { live, Person } from '../support/live.ts'
+import { Person, startIdentity } from '../support/live.ts'
 
 testWith(
   'libapache2-mod-auth-openidc',
@@ -16,7 +16,7 @@ testWith(
       backchannel_logout_uri: `${callback}?logout=backchannel`,
       scopes: ['openid', 'profile', 'email', 'offline_access'],
     }
-    const server = await live({ users, clients: [party] }, { loopbackCalls: true })
+    const server = await startIdentity({ users, clients: [party] }, { loopbackCalls: true })
     const apache = await startApache({
       port,
       files: { 'protected/secret.html': 'behind the door' },

@@ -1,4 +1,4 @@
-/** What the OpenID Foundation's plans ask of a provider: config, basic and form-post. */
+/** What the OpenID Foundation's config, basic and form-post plans require of a provider. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify, UnsecuredJWT } from 'jose'
@@ -79,8 +79,8 @@ describe('basic', () => {
   })
 
   test('each scope adds all of its claims to userinfo and none to the ID token', async () => {
-    const { updated_at: _, ...told } = await claimsFor('openid profile email address phone')
-    assert.deepEqual(told, { sub: 'eve', email: 'eve@example.com', email_verified: true, ...everyClaim })
+    const { updated_at: _, ...claims } = await claimsFor('openid profile email address phone')
+    assert.deepEqual(claims, { sub: 'eve', email: 'eve@example.com', email_verified: true, ...everyClaim })
     for (const [scope, claims] of [
       ['email', ['email', 'email_verified']],
       ['address', ['address']],
@@ -176,8 +176,8 @@ describe('basic', () => {
   test('a request object is rejected in the response mode it names, and otherwise ignored', async () => {
     const object = (payload: object) => new UnsecuredJWT({ ...payload }).encode()
     const { state: _, ...stateless } = plain
-    const asked = { state: 'within', response_mode: 'form_post', redirect_uri: 'https://elsewhere.example/' }
-    const page = await new TestBrowser(running).get(authorizeUrl({ ...stateless, request: object(asked) }))
+    const wanted = { state: 'within', response_mode: 'form_post', redirect_uri: 'https://elsewhere.example/' }
+    const page = await new TestBrowser(running).get(authorizeUrl({ ...stateless, request: object(wanted) }))
     assert.match(page.text, new RegExp(`<form method="post" action="${callback}">`))
     const posted = hiddenFields(page)
     assert.deepEqual([posted.error, posted.state], ['request_not_supported', 'within'])
@@ -187,7 +187,7 @@ describe('basic', () => {
       )
       assert.deepEqual([answer.error, answer.state], ['request_not_supported', undefined])
     }
-    const both = { ...plain, response_mode: 'query', request: object(asked) }
+    const both = { ...plain, response_mode: 'query', request: object(wanted) }
     const { state } = answerParameters(await new TestBrowser(running).get(authorizeUrl(both)))
     assert.equal(state, 's')
   })

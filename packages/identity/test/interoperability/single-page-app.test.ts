@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { chromium } from 'playwright-core'
 import { users } from '../support/journey.ts'
-import { live } from '../support/live.ts'
+import { startIdentity } from '../support/live.ts'
 
 const library = readFileSync(
   join(dirname(createRequire(import.meta.url).resolve('oidc-client-ts')), '../browser/oidc-client-ts.min.js'),
@@ -36,7 +36,7 @@ testWith('chromium', 'oidc-client-ts signs in, refreshes and revokes across orig
   })
   await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve))
   const origin = `http://localhost:${(application.address() as AddressInfo).port}`
-  const server = await live({
+  const server = await startIdentity({
     users,
     clients: [
       {

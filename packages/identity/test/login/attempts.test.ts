@@ -10,10 +10,10 @@ import { type Answer, type Running, service, setup } from '../support/setup.ts'
 
 const withoutAddress = { id: 'carol', password: 'tr0ub4dor and three' }
 
-interface Bench {
+interface AttemptTest {
   readonly running: Running
   readonly clock: ManualClock
-  /** Tries a name and a password from an address; the browser is a new one unless given. */
+  /** Signs in from an address, in a new browser by default. */
   attempt(name: string, password: string, from?: { address?: string; browser?: TestBrowser }): Promise<Answer>
   /** The path of the next mailed link. */
   link(): Promise<string>
@@ -21,10 +21,10 @@ interface Bench {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-async function bench(
+async function setupLimits(
   smaller: Partial<Record<GuardName, number>>,
   { mail = true }: { readonly mail?: boolean } = {},
-): Promise<Bench> {
+): Promise<AttemptTest> {
   const clock = manualClock()
   const mails: NotifyRequest[] = []
   const waiting: (() => void)[] = []
@@ -59,15 +59,19 @@ const statusesOf = (answers: readonly Answer[], status: number) =>
   answers.filter((answer) => answer.status === status).length
 
 test('guesses at many accounts from one address are limited, even concurrent ones', async () => {
-  await using it = await bench({ 'login-address': 4 })
+  await using it = await setupLimits({ 'login-address': 4 })
   const guesses = Array.from({ length: 12 }, (_, i) => it.attempt(`person-${i}@example.com`, 'Summer2026!'))
   const answers = await Promise.all(guesses)
   assert.deepEqual([statusesOf(answers, 401), statusesOf(answers, 429)], [4, 8])
-  assert.equal((await it.attempt('bob', 'wrong', { address: '192.0.2.7' })).status, 401, 'elsewhere it goes on')
+  assert.equal(
+    (await it.attempt('bob', 'wrong', { address: '192.0.2.7' })).status,
+    401,
+    'other addresses are not limited',
+  )
 })
 
 test('successful sign-ins from one address consume nothing', async () => {
-  await using it = await bench({ 'login-address': 2, 'login-account': 2 })
+  await using it = await setupLimits({ 'login-address': 2, 'login-account': 2 })
   for (let i = 0; i < 6; i++) {
     const right = await (i % 2 ? it.attempt('alice', 'correct horse') : it.attempt('bob', 'battery staple'))
     assert.equal(right.status, 303)
@@ -76,7 +80,7 @@ test('successful sign-ins from one address consume nothing', async () => {
 })
 
 test('a known device signs in even when the limit of its address is exceeded', async () => {
-  await using it = await bench({ 'login-address': 1 })
+  await using it = await setupLimits({ 'login-address': 1 })
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
   browser.cookies.delete('gatehouse_session')
@@ -86,7 +90,7 @@ test('a known device signs in even when the limit of its address is exceeded', a
 
 test('guesses at the current password of an account are limited across all addresses', async () => {
   for (const mail of [true, false]) {
-    await using it = await bench({ 'login-account': 3 }, { mail })
+    await using it = await setupLimits({ 'login-account': 3 }, { mail })
     const thief = new TestBrowser(it.running)
     await it.attempt('alice', 'correct horse', { browser: thief })
     const page = await thief.get('/account/password')
@@ -96,14 +100,14 @@ test('guesses at the current password of an account are limited across all addre
       return (await browser.submit(page, { old_password, new_password: 'a better one' })).status
     }
     for (let from = 0; from < 3; from++) assert.equal(await guess(from, `wrong ${from}`), 400)
-    assert.equal(await guess(4, 'correct horse'), 429, 'also the right one, so that nobody learns which it is')
+    assert.equal(await guess(4, 'correct horse'), 429, 'the correct one too, so that a guess learns nothing')
     it.clock.advance(7_200_000)
     assert.equal(await guess(5, 'correct horse'), 200)
   }
 })
 
 test('a correct current password consumes nothing', async () => {
-  await using it = await bench({ 'login-account': 1 })
+  await using it = await setupLimits({ 'login-account': 1 })
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
   for (let round = 0; round < 3; round++) {
@@ -113,9 +117,9 @@ test('a correct current password consumes nothing', async () => {
   }
 })
 
-/** Guesses at alice from many addresses until an unknown device has to confirm. */
-async function besieged(options: { readonly mail?: boolean } = {}): Promise<Bench> {
-  const it = await bench({ 'login-account': 2 }, options)
+/** Fails as alice from several addresses until an unknown device must confirm by mail. */
+async function attackAccount(options: { readonly mail?: boolean } = {}): Promise<AttemptTest> {
+  const it = await setupLimits({ 'login-account': 2 }, options)
   for (let i = 0; i < 3; i++) await it.attempt('alice', 'wrong', { address: `198.51.100.${i}` })
   return it
 }
@@ -123,7 +127,7 @@ async function besieged(options: { readonly mail?: boolean } = {}): Promise<Benc
 const pageOf = ({ status, text }: Answer) => [status, text]
 
 test('above the account limit every password gets the same page, and a correct one a mail', async () => {
-  await using it = await besieged()
+  await using it = await attackAccount()
   const wrong = await it.attempt('alice', 'still wrong')
   assert.equal(wrong.status, 200)
   assert.match(wrong.text, /Check your email/)
@@ -136,32 +140,32 @@ test('above the account limit every password gets the same page, and a correct o
 })
 
 test('above the limit an unknown name gets the same page as an account', async () => {
-  await using it = await besieged()
+  await using it = await attackAccount()
   for (let i = 0; i < 3; i++) await it.attempt('nobody', 'wrong', { address: `198.51.100.${i}` })
   assert.deepEqual(pageOf(await it.attempt('nobody', 'wrong')), pageOf(await it.attempt('alice', 'wrong')))
 })
 
 test('the owner of an attacked account signs in by the mailed link, once, in the same browser', async () => {
-  await using it = await besieged()
+  await using it = await attackAccount()
   const browser = new TestBrowser(it.running)
   await it.attempt('alice', 'correct horse', { browser })
   const path = await it.link()
   const elsewhere = await new TestBrowser(it.running).get(path)
-  assert.equal(elsewhere.status, 400, 'another browser is not signed in by it')
+  assert.equal(elsewhere.status, 400, 'the link does not work in another browser')
   assert.match(elsewhere.text, /in another browser/)
   const page = await browser.get(path)
   assert.match(page.text, /sign in as alice/)
-  assert.equal(browser.cookies.has('gatehouse_session'), false, 'looking signs nobody in')
+  assert.equal(browser.cookies.has('gatehouse_session'), false, 'opening the link does not sign in')
   const answers = await Promise.all([browser.submit(page, {}), browser.submit(page, {})])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400])
   assert.match((await browser.get('/account')).text, /alice/)
   assert.equal((await browser.get(path)).status, 400)
   browser.cookies.delete('gatehouse_session')
-  assert.equal((await it.attempt('alice', 'correct horse', { browser })).status, 303, 'the device is known now')
+  assert.equal((await it.attempt('alice', 'correct horse', { browser })).status, 303, 'the device is now known')
 })
 
 test('a sign-in link is invalid after a password change and after it has expired', async () => {
-  await using it = await besieged()
+  await using it = await attackAccount()
   const begin = async () => {
     const browser = new TestBrowser(it.running)
     await it.attempt('alice', 'correct horse', { browser })
@@ -180,10 +184,10 @@ test('a sign-in link is invalid after a password change and after it has expired
 })
 
 test('an attacked account without mail or an address still lets its owner sign in', async () => {
-  await using off = await besieged({ mail: false })
+  await using off = await attackAccount({ mail: false })
   assert.equal((await off.attempt('alice', 'wrong')).status, 401)
   assert.equal((await off.attempt('alice', 'correct horse')).status, 303)
-  await using it = await bench({ 'login-account': 1 })
+  await using it = await setupLimits({ 'login-account': 1 })
   for (let i = 0; i < 2; i++) await it.attempt('carol', 'wrong', { address: `198.51.100.${i}` })
   assert.match((await it.attempt('carol', 'wrong')).text, /Check your email/)
   assert.equal((await it.attempt('carol', withoutAddress.password)).status, 303)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authorizeUrl, clients, hiddenFields, pkce, TestBrowser, users } from '../support/journey.ts'
-import { served, service } from '../support/setup.ts'
+import { service, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
 test('the session id changes at login, and a login started elsewhere is rejected', async () => {
   const victim = new TestBrowser(running)

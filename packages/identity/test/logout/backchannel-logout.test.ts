@@ -7,11 +7,11 @@ import { clients, getTokens, TestBrowser, users } from '../support/journey.ts'
 import { issuer, setup } from '../support/setup.ts'
 
 test('a logout token identifies the ended session and cannot pass for another token type', async () => {
-  const told = Promise.withResolvers<string>()
+  const received = Promise.withResolvers<string>()
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    told.resolve(body)
+    received.resolve(body)
     response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -25,7 +25,7 @@ test('a logout token identifies the ended session and cannot pass for another to
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser })
   await browser.get(`/end_session?id_token_hint=${tokens.id_token}`)
-  const token = new URLSearchParams(await told.promise).get('logout_token') ?? ''
+  const token = new URLSearchParams(await received.promise).get('logout_token') ?? ''
   const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(running.identity.keys() as never), {
     issuer,
     audience: 'web',

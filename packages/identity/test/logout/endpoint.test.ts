@@ -11,11 +11,11 @@ import {
   users,
   webSecret,
 } from '../support/journey.ts'
-import { served, service } from '../support/setup.ts'
+import { service, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
-async function signedIn() {
+async function signIn() {
   const browser = new TestBrowser(running)
   const { code, code_verifier } = await getCode(running, { browser })
   const tokens = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
@@ -26,7 +26,7 @@ const goHome = { post_logout_redirect_uri: 'https://app.example/bye', state: 'ba
 const endSession = (more: Record<string, string>) => `/end_session?${new URLSearchParams(more)}`
 
 test('a client that sends the session’s ID token signs its user out at once', async () => {
-  const { browser, idToken } = await signedIn()
+  const { browser, idToken } = await signIn()
   const answer = await browser.get(endSession({ id_token_hint: idToken, ...goHome }))
   assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() }
@@ -34,7 +34,7 @@ test('a client that sends the session’s ID token signs its user out at once', 
 })
 
 test('a logout without the ID token asks the user first', async () => {
-  const { browser } = await signedIn()
+  const { browser } = await signIn()
   const page = await browser.get(endSession({ client_id: 'web', ...goHome }))
   assert.match(page.text, /Sign out\?/)
   const answer = await browser.submit(page, { decision: 'leave' })
@@ -42,7 +42,7 @@ test('a logout without the ID token asks the user first', async () => {
 })
 
 test('a logout redirects to registered URIs only', async () => {
-  const { browser, idToken } = await signedIn()
+  const { browser, idToken } = await signIn()
   for (const post_logout_redirect_uri of [
     'https://evil.example/',
     'https://app.example/bye/',
@@ -58,7 +58,7 @@ test('a logout redirects to registered URIs only', async () => {
 })
 
 test('an expired ID token still serves as a hint', async () => {
-  const { browser, idToken } = await signedIn()
+  const { browser, idToken } = await signIn()
   running.clock.advance(2 * 3600_000)
   assert.equal((await browser.get(endSession({ id_token_hint: idToken, ...goHome }))).status, 302)
 })

@@ -24,7 +24,7 @@ before(async () => {
 after(() => running.close())
 
 /** The next mail of an event; mails are sent in the background. */
-async function mailed(event: string, userId?: string): Promise<string> {
+async function nextLink(event: string, userId?: string): Promise<string> {
   const deadline = Date.now() + 10_000
   for (;;) {
     const index = mails.findIndex((mail) => mail.event === event && (userId ?? mail.user_id) === mail.user_id)
@@ -35,23 +35,23 @@ async function mailed(event: string, userId?: string): Promise<string> {
   }
 }
 
-async function resetLink(email: string, at: Running = running): Promise<string> {
+async function requestReset(email: string, at: Running = running): Promise<string> {
   const browser = new TestBrowser(at)
   await browser.submit(await browser.get('/password/forgot'), { email })
-  return mailed('reset_password')
+  return nextLink('reset_password')
 }
 
-async function registrationLink(email: string, at: Running = running): Promise<string> {
+async function requestRegistration(email: string, at: Running = running): Promise<string> {
   const browser = new TestBrowser(at)
   await browser.submit(await browser.get('/register'), { email })
-  return mailed('confirm_registration')
+  return nextLink('confirm_registration')
 }
 
 const user = (id: string) => ({ id, email: `${id}@example.com`, email_verified: true, password: 'correct horse' })
 const chosen = { name: 'Somebody', new_password: 'a better password' }
 
-/** The page behind a link as it was before whatever is done to its account, and its form sent after that. */
-async function openedBefore(link: string, act: () => Promise<unknown>): Promise<{ sent: Answer; page: Answer }> {
+/** Opens a link, changes its account with `act`, then submits the form opened before and opens the link again. */
+async function openBefore(link: string, act: () => Promise<unknown>): Promise<{ sent: Answer; page: Answer }> {
   const browser = new TestBrowser(running)
   const page = await browser.get(link)
   assert.equal(page.status, 200)
@@ -64,26 +64,26 @@ const statuses = ({ sent, page }: { sent: Answer; page: Answer }) => [sent.statu
 test('a reset link is invalid after the account’s address has changed', async () => {
   const { management } = running.identity
   await management.createUser(user('moved'))
-  const link = await resetLink('moved@example.com')
-  const opened = await openedBefore(link, () => management.changeUser('moved', { email: 'moved@example.org' }))
+  const link = await requestReset('moved@example.com')
+  const opened = await openBefore(link, () => management.changeUser('moved', { email: 'moved@example.org' }))
   assert.deepEqual(statuses(opened), [400, 400])
   await management.changeUser('moved', { email: 'moved@example.com' })
-  assert.equal((await new TestBrowser(running).get(link)).status, 400, 'not even when the address comes back')
+  assert.equal((await new TestBrowser(running).get(link)).status, 400, 'not even when the address is restored')
 })
 
 test('a reset link is invalid after the password has changed', async () => {
   const { management } = running.identity
   await management.createUser(user('changed'))
-  const link = await resetLink('changed@example.com')
+  const link = await requestReset('changed@example.com')
   const act = () => management.setPassword('changed', 'another password')
-  assert.deepEqual(statuses(await openedBefore(link, act)), [400, 400])
+  assert.deepEqual(statuses(await openBefore(link, act)), [400, 400])
 })
 
 test('a reset link is invalid after the account was locked, even if unlocked again', async () => {
   const { management } = running.identity
   await management.createUser(user('locked'))
-  const link = await resetLink('locked@example.com')
-  const opened = await openedBefore(link, () => management.changeUser('locked', { locked: true }))
+  const link = await requestReset('locked@example.com')
+  const opened = await openBefore(link, () => management.changeUser('locked', { locked: true }))
   assert.deepEqual(statuses(opened), [400, 400])
   await management.changeUser('locked', { locked: false })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
@@ -92,8 +92,8 @@ test('a reset link is invalid after the account was locked, even if unlocked aga
 test('a reset link is invalid for an account recreated under the same name', async () => {
   const { management } = running.identity
   await management.createUser(user('again'))
-  const link = await resetLink('again@example.com')
-  const opened = await openedBefore(link, async () => {
+  const link = await requestReset('again@example.com')
+  const opened = await openBefore(link, async () => {
     await management.removeUser('again')
     await management.createUser(user('again'))
   })
@@ -103,15 +103,15 @@ test('a reset link is invalid for an account recreated under the same name', asy
 test('a verification link is invalid after the account’s address has changed', async () => {
   const { management } = running.identity
   await management.createUser({ ...user('unproven'), email_verified: false })
-  const link = await mailed('verify_email', 'unproven')
-  const opened = await openedBefore(link, () => management.changeUser('unproven', { email: 'other@example.com' }))
+  const link = await nextLink('verify_email', 'unproven')
+  const opened = await openBefore(link, () => management.changeUser('unproven', { email: 'other@example.com' }))
   assert.deepEqual(statuses(opened), [400, 400])
   await management.changeUser('unproven', { email: 'unproven@example.com' })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
 test('a registration link never works again, even after its account was deleted', async () => {
-  const link = await registrationLink('gone@example.com')
+  const link = await requestRegistration('gone@example.com')
   const browser = new TestBrowser(running)
   const page = await browser.get(link)
   assert.match((await browser.submit(page, chosen)).text, /Your account is ready/)
@@ -125,17 +125,17 @@ test('a registration link never works again, even after its account was deleted'
 
 test('a registration link is invalid once its address got an account another way', async () => {
   const { management } = running.identity
-  const link = await registrationLink('taken@example.com')
-  const opened = await openedBefore(link, async () => {
-    await management.createUser({ ...user('taken'), email: 'Taken@Example.com' })
-    await management.removeUser('taken')
+  const link = await requestRegistration('claimed@example.com')
+  const opened = await openBefore(link, async () => {
+    await management.createUser({ ...user('claimed'), email: 'Claimed@Example.com' })
+    await management.removeUser('claimed')
   })
   assert.deepEqual(statuses(opened), [400, 400])
 })
 
 test('a second link of a kind replaces the first', async () => {
   await running.identity.management.createUser(user('twice'))
-  for (const ask of [() => resetLink('twice@example.com'), () => registrationLink('newcomer@example.com')]) {
+  for (const ask of [() => requestReset('twice@example.com'), () => requestRegistration('newcomer@example.com')]) {
     const [first, second] = [await ask(), await ask()]
     assert.equal((await new TestBrowser(running).get(first)).status, 400)
     assert.equal((await new TestBrowser(running).get(second)).status, 200)
@@ -144,7 +144,7 @@ test('a second link of a kind replaces the first', async () => {
 
 test('a link works for its own purpose only', async () => {
   await running.identity.management.createUser(user('kinds'))
-  const token = (await resetLink('kinds@example.com')).split('=')[1]
+  const token = (await requestReset('kinds@example.com')).split('=')[1]
   for (const path of ['/email/verify', '/register/confirm']) {
     assert.equal((await new TestBrowser(running).get(`${path}?token=${token}`)).status, 400)
   }
@@ -156,7 +156,7 @@ test('a stranger who registers an address chooses neither password nor name of i
   assert.doesNotMatch(page.text, /name="(new_password|name)"/)
   await stranger.submit(page, { email: 'owner@example.com', name: 'Evil', new_password: 'chosen by a stranger' })
   const mail = mails.find(({ event }) => event === 'confirm_registration')
-  const link = await mailed('confirm_registration')
+  const link = await nextLink('confirm_registration')
   assert.doesNotMatch(JSON.stringify(mail ?? {}), /Evil/)
   const owner = new TestBrowser(running)
   const confirm = await owner.get(link)
@@ -199,11 +199,11 @@ after(() => server?.stop())
 /** Identity on a PostgreSQL database of its own. */
 async function onPostgres(work: (running: Running, database: Database) => Promise<void>): Promise<void> {
   const database = await postgresDatabase(server as Server, 20)
-  const held = await setup(options, database)
+  const postgres = await setup(options, database)
   try {
-    await work(held, database)
+    await work(postgres, database)
   } finally {
-    await held.close()
+    await postgres.close()
     await database.close()
   }
 }
@@ -224,9 +224,9 @@ testWith('postgresql', 'of 20 concurrent uses of a mailed link, one succeeds, wh
     }
     const one = [200, ...Array.from({ length: 19 }, () => 400)]
     await management.createUser({ ...user('racer'), email_verified: false })
-    assert.deepEqual(await race(await mailed('verify_email', 'racer')), one)
-    assert.deepEqual(await race(await resetLink('racer@example.com', many)), one)
-    assert.deepEqual(await race(await registrationLink('many@example.com', many)), one)
+    assert.deepEqual(await race(await nextLink('verify_email', 'racer')), one)
+    assert.deepEqual(await race(await requestReset('racer@example.com', many)), one)
+    assert.deepEqual(await race(await requestRegistration('many@example.com', many)), one)
   }),
 )
 
@@ -238,14 +238,14 @@ testWith('postgresql', 'a link stored or used during a change of its address doe
     const now = racing.clock.now()
     const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
     for (let round = 0; round < 20; round++) {
-      const held = await accountsRead.find('mover')
-      const [email, next] = [String(held?.email), `mover${round}@example.com`]
+      const stored = await accountsRead.find('mover')
+      const [email, next] = [String(stored?.email), `mover${round}@example.com`]
       const link = (name: string) => ({
         hash: tokenHash(`${name} ${round}`),
         purpose: 'reset' as const,
         userId: 'mover',
         email,
-        credentialVersion: held?.credentialVersion,
+        credentialVersion: stored?.credentialVersion,
         expiresAt: now + 60_000,
       })
       const message = (id: number) => ({
@@ -277,10 +277,10 @@ test('the password of a management role holder is not reset from the forgot-pass
   const { management } = running.identity
   await management.createUser({ ...user('boss'), roles: ['gatehouse-owner'] })
   const browser = new TestBrowser(running)
-  const asked = await browser.submit(await browser.get('/password/forgot'), { email: 'boss@example.com' })
-  assert.equal(asked.status, 200)
+  const response = await browser.submit(await browser.get('/password/forgot'), { email: 'boss@example.com' })
+  assert.equal(response.status, 200)
   await management.createUser(user('clerk'))
-  await resetLink('clerk@example.com')
+  await requestReset('clerk@example.com')
   const { rows } = await running.database.query("SELECT user_id FROM identity.mailed_link WHERE purpose = 'reset'")
   assert.ok(!rows.some((row) => (row as { user_id: string }).user_id === 'boss'))
 })

@@ -8,20 +8,20 @@ const hosts = ['127.0.0.1', '[::1]', 'localhost']
 
 test('the port of a loopback redirect URI may vary for a public client only', () => {
   for (const host of hosts) {
-    for (const [registered, asked] of [
+    for (const [registered, requested] of [
       [`http://${host}/cb`, `http://${host}:51234/cb`],
       [`http://${host}:8080/cb?x=1`, `http://${host}:1/cb?x=1`],
       [`http://${host}:8080/cb`, `http://${host}/cb`],
     ] as const) {
-      assert.equal(sameRedirectUri(registered, asked, true), true, asked)
-      assert.equal(sameRedirectUri(registered, asked, false), false, asked)
+      assert.equal(sameRedirectUri(registered, requested, true), true, requested)
+      assert.equal(sameRedirectUri(registered, requested, false), false, requested)
     }
   }
 })
 
 test('nothing but the port of a loopback redirect URI may vary', () => {
   const registered = 'http://localhost:8080/cb'
-  for (const asked of [
+  for (const requested of [
     'http://127.0.0.1:8080/cb',
     'http://[::1]:8080/cb',
     'https://localhost:8080/cb',
@@ -38,20 +38,20 @@ test('nothing but the port of a loopback redirect URI may vary', () => {
     'http://localhost:8080/x/../cb',
     'http://localhost:8080\\@evil.example/cb',
   ]) {
-    assert.equal(sameRedirectUri(registered, asked, true), false, asked)
+    assert.equal(sameRedirectUri(registered, requested, true), false, requested)
   }
 })
 
 test('a redirect URI that is not loopback is compared character by character', () => {
   const registered = 'https://app.example/cb?x=1'
   assert.equal(sameRedirectUri(registered, registered, true), true)
-  for (const asked of [
+  for (const requested of [
     'https://app.example/cb',
     `${registered}&y`,
     'https://app.example:443/cb?x=1',
     'com.example:/cb',
   ]) {
-    for (const anyPort of [true, false]) assert.equal(sameRedirectUri(registered, asked, anyPort), false, asked)
+    for (const anyPort of [true, false]) assert.equal(sameRedirectUri(registered, requested, anyPort), false, requested)
   }
   assert.equal(sameRedirectUri('https://app.example/cb', 'https://app.example:8443/cb', true), false)
 })

@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { pkce, users } from '../support/journey.ts'
-import { type Live, live } from '../support/live.ts'
+import { type LiveIdentity, startIdentity } from '../support/live.ts'
 
-interface Visit {
-  readonly server: Live
+interface BrowserTest {
+  readonly server: LiveIdentity
   readonly page: Page
-  /** Where the answer is posted to, and what came there. */
+  /** Where the response is posted to, and what was received there. */
   readonly callback: string
   readonly posted: URLSearchParams[]
 }
 
 const photos = 'https://a-long-name-that-does-not-break-anywhere.photos.example/v1'
 
-/** A client that takes its answers by form_post, and Chromium before the service. */
-async function visit(options: BrowserContextOptions, work: (visit: Visit) => Promise<void>): Promise<void> {
+/** Runs `work` in Chromium, with a client that receives its responses by form_post. */
+async function withBrowser(options: BrowserContextOptions, work: (test: BrowserTest) => Promise<void>): Promise<void> {
   const posted: URLSearchParams[] = []
   const application: Server = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request)).toString()
@@ -42,7 +42,7 @@ async function visit(options: BrowserContextOptions, work: (visit: Visit) => Pro
     scopes: ['openid', 'profile', 'email', 'read:photos'],
     resources: [photos],
   }
-  const server = await live({ users, clients: [web, tv] })
+  const server = await startIdentity({ users, clients: [web, tv] })
   const browser = await chromium.launch({ executablePath: findProgram('chromium') ?? '', args: ['--no-sandbox'] })
   try {
     const page = await (await browser.newContext(options)).newPage()
@@ -54,15 +54,15 @@ async function visit(options: BrowserContextOptions, work: (visit: Visit) => Pro
   }
 }
 
-function authorizeAddress({ server }: Visit): string {
+function authorizeAddress({ server }: BrowserTest): string {
   const { code_challenge } = pkce()
   const claims = JSON.stringify({ userinfo: { email: null, email_verified: null } })
-  const asked = { scope: 'openid profile read:photos', resource: photos, claims }
-  const request = { client_id: 'web', response_type: 'code', ...asked, state: 's', code_challenge }
+  const access = { scope: 'openid profile read:photos', resource: photos, claims }
+  const request = { client_id: 'web', response_type: 'code', ...access, state: 's', code_challenge }
   return `${server.issuer}/authorize?${new URLSearchParams({ ...request, response_mode: 'form_post' })}`
 }
 
-async function userCode({ server }: Visit): Promise<string> {
+async function userCode({ server }: BrowserTest): Promise<string> {
   const answer = await fetch(`${server.issuer}/device_authorization`, {
     method: 'POST',
     body: new URLSearchParams({ client_id: 'tv', scope: 'openid' }),
@@ -73,7 +73,7 @@ async function userCode({ server }: Visit): Promise<string> {
 const heading = (page: Page) => page.textContent('h1')
 
 testWith('chromium', 'people sign in, consent, connect a device and sign out without scripts', async () => {
-  await visit({ javaScriptEnabled: false }, async (at) => {
+  await withBrowser({ javaScriptEnabled: false }, async (at) => {
     const { page, posted, server } = at
     await page.goto(authorizeAddress(at))
     await page.fill('#username', 'alice')
@@ -104,7 +104,7 @@ testWith('chromium', 'people sign in, consent, connect a device and sign out wit
 })
 
 testWith('chromium', 'a form_post response is submitted by script without violating the page’s policy', async () => {
-  await visit({}, async (at) => {
+  await withBrowser({}, async (at) => {
     const { page, posted } = at
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
@@ -119,8 +119,8 @@ testWith('chromium', 'a form_post response is submitted by script without violat
   })
 })
 
-/** The least contrast of any text with what it stands on, as WCAG 2.2 measures it. */
-const leastContrast = `(() => {
+/** The minimum contrast of any text with its background, as WCAG 2.2 measures it. */
+const minContrast = `(() => {
   const rgb = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
   const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0)
@@ -139,7 +139,7 @@ const leastContrast = `(() => {
   }))
 })()`
 
-/** What can't be reached by Tab, or does not show that it has the focus, or has no name. */
+/** Controls that cannot be focused, show no focus, or have no accessible name. */
 const unreachable = `(() => [...document.querySelectorAll('a, button, input:not([type=hidden])')].filter((element) => {
   element.focus()
   const { outlineStyle, outlineWidth } = getComputedStyle(element)
@@ -149,13 +149,17 @@ const unreachable = `(() => [...document.querySelectorAll('a, button, input:not(
 
 for (const colorScheme of ['light', 'dark'] as const) {
   testWith('chromium', `pages are readable and usable by keyboard on a narrow ${colorScheme} screen`, async () => {
-    await visit({ colorScheme, viewport: { width: 320, height: 640 } }, async (at) => {
+    await withBrowser({ colorScheme, viewport: { width: 320, height: 640 } }, async (at) => {
       const { page, server } = at
       const look = async (name: string) => {
-        assert.ok(Number(await page.evaluate(leastContrast)) >= 4.5, `${name}: contrast`)
+        assert.ok(Number(await page.evaluate(minContrast)) >= 4.5, `${name}: contrast`)
         await page.keyboard.press('Tab')
         assert.deepEqual(await page.evaluate(unreachable), [], name)
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, `${name}: nothing sticks out`)
+        assert.equal(
+          await page.evaluate('document.documentElement.scrollWidth'),
+          320,
+          `${name}: no horizontal scrolling`,
+        )
         assert.equal(await page.locator('h1').count(), 1, name)
       }
       await page.goto(`${server.issuer}/authorize?client_id=web&redirect_uri=https://evil.example/`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerParameters, authorizeUrl, callback, clients, pkce, TestBrowser, users } from '../support/journey.ts'
-import { served } from '../support/setup.ts'
+import { setupOnce } from '../support/setup.ts'
 
 const secret = { client_id: 'strict', client_secret: 'strict-secret-0123456789' }
 const strict = {
@@ -13,7 +13,7 @@ const strict = {
 const plain = () => ({ client_id: 'strict', response_type: 'code', scope: 'openid', ...challenge() })
 const challenge = () => ({ code_challenge: pkce().code_challenge, code_challenge_method: 'S256' })
 
-const running = served({ declared: { clients: [...clients, strict], users } })
+const running = setupOnce({ declared: { clients: [...clients, strict], users } })
 
 async function push(further: Record<string, string> = {}): Promise<string> {
   const { client_id: _, ...request } = plain()
@@ -68,8 +68,8 @@ test('a pushed request of nearly maximum size resumes after the login by a form'
   assert.match(onward.text, /<form method="post" action="\/authorize\/continue">/)
   assert.match(String(onward.headers['content-security-policy']), /form-action [^;]*https:\/\/app\.example/)
   const next = await browser.submit(onward)
-  const asked = next.text.includes('action="/consent"')
-  const answer = answerParameters(asked ? await browser.submit(next, { decision: 'allow' }) : next)
+  const needsConsent = next.text.includes('action="/consent"')
+  const answer = answerParameters(needsConsent ? await browser.submit(next, { decision: 'allow' }) : next)
   assert.ok(answer.code)
   assert.equal(answer.state, 'pushed')
 })

@@ -102,12 +102,12 @@ test('a password set before the rule became stricter still signs in', async (t) 
 })
 
 test('the whole password is verified, even at the maximum length', async (t) => {
-  const longest = `quiet river ${'y'.repeat(244)}`
-  const running = await setup({ declared: { users: [{ id: 'alice', password: longest }] } })
+  const maximal = `quiet river ${'y'.repeat(244)}`
+  const running = await setup({ declared: { users: [{ id: 'alice', password: maximal }] } })
   t.after(() => running.close())
   const browser = new TestBrowser(running)
   const login = await browser.get('/account')
-  assert.equal((await browser.submit(login, { username: 'alice', password: `${longest}z` })).status, 401)
-  assert.equal((await browser.submit(login, { username: 'alice', password: longest.slice(0, 255) })).status, 401)
-  assert.equal((await browser.submit(login, { username: 'alice', password: longest })).status, 303)
+  assert.equal((await browser.submit(login, { username: 'alice', password: `${maximal}z` })).status, 401)
+  assert.equal((await browser.submit(login, { username: 'alice', password: maximal.slice(0, 255) })).status, 401)
+  assert.equal((await browser.submit(login, { username: 'alice', password: maximal })).status, 303)
 })

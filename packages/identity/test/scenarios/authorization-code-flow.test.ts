@@ -14,9 +14,9 @@ import {
   users,
   webSecret,
 } from '../support/journey.ts'
-import { issuer, served, service } from '../support/setup.ts'
+import { issuer, service, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
 test('a user signs in and consents, and the client gets its tokens', async () => {
   const scope = 'openid offline_access read:users'
@@ -218,8 +218,8 @@ test('userinfo returns the claims of the granted scopes and those requested one 
   const claims = JSON.stringify({ userinfo: { name: { essential: true } }, id_token: { email: null } })
   const tokens = await getTokens(running, { scope: 'openid address phone', extra: { claims } })
   const authorization = `Bearer ${tokens.access_token}`
-  const asked = await running.http.inject({ url: '/userinfo', headers: { authorization } })
-  assert.deepEqual(asked.json(), {
+  const userinfo = await running.http.inject({ url: '/userinfo', headers: { authorization } })
+  assert.deepEqual(userinfo.json(), {
     sub: 'alice',
     name: 'Alice Adams',
     address: { formatted: '1 High Street\nLondon' },
@@ -227,13 +227,13 @@ test('userinfo returns the claims of the granted scopes and those requested one 
   })
   assert.equal(decodeJwt(tokens.id_token ?? '').email, 'alice@example.com')
   const posted = await running.post('/userinfo', { access_token: tokens.access_token ?? '' })
-  assert.deepEqual(posted.body, asked.json())
+  assert.deepEqual(posted.body, userinfo.json())
   assert.equal((await running.http.inject('/userinfo')).statusCode, 401)
   const idToken = await running.http.inject({
     url: '/userinfo',
     headers: { authorization: `Bearer ${tokens.id_token}` },
   })
-  assert.equal(idToken.statusCode, 401, 'an ID token is never a bearer')
+  assert.equal(idToken.statusCode, 401, 'an ID token is not a bearer token')
 })
 
 test('a pushed request is used once, by its own client only', async () => {

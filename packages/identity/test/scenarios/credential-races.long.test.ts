@@ -12,7 +12,7 @@ const twenty = Array.from({ length: 20 })
 const [alice] = users
 type Management = Running['identity']['management']
 
-/** What makes a password that was right a moment ago count no more. */
+/** What invalidates a password that was just verified. */
 const endings: readonly (readonly [name: string, end: (management: Management) => Promise<unknown>])[] = [
   ['the password changes', (management) => management.setPassword('alice', 'another password')],
   ['the account is locked', (management) => management.changeUser('alice', { locked: true })],
@@ -25,7 +25,7 @@ const endings: readonly (readonly [name: string, end: (management: Management) =
   ],
   ['the account is deleted', (management) => management.removeUser('alice')],
   [
-    'the account is deleted and made again with the same password',
+    'the account is deleted and recreated with the same password',
     async (management) => {
       await management.removeUser('alice')
       await management.createUser({ id: 'alice', password: 'correct horse' })
@@ -33,7 +33,7 @@ const endings: readonly (readonly [name: string, end: (management: Management) =
   ],
 ]
 
-/** Stops calls where they reach the store, until they may go on. */
+/** Holds calls before they reach the store until it is opened. */
 class Barrier {
   readonly #opened = Promise.withResolvers<void>()
   readonly #waiters: { readonly count: number; readonly resolve: () => void }[] = []
@@ -57,7 +57,7 @@ class Barrier {
   }
 }
 
-/** The role of a store with some methods behind a barrier, and all others as they are. */
+/** A store role whose listed methods wait at a barrier. */
 function delayed<Role extends object>(role: Role, methods: readonly (keyof Role)[], barrier: () => Barrier): Role {
   return new Proxy(role, {
     get(target, name) {
@@ -78,7 +78,7 @@ describe('on PostgreSQL', () => {
   })
   after(() => server?.stop())
 
-  /** Identity on a database of its own, with parts of its store behind a barrier. */
+  /** Identity on its own database, with parts of its store behind a barrier. */
   async function serve(
     work: (running: Running, database: Database) => Promise<void>,
     store: (original: IdentityStore) => IdentityStore = (original) => original,
@@ -106,7 +106,7 @@ describe('on PostgreSQL', () => {
     await management.createUser({ ...alice, id: 'alice' })
   }
 
-  /** Twenty sign-ins with the right password; every second one in a browser that is signed in already. */
+  /** Twenty sign-ins with the correct password, every second one in a browser that is already signed in. */
   async function signIns(running: Running): Promise<(() => Promise<Answer>)[]> {
     return Promise.all(
       twenty.map(async (_, index) => {
@@ -156,18 +156,18 @@ describe('on PostgreSQL', () => {
       }
       const attempts = await signIns(running)
       await getTokens(running)
-      const held = Promise.withResolvers<void>()
-      const holding = database.transaction(async (tx) => {
+      const released = Promise.withResolvers<void>()
+      const locking = database.transaction(async (tx) => {
         await tx.query('LOCK TABLE identity.revocation')
-        await held.promise
+        await released.promise
       })
       const changing = running.identity.management.setPassword('alice', 'another password')
       await waiting(1)
       const answers = attempts.map((attempt) => attempt())
       const all = Promise.all(answers)
       await Promise.race([waiting(1 + twenty.length), all])
-      held.resolve()
-      await Promise.all([holding, changing])
+      released.resolve()
+      await Promise.all([locking, changing])
       assert.deepEqual(new Set((await all).map(({ status }) => status)), new Set([401]))
       assert.equal(await sessionsOf(database), 0)
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { callback, clients, users } from '../support/journey.ts'
-import { served, service } from '../support/setup.ts'
+import { service, setupOnce } from '../support/setup.ts'
 
 const requests = 10_000
 const marker = '<script>fuzz</script>'
@@ -13,7 +13,7 @@ const rfcErrors = new Set(
   request_not_supported`.split(/\s+/),
 )
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
 const names =
   `client_id client_secret grant_type code code_verifier code_challenge code_challenge_method redirect_uri scope

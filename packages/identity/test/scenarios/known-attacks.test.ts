@@ -3,10 +3,10 @@ import { createPublicKey } from 'node:crypto'
 import { test } from 'node:test'
 import { decodeJwt, SignJWT } from 'jose'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret } from '../support/journey.ts'
-import { served, service } from '../support/setup.ts'
+import { service, setupOnce } from '../support/setup.ts'
 
 const odd = { client_id: 'odd', client_secret: 'p:ss w%rd+ 0123456789', scopes: ['read:users'] }
-const running = served({ declared: { clients: [...clients, service, odd], users } })
+const running = setupOnce({ declared: { clients: [...clients, service, odd], users } })
 
 const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 
@@ -55,8 +55,8 @@ test('forged access tokens are rejected: alg none, HMAC with a public key, wrong
     tokens.id_token ?? '',
   ]
   for (const token of forged) {
-    const told = await running.http.inject({ url: '/userinfo', headers: { authorization: `Bearer ${token}` } })
-    assert.equal(told.statusCode, 401, token.slice(0, 60))
+    const userinfo = await running.http.inject({ url: '/userinfo', headers: { authorization: `Bearer ${token}` } })
+    assert.equal(userinfo.statusCode, 401, token.slice(0, 60))
     assert.deepEqual((await running.post('/introspect', { token, ...webSecret })).body, { active: false })
   }
 })

@@ -36,7 +36,7 @@ describe('on PostgreSQL', () => {
 
   const refresh = (refresh_token: string, at: Running = running, secret = webSecret) =>
     at.post('/token', { grant_type: 'refresh_token', refresh_token, ...secret })
-  /** Resolves once so many of the database's statements wait for a lock. */
+  /** Resolves once `count` statements of the database wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
     while ((await database.query<{ n: number }>(text)).rows[0]?.n !== count) await nextTurn()
@@ -57,7 +57,7 @@ describe('on PostgreSQL', () => {
     for (let round = 0; round < 5; round++) {
       const { refresh_token = '' } = await getTokens(running)
       const answers = await Promise.all(twenty.map(() => refresh(refresh_token)))
-      assert.equal(succeeded(answers).length, 20, 'a repeat within the grace is no theft')
+      assert.equal(succeeded(answers).length, 20, 'a repeat within the grace period is not a reuse')
       const successors = new Set(answers.map(({ body }) => body.refresh_token))
       assert.equal(successors.size, 1)
       assert.equal((await refresh(String([...successors][0]))).status, 200)
@@ -102,17 +102,17 @@ describe('on PostgreSQL', () => {
     async () => {
       const { refresh_token = '' } = await getTokens(running)
       const successor = String((await refresh(refresh_token)).body.refresh_token)
-      const held = Promise.withResolvers<void>()
-      const holding = database.transaction(async (tx) => {
+      const released = Promise.withResolvers<void>()
+      const locking = database.transaction(async (tx) => {
         await tx.query('LOCK TABLE identity.revocation')
-        await held.promise
+        await released.promise
       })
       const revoking = running.post('/revoke', { token: successor, ...webSecret })
       await waiting(1)
       const repeating = refresh(refresh_token)
       await Promise.race([waiting(2), repeating])
-      held.resolve()
-      await holding
+      released.resolve()
+      await locking
       assert.equal((await revoking).status, 200)
       assert.equal((await repeating).body.error, 'invalid_grant')
     },
@@ -180,7 +180,7 @@ describe('on PostgreSQL', () => {
     const { consents, sessions } = postgresIdentityStore(database)
     const browser = new TestBrowser(running)
     await browser.signIn(await browser.get('/device'))
-    const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice is signed in nowhere')
+    const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice has no session')
     const add = (page: Access, grantedAt: number) =>
       consents.add('alice', sessionId, { clientId: 'spa', ...page, grantedAt })
     for (let round = 0; round < 5; round++) {

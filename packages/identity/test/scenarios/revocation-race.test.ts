@@ -1,4 +1,4 @@
-/** Tokens whose grant was read before a revocation, and that are made in a second after it. */
+/** Tokens whose grant was read before a revocation and that are issued in the second after it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Database, type ManualClock, manualClock } from '@gatehouse/kit'
@@ -20,7 +20,7 @@ const application = (client_id: string, more: object = {}) => ({
 let running: Running
 let database: Database
 let clock: ManualClock
-/** What happens once a grant was read, before anything is done with it. */
+/** Runs after a grant was read and before it is used. */
 const meanwhile: (() => Promise<void>)[] = []
 
 function racing(store: IdentityStore): IdentityStore {
@@ -57,8 +57,8 @@ after(async () => {
   await database.close()
 })
 
-/** In the last millisecond of a second; the next one begins before the token is made. */
-async function takeRole(): Promise<void> {
+/** Removes the role in the last millisecond of a second, so that the token is issued in the next. */
+async function removeRole(): Promise<void> {
   clock.advance(999 - (clock.now() % 1_000))
   await running.identity.management.changeUser('alice', { roles: [] })
   clock.advance(1)
@@ -69,8 +69,8 @@ async function codeFor(client_id: string): Promise<Record<string, string>> {
   clock.advance(1_000)
   const browser = new TestBrowser(running)
   const { code_verifier, code_challenge } = pkce()
-  const asked = { client_id, response_type: 'code', scope, code_challenge, prompt: 'consent' }
-  const page = await browser.signIn(await browser.get(authorizeUrl(asked)))
+  const parameters = { client_id, response_type: 'code', scope, code_challenge, prompt: 'consent' }
+  const page = await browser.signIn(await browser.get(authorizeUrl(parameters)))
   const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
   return { grant_type: 'authorization_code', code, code_verifier, ...secretOf(client_id) }
 }
@@ -83,10 +83,10 @@ for (const client of ['console', 'opaque'])
         const { body } = await running.post('/token', request)
         request = { grant_type: grant, refresh_token: String(body.refresh_token), ...secretOf(client) }
       }
-      meanwhile.push(takeRole)
+      meanwhile.push(removeRole)
       const { body } = await running.post('/token', request)
       assert.equal(meanwhile.length, 0)
-      assert.match(String(body.scope), /admin:users/, 'its grant was read before')
+      assert.match(String(body.scope), /admin:users/, 'the grant was read before the change')
       const { active } = await running.identity.introspect(String(body.access_token))
       assert.equal(active, false)
     })

@@ -17,7 +17,7 @@ import {
 import { issuer, type Running, setup } from '../support/setup.ts'
 
 const hourMs = 3_600_000
-/** What is kept for as long as it is declared or managed, and grows with nothing that people do. */
+/** Tables that grow by declaration and management only, not by use. */
 const registers = new Set(['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 
@@ -50,8 +50,8 @@ async function rowCounts({ database }: Running): Promise<Record<string, number>>
   return counts
 }
 
-/** An hour in the life of the service: everything that leaves a row. */
-async function liveAnHour(running: Running, nth: number): Promise<void> {
+/** An hour of use that writes to every table. */
+async function simulateHour(running: Running, nth: number): Promise<void> {
   const refresh = (refresh_token = '') =>
     running.post('/token', { grant_type: 'refresh_token', refresh_token, ...webForm })
   const browser = new TestBrowser(running)
@@ -80,34 +80,34 @@ async function liveAnHour(running: Running, nth: number): Promise<void> {
   await browser.submit(await browser.get('/password/forgot'), { email: `${nth % 2 ? 'alice' : 'bob'}@example.com` })
   if (nth % 2) await browser.get(`/end_session?${new URLSearchParams({ id_token_hint: kept.id_token ?? '' })}`)
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
-  await confirmedByMail(running)
+  await signInByMail(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() })
   assert.equal('error' in answerParameters(await browser.get(request)), nth % 2 === 1)
 }
 
-/** Accounts under attack, by their ids: past the limit that an unknown device confirms by mail. */
-const besieged = new Set<string>()
+/** The ids of accounts above their limit, where an unknown device confirms by mail. */
+const attacked = new Set<string>()
 
-/** A sign-in that waits for its mailed link; what it leaves is written after the answer. */
-async function confirmedByMail(running: Running): Promise<void> {
-  besieged.add('bob')
+/** A sign-in that waits for its mailed link, whose row is written after the response. */
+async function signInByMail(running: Running): Promise<void> {
+  attacked.add('bob')
   const browser = new TestBrowser(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() })
   await browser.signIn(await browser.get(request), 'bob', 'battery staple')
   const links = async () => (await running.database.query('SELECT FROM identity.sign_in_link')).rowCount
   while ((await links()) === 0) await nextTurn()
-  besieged.delete('bob')
+  attacked.delete('bob')
 }
 
-/** The service with every feature that leaves rows, and a purge that runs until nothing is left to remove. */
-async function setupLiving(lifetimes: Partial<Lifetimes>) {
+/** Identity with every feature that writes rows, and a purge that runs until nothing expired is left. */
+async function setupWithPurge(lifetimes: Partial<Lifetimes>) {
   const running = await setup({
     declared,
     features: { registration: true },
-    limit: async (policy, { account = '' }) => ({ allowed: policy !== 'login-account' || !besieged.has(account) }),
+    limit: async (policy, { account = '' }) => ({ allowed: policy !== 'login-account' || !attacked.has(account) }),
     lifetimes,
     notify: async () => {
-      throw new Error('the notification service is away')
+      throw new Error('the notification service is unavailable')
     },
   })
   const store = postgresIdentityStore(running.database)
@@ -123,7 +123,7 @@ async function setupLiving(lifetimes: Partial<Lifetimes>) {
 }
 
 test('a year of weekly visits leaves no more rows at its end than at its beginning', async (t) => {
-  const { running, purge } = await setupLiving({
+  const { running, purge } = await setupWithPurge({
     refreshToken: 20 * 86_400,
     session: 14 * 86_400,
     auditEvent: 60 * 86_400,
@@ -132,7 +132,7 @@ test('a year of weekly visits leaves no more rows at its end than at its beginni
   t.after(() => running.close())
   const weeks: Record<string, number>[] = []
   for (let week = 0; week < 52; week++) {
-    await liveAnHour(running, week)
+    await simulateHour(running, week)
     running.clock.advance(7 * 24 * hourMs)
     await purge()
     if (week % 4 === 3) await running.identity.management.rotateKey('ES256')
@@ -142,11 +142,11 @@ test('a year of weekly visits leaves no more rows at its end than at its beginni
   t.diagnostic(JSON.stringify(year))
   const missing = identityTables.filter(({ table }) => table !== 'migration' && !(table in year))
   assert.deepEqual(missing, [])
-  const mostOf = (table: string, from: number, to: number) =>
+  const maxOf = (table: string, from: number, to: number) =>
     Math.max(...weeks.slice(from, to).map((counts) => counts[table] ?? 0))
   for (const table of Object.keys(year)) {
-    const [early, late] = [mostOf(table, 9, 26), mostOf(table, 35, 52)]
-    // what a week leaves differs by a row or two: every other one ends with a logout, every fourth rotates a key
+    const [early, late] = [maxOf(table, 9, 26), maxOf(table, 35, 52)]
+    // weeks differ by a row or two: every second one ends with a logout, every fourth rotates a key
     const varies = table === 'audit_event' ? 2 : 0
     assert.ok(
       late <= early + varies,
@@ -156,7 +156,7 @@ test('a year of weekly visits leaves no more rows at its end than at its beginni
 })
 
 test('every table levels off under constant use and empties without it', async (t) => {
-  const { running, purge } = await setupLiving({
+  const { running, purge } = await setupWithPurge({
     refreshToken: 86_400,
     session: 3600,
     auditEvent: 86_400,
@@ -167,7 +167,7 @@ test('every table levels off under constant use and empties without it', async (
   for (let day = 0; day < 5; day++) {
     const peak: Record<string, number> = {}
     for (let hour = 0; hour < 24; hour++) {
-      await liveAnHour(running, day * 24 + hour)
+      await simulateHour(running, day * 24 + hour)
       for (const [table, count] of Object.entries(await rowCounts(running))) {
         peak[table] = Math.max(peak[table] ?? 0, count)
       }

@@ -12,13 +12,13 @@ const { scopes: _, ...credentials } = service
 
 let database: Database
 let clock: ManualClock
-/** Two processes of one service, over one database. */
+/** Two processes of one service on one database. */
 let here: Running
 let there: Running
 before(async () => {
   database = await memoryDatabase(migrateIdentity)
   clock = manualClock()
-  // What a request finds out is looked at here, not what the workers read meanwhile.
+  // Without background workers: only what requests read counts here.
   const options = { declared: { clients: [...clients, service, watcher], users }, clock, background: false }
   here = await setup(options, database)
   there = await setup(options, database)
@@ -77,11 +77,11 @@ test('a deleted client gets no working token from a process that still caches it
   await here.identity.management.removeClient('service')
   clock.advance(1_500)
   const late = await tokenAt(there)
-  assert.equal(late.status, 200, 'it still remembers')
+  assert.equal(late.status, 200, 'the client is still cached')
   assert.equal(await isActive(here, late.body.access_token), false)
   assert.equal(await isActive(here, remembered), false)
   clock.advance(1_500)
-  assert.equal((await tokenAt(there)).status, 401, 'the memory is over')
+  assert.equal((await tokenAt(there)).status, 401, 'the cache entry has expired')
 })
 
 test('a client secret that was replaced is rejected by every process within two seconds', async () => {

@@ -19,21 +19,21 @@ import {
 } from '../support/journey.ts'
 import { type Running, setup } from '../support/setup.ts'
 
-/** A client's address for logout tokens, and identity with that client. */
-async function listening(
+/** Identity with a client whose logout URI this test serves. */
+async function setupListener(
   t: TestContext,
   options: Partial<IdentityOptions> = {},
   answer = (_request: IncomingMessage, response: ServerResponse): void => {
     response.end()
   },
 ) {
-  const told: string[] = []
+  const received: string[] = []
   const waiting: (() => void)[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const { sub, sid } = decodeJwt(new URLSearchParams(body).get('logout_token') ?? '')
-    told.push(`${sub} ${sid}`)
+    received.push(`${sub} ${sid}`)
     for (const done of waiting.splice(0)) done()
     answer(request, response)
   })
@@ -49,9 +49,9 @@ async function listening(
   })
   return {
     running,
-    told,
-    async toldOf(one: string) {
-      while (!told.includes(one)) await new Promise<void>((done) => waiting.push(done))
+    received,
+    async receivedFor(one: string) {
+      while (!received.includes(one)) await new Promise<void>((done) => waiting.push(done))
     },
   }
 }
@@ -63,27 +63,27 @@ const again = () =>
 const challenge = () => ({ code_challenge: pkce().code_challenge, code_challenge_method: 'S256' })
 
 test('a repeated sign-in keeps the session, and its end is reported to every client used in it', async (t) => {
-  const { running, toldOf } = await listening(t)
+  const { running, receivedFor } = await setupListener(t)
   const browser = new TestBrowser(running)
   const first = await getTokens(running, { browser, scope: 'openid' })
   const cookie = browser.cookies.get('gatehouse_session')
   running.clock.advance(1_000)
   const consent = await browser.signIn(await browser.get(again()))
   assert.match(consent.text, /action="\/consent"/)
-  assert.notEqual(browser.cookies.get('gatehouse_session'), cookie, 'under a cookie of its own')
+  assert.notEqual(browser.cookies.get('gatehouse_session'), cookie, 'with a new cookie')
   const second = await getTokens(running, { browser, scope: 'openid' })
   assert.equal(sidOf(second), sidOf(first))
   assert.ok(Number(decodeJwt(second.id_token ?? '').auth_time) > Number(decodeJwt(first.id_token ?? '').auth_time))
   await browser.get(`/end_session?id_token_hint=${first.id_token}`)
-  await toldOf(`alice ${sidOf(first)}`)
+  await receivedFor(`alice ${sidOf(first)}`)
 })
 
 test('the end of a session is reported when another user signs in', async (t) => {
-  const { running, toldOf } = await listening(t)
+  const { running, receivedFor } = await setupListener(t)
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, scope: 'openid' })
   await browser.signIn(await browser.get(again()), 'bob', 'battery staple')
-  await toldOf(`alice ${sidOf(tokens)}`)
+  await receivedFor(`alice ${sidOf(tokens)}`)
 })
 
 for (const [what, act] of [
@@ -92,34 +92,34 @@ for (const [what, act] of [
   ['the user is deleted', ({ management }) => management.removeUser('alice')],
 ] as const satisfies readonly (readonly [string, (identity: Running['identity']) => Promise<unknown>])[]) {
   test(`the end of a session is reported to its clients when ${what}`, async (t) => {
-    const { running, toldOf } = await listening(t)
+    const { running, receivedFor } = await setupListener(t)
     const tokens = await getTokens(running, { scope: 'openid' })
     await act(running.identity)
-    await toldOf(`alice ${sidOf(tokens)}`)
+    await receivedFor(`alice ${sidOf(tokens)}`)
   })
 }
 
 test('the end of a session is reported to a client however long ago it was used', async (t) => {
-  const { running, toldOf } = await listening(t)
+  const { running, receivedFor } = await setupListener(t)
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, scope: 'openid' })
   running.clock.advance(3 * 86_400_000)
   await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
   await browser.get(`/end_session?id_token_hint=${tokens.id_token}`)
-  await toldOf(`alice ${sidOf(tokens)}`)
+  await receivedFor(`alice ${sidOf(tokens)}`)
 })
 
 test('a logout URI that hangs delays no mail', async (t) => {
   const mailed = Promise.withResolvers<void>()
   let hanging = true
-  const { running, toldOf } = await listening(t, { notify: async () => mailed.resolve() }, (request) => {
+  const { running, receivedFor } = await setupListener(t, { notify: async () => mailed.resolve() }, (request) => {
     request.socket.once('close', () => {
       hanging = false
     })
   })
   const tokens = await getTokens(running, { scope: 'openid' })
   await running.identity.management.changeUser('alice', { locked: true })
-  await toldOf(`alice ${sidOf(tokens)}`)
+  await receivedFor(`alice ${sidOf(tokens)}`)
   const browser = new TestBrowser(running)
   await browser.submit(await browser.get('/password/forgot'), { email: 'bob@example.com' })
   await mailed.promise
@@ -210,8 +210,8 @@ testWith('postgresql', 'an authorization concurrent with a password change does 
     const hash = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
     const { accounts } = postgresIdentityStore(database)
     const end = { now: running.clock.now(), expiresAt: running.clock.now() + 3_600_000, tell: () => [] }
-    const asking = Array.from({ length: 6 }, () => browser.get(silent()))
-    await Promise.all([...asking, accounts.setPassword({ userId: 'alice', hash, endApiKeys: true }, end)])
+    const requests = Array.from({ length: 6 }, () => browser.get(silent()))
+    await Promise.all([...requests, accounts.setPassword({ userId: 'alice', hash, endApiKeys: true }, end)])
     const { rowCount } = await database.query('SELECT 1 FROM identity.grant_record WHERE revoked_at IS NULL')
     assert.equal(rowCount, 0)
     await running.identity.management.setPassword('alice', 'correct horse')

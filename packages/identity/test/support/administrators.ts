@@ -62,7 +62,7 @@ export async function call(running: Served, token: string, { method, url, payloa
 let made = 0
 
 /** Things that nobody used yet, made by the command line. */
-export function freshThings({ identity, ...running }: Served) {
+export function createFixtures({ identity, ...running }: Served) {
   const { management } = identity
   const next = (kind: string) => `${kind}-${++made}`
   const user = async () => {

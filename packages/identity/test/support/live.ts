@@ -4,13 +4,16 @@ import type { Features } from '../../src/config/features.ts'
 import { createIdentity, type IdentityDeclarations } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 
-/** Identity on a real port and the machine's own clock, for clients that are not ours. */
-export interface Live {
+/** Identity on a real port and the system clock, for third-party clients. */
+export interface LiveIdentity {
   readonly issuer: string
   close(): Promise<void>
 }
 
-export async function live(declared: IdentityDeclarations, features: Partial<Features> = {}): Promise<Live> {
+export async function startIdentity(
+  declared: IdentityDeclarations,
+  features: Partial<Features> = {},
+): Promise<LiveIdentity> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`
   const database = await memoryDatabase(migrateIdentity)
@@ -23,7 +26,7 @@ export async function live(declared: IdentityDeclarations, features: Partial<Fea
     features,
     passwords: { minLength: 8 },
     authenticate: () => {
-      throw new Error('nothing here is called with a bearer')
+      throw new Error('bearer authentication is not used here')
     },
     clock: systemClock,
     log: silentLog,
@@ -46,7 +49,7 @@ export async function live(declared: IdentityDeclarations, features: Partial<Fea
 export class Person {
   readonly #cookies = new Map<string, string>()
 
-  /** Opens the address, signs in and allows; answers where the browser is sent in the end. */
+  /** Opens the address, signs in and consents; returns the URL of another origin that it is redirected to. */
   async authorize(address: URL, decision: string = 'allow'): Promise<URL> {
     let response = await this.#fetch(address)
     for (let step = 0; step < 10; step++) {
@@ -59,10 +62,10 @@ export class Person {
       }
       response = await this.#submit(address, await response.text(), decision)
     }
-    throw new Error('the browser was sent in circles')
+    throw new Error('too many redirects')
   }
 
-  /** Goes where it is sent, wherever that is, signs in and agrees where it is asked; answers where that ended. */
+  /** Follows redirects to any origin, submits every form, and returns the last page. */
   async browse(address: URL, decision: string = 'allow'): Promise<{ readonly address: URL; readonly text: string }> {
     let at = address
     let response = await this.#fetch(at)
@@ -77,10 +80,10 @@ export class Person {
       if (!text.includes('<form method="post"')) return { address: at, text }
       response = await this.#submit(at, text, decision)
     }
-    throw new Error('the browser was sent in circles')
+    throw new Error('too many redirects')
   }
 
-  /** Where an address sends the browser; empty when it shows something. */
+  /** The redirect target of an address; empty when it shows a page. */
   async look(address: URL): Promise<string> {
     return (await this.#fetch(address)).headers.get('location') ?? ''
   }

@@ -1,13 +1,13 @@
-import type { Call, freshThings, Role } from './administrators.ts'
+import type { Call, createFixtures, Role } from './administrators.ts'
 
-type Things = ReturnType<typeof freshThings>
+type Fixtures = ReturnType<typeof createFixtures>
 type Prepared = Omit<Call, 'method'> & { readonly secrets?: readonly string[] }
 
 /** A route of management: who may use it, how it is called, and what the audit trail keeps of it. */
 export interface Action {
   readonly route: string
   readonly allowed: readonly Role[]
-  readonly prepare: (things: Things) => Promise<Prepared>
+  readonly prepare: (things: Fixtures) => Promise<Prepared>
   /** The action of the event; undefined where nothing is changed. */
   readonly recorded?: string
 }
@@ -24,7 +24,7 @@ const clients = '/admin/v1/clients'
 const keys = '/admin/v1/api-keys'
 const secret = 'quiet-secret-of-a-test'
 
-const aboutUser = async (things: Things, rest: string, payload?: object): Promise<Prepared> => {
+const aboutUser = async (things: Fixtures, rest: string, payload?: object): Promise<Prepared> => {
   const url = `${users}/${await things.user()}${rest}`
   return payload === undefined ? { url } : { url, payload }
 }

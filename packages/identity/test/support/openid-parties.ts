@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { answerParameters, authorizeUrl, callback, TestBrowser, users } from './journey.ts'
-import { type Answer, served } from './setup.ts'
+import { type Answer, setupOnce } from './setup.ts'
 
-/** Two relying parties as the suite registers them: they know no PKCE, and authenticate each in its own way. */
+/** Two relying parties as the suite registers them: without PKCE, each with its own authentication method. */
 const party = {
   redirect_uris: [callback],
   post_logout_redirect_uris: ['https://app.example/bye'],
@@ -37,7 +37,7 @@ export type Request = Record<string, string>
 
 export const basicHeader = { authorization: `Basic ${Buffer.from('basic:basic-secret-0123456789').toString('base64')}` }
 
-/** A browser whose user says yes. */
+/** A browser whose user consents. */
 export class ConsentingBrowser extends TestBrowser {
   override async signIn(page: Answer, username?: string, password?: string): Promise<Answer> {
     const next = await super.signIn(page, username, password)
@@ -47,9 +47,9 @@ export class ConsentingBrowser extends TestBrowser {
 
 /** Identity with both parties, for all tests of a file. */
 export function openidParties() {
-  const running = served({ declared: { clients: [basic, post], users: [...users, eve] } })
+  const running = setupOnce({ declared: { clients: [basic, post], users: [...users, eve] } })
 
-  /** Asks for a code as eve, who signs in when she is asked. */
+  /** Requests a code as eve, who signs in if needed. */
   async function ask(request: Request = {}, browser: TestBrowser = new TestBrowser(running)): Promise<Answer> {
     const page = await browser.get(authorizeUrl({ ...plain, ...request }))
     return page.text.includes('action="/login"') ? browser.signIn(page, 'eve', 'long enough') : page

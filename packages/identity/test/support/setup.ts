@@ -57,14 +57,14 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
   const db = database ?? (await memoryDatabase(migrateIdentity))
   await migrateIdentity(db)
   const close = () => (database === undefined ? db.close() : Promise.resolve())
-  const held: { identity?: Identity } = {}
+  const created: { identity?: Identity } = {}
   const identity = await createIdentity({
     store: postgresIdentityStore(db),
     issuer,
     baseUrl: issuer,
     encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
     declared: { clients: [service], users: [{ id: 'alice', password: 'correct horse', plan: 'pro' }] },
-    authenticate: bearerCheck(() => held.identity, clock),
+    authenticate: bearerCheck(() => created.identity, clock),
     clock,
     log: silentLog,
     metrics: createMetrics(),
@@ -74,7 +74,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     await close()
     throw error
   })
-  held.identity = identity
+  created.identity = identity
   const http = createHttp({ log: silentLog })
   const routes: ServedRoute[] = []
   http.addHook('onRoute', ({ method, url }) => {
@@ -105,13 +105,13 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
 }
 
 /** Identity for all tests of a file: set up before the first, closed after the last. */
-export function served(options: Partial<IdentityOptions> = {}): Omit<Running, 'close'> {
-  let held: Running | undefined
+export function setupOnce(options: Partial<IdentityOptions> = {}): Omit<Running, 'close'> {
+  let shared: Running | undefined
   before(async () => {
-    held = await setup(options)
+    shared = await setup(options)
   })
-  after(() => held?.close())
-  const running = (): Running => held ?? assert.fail('used before it was set up')
+  after(() => shared?.close())
+  const running = (): Running => shared ?? assert.fail('used before it was set up')
   return {
     get http() {
       return running().http

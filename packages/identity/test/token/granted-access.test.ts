@@ -1,4 +1,4 @@
-/** What of a grant is given: as far as its client is registered for it and its user's roles allow it, each time anew. */
+/** A token gets the part of its grant that its client's registration and its user's roles allow at that moment. */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import fc from 'fast-check'
@@ -6,7 +6,7 @@ import { decodeJwt } from 'jose'
 import { isManagementScope, managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
 import { nothingLeft, permittedScopes, userScopes } from '../../src/oauth/scope.ts'
 import { answerParameters, authorizeUrl, callback, pkce, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, issuer, served } from '../support/setup.ts'
+import { type Answer, issuer, setupOnce } from '../support/setup.ts'
 
 const scopes = ['openid', 'offline_access', 'read:orders', 'admin:users', 'read:audit']
 const resources = ['https://photos.example', 'https://films.example']
@@ -22,12 +22,12 @@ const application = (client_id: string, more: object = {}) => ({
 const secretOf = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret-0123456789` })
 const device = 'urn:ietf:params:oauth:grant-type:device_code' as const
 
-const running = served({
+const running = setupOnce({
   declared: {
     clients: [
       application('console'),
       application('opaque', { access_token_format: 'opaque' }),
-      application('losing'),
+      application('changing'),
       { ...secretOf('job'), scopes: ['admin:users'] },
       { client_id: 'tool', token_endpoint_auth_method: 'none', grant_types: [device, 'refresh_token'], scopes },
     ],
@@ -35,15 +35,15 @@ const running = served({
   },
 })
 
-/** A second passes: what was issued in the second of the change is revoked with what was issued before. */
+/** Advances a second: tokens issued in the second of the change are revoked with the earlier ones. */
 const setRoles = async (...roles: string[]) => {
   await running.identity.management.changeUser('alice', { roles })
   running.clock.advance(1_000)
 }
-const register = (more: object) => running.identity.management.changeClient('losing', more)
+const changeClient = (more: object) => running.identity.management.changeClient('changing', more)
 beforeEach(async () => {
   await setRoles('support')
-  await register({ scopes, resources, grant_types })
+  await changeClient({ scopes, resources, grant_types })
 })
 
 const pageOf = async (browser: TestBrowser, client_id: string, scope: string, more: Record<string, string> = {}) => {
@@ -74,7 +74,7 @@ const refresh = (client_id: string, refresh_token: unknown, more: Record<string,
     ...more,
   })
 
-const introspected = async (client_id: string, token: unknown) =>
+const introspect = async (client_id: string, token: unknown) =>
   (await running.post('/introspect', { token: String(token), ...secretOf(client_id) })).body
 
 const wholeScope = scopes.join(' ')
@@ -124,7 +124,7 @@ test('management scopes are granted and shown only as far as the user’s roles 
     await setRoles('gatehouse-auditor')
     const { scope, access_token } = await tokens(client, wholeScope)
     assert.equal(scope, 'openid offline_access read:orders read:audit')
-    assert.equal((await introspected(client, access_token)).scope, scope)
+    assert.equal((await introspect(client, access_token)).scope, scope)
     await setRoles('gatehouse-operator')
     assert.equal((await tokens(client, wholeScope)).scope, wholeScope)
   }
@@ -146,7 +146,7 @@ test('a role gained after consent requires new consent before it adds scopes', a
   const { page } = await pageOf(browser, 'console', wholeScope)
   await setRoles('gatehouse-owner')
   const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
-  assert.ok(code, 'the answer to the page counts for what it named')
+  assert.ok(code, 'consent counts for what the page named')
   const request = { client_id: 'console', response_type: 'code', scope: wholeScope, prompt: 'none' }
   const silent = await browser.get(authorizeUrl({ ...request, code_challenge: pkce().code_challenge }))
   assert.equal(answerParameters(silent).error, 'consent_required')
@@ -181,10 +181,10 @@ test('every refresh returns the scopes that the roles allow at that moment', asy
       [['gatehouse-owner'], wholeScope],
     ] as const) {
       await setRoles(...roles)
-      assert.equal((await introspected(client, refresh_token)).scope, scope)
+      assert.equal((await introspect(client, refresh_token)).scope, scope)
       const { body } = await refresh(client, refresh_token)
       assert.equal(body.scope, scope)
-      assert.equal((await introspected(client, body.access_token)).scope, scope)
+      assert.equal((await introspect(client, body.access_token)).scope, scope)
       refresh_token = String(body.refresh_token)
     }
   }
@@ -199,11 +199,11 @@ test('a refresh that names a lost scope gets the others, or invalid_scope if non
   const some = await refresh('console', refresh_token, { scope: 'admin:users read:orders' })
   assert.equal(some.body.scope, 'read:orders')
   const wider = await refresh('console', some.body.refresh_token, { scope: 'read:orders read:keys' })
-  assert.equal(wider.body.error, 'invalid_scope', 'the grant never held it')
+  assert.equal(wider.body.error, 'invalid_scope', 'the grant never had it')
 })
 
 test('a device gets no management scope beyond its user’s roles, initially or on refresh', async () => {
-  const grant = await deviceGrant('gatehouse-auditor', async (page) => {
+  const grant = await approveDevice('gatehouse-auditor', async (page) => {
     assert.match(page.text, /Read audit/)
     assert.doesNotMatch(page.text, /Administer users/)
     await setRoles('gatehouse-owner')
@@ -212,18 +212,18 @@ test('a device gets no management scope beyond its user’s roles, initially or 
   await setRoles()
   const form = { grant_type: 'refresh_token', client_id: 'tool', refresh_token: String(grant.body.refresh_token) }
   assert.equal((await running.post('/token', form)).body.scope, 'openid offline_access read:orders')
-  const taken = await deviceGrant('gatehouse-owner', async () => {}, setRoles)
-  assert.equal(taken.body.scope, 'openid offline_access read:orders', 'the role went before the poll')
+  const late = await approveDevice('gatehouse-owner', async () => {}, setRoles)
+  assert.equal(late.body.scope, 'openid offline_access read:orders', 'the role was removed before the poll')
 })
 
 test('a device is denied at once if its user’s roles allow none of the requested scopes', async () => {
-  const { page, device_code } = await enteredCode('admin:users')
+  const { page, device_code } = await enterCode('admin:users')
   assert.match(page.text, /has none of the permissions that this device requested/)
   const answer = await running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
   assert.equal(answer.body.error, 'access_denied')
 })
 
-async function enteredCode(scope: string): Promise<{ browser: TestBrowser; page: Answer; device_code: string }> {
+async function enterCode(scope: string): Promise<{ browser: TestBrowser; page: Answer; device_code: string }> {
   const { body } = await running.post('/device_authorization', { client_id: 'tool', scope })
   const user_code = String(body.user_code)
   const browser = new TestBrowser(running)
@@ -231,14 +231,14 @@ async function enteredCode(scope: string): Promise<{ browser: TestBrowser; page:
   return { browser, page: await browser.submit(form, { user_code }), device_code: String(body.device_code) }
 }
 
-/** The poll of a device whose user held a role when the page was shown. */
-async function deviceGrant(
+/** The poll of a device whose user had a role when the page was shown. */
+async function approveDevice(
   role: string,
   shown: (page: Answer) => Promise<void>,
   approved: () => Promise<unknown> = async () => {},
 ): Promise<Answer> {
   await setRoles(role)
-  const { browser, page, device_code } = await enteredCode(wholeScope)
+  const { browser, page, device_code } = await enterCode(wholeScope)
   await shown(page)
   assert.match((await browser.submit(page, { decision: 'allow' })).text, /Device connected/)
   await approved()
@@ -251,49 +251,49 @@ test('a client acting for itself keeps its management scopes without roles', asy
 })
 
 test('a refresh omits scopes that the client has lost and restores them when it regains them', async () => {
-  const { refresh_token } = await tokens('losing', 'openid offline_access read:orders')
-  await register({ scopes: ['openid', 'offline_access'] })
-  const narrowed = await refresh('losing', refresh_token)
+  const { refresh_token } = await tokens('changing', 'openid offline_access read:orders')
+  await changeClient({ scopes: ['openid', 'offline_access'] })
+  const narrowed = await refresh('changing', refresh_token)
   assert.equal(narrowed.body.scope, 'openid offline_access')
   assert.equal(decodeJwt(String(narrowed.body.access_token)).aud, `${issuer}/userinfo`)
-  await register({ scopes })
-  assert.equal((await refresh('losing', narrowed.body.refresh_token)).body.scope, 'openid offline_access read:orders')
+  await changeClient({ scopes })
+  assert.equal((await refresh('changing', narrowed.body.refresh_token)).body.scope, 'openid offline_access read:orders')
 })
 
 test('a refresh with nothing left is rejected and leaves the token unchanged', async () => {
-  const { refresh_token } = await tokens('losing', 'offline_access read:orders')
+  const { refresh_token } = await tokens('changing', 'offline_access read:orders')
   for (const left of [['openid'], ['openid', 'offline_access'], ['read:orders']]) {
-    await register({ scopes: left })
-    assert.equal((await refresh('losing', refresh_token)).body.error, 'invalid_grant', left.join(' '))
-    assert.deepEqual(await introspected('losing', refresh_token), { active: false })
+    await changeClient({ scopes: left })
+    assert.equal((await refresh('changing', refresh_token)).body.error, 'invalid_grant', left.join(' '))
+    assert.deepEqual(await introspect('changing', refresh_token), { active: false })
   }
-  await register({ scopes })
-  assert.equal((await refresh('losing', refresh_token)).body.scope, 'offline_access read:orders')
+  await changeClient({ scopes })
+  assert.equal((await refresh('changing', refresh_token)).body.scope, 'offline_access read:orders')
 })
 
 test('a client that lost the refresh grant cannot refresh', async () => {
-  const { refresh_token } = await tokens('losing', 'offline_access read:orders')
-  await register({ grant_types: ['authorization_code'] })
-  assert.equal((await refresh('losing', refresh_token)).body.error, 'unauthorized_client')
-  assert.ok(!('refresh_token' in (await tokens('losing', 'offline_access read:orders'))))
+  const { refresh_token } = await tokens('changing', 'offline_access read:orders')
+  await changeClient({ grant_types: ['authorization_code'] })
+  assert.equal((await refresh('changing', refresh_token)).body.error, 'unauthorized_client')
+  assert.ok(!('refresh_token' in (await tokens('changing', 'offline_access read:orders'))))
 })
 
 test('a refresh for a resource that the client has lost is rejected, without a substitute', async () => {
   const [photos = ''] = resources
-  const { refresh_token } = await tokens('losing', 'offline_access read:orders', { resource: photos })
-  await register({ resources: ['https://films.example'] })
+  const { refresh_token } = await tokens('changing', 'offline_access read:orders', { resource: photos })
+  await changeClient({ resources: ['https://films.example'] })
   for (const more of [{}, { resource: photos }, { resource: issuer }, { resource: 'https://films.example' }]) {
-    const { body } = await refresh('losing', refresh_token, more as Record<string, string>)
+    const { body } = await refresh('changing', refresh_token, more as Record<string, string>)
     assert.equal(body.error, 'invalid_target', JSON.stringify(more))
   }
 })
 
 test('a consent page is stale once the user may grant nothing that it named', async () => {
-  await register({ scopes: ['read:keys', 'reveal:personal-data'] })
+  await changeClient({ scopes: ['read:keys', 'reveal:personal-data'] })
   const shownTo = async (role: string) => {
     await setRoles(role)
     const browser = new TestBrowser(running)
-    return { browser, ...(await pageOf(browser, 'losing', 'read:keys reveal:personal-data')) }
+    return { browser, ...(await pageOf(browser, 'changing', 'read:keys reveal:personal-data')) }
   }
   const moved = await shownTo('gatehouse-auditor')
   await setRoles('gatehouse-support')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { answerParameters, authorizeUrl, callback, TestBrowser, users } from '../support/journey.ts'
-import { served } from '../support/setup.ts'
+import { setupOnce } from '../support/setup.ts'
 
 const device = 'urn:ietf:params:oauth:grant-type:device_code' as const
 const secretOf = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret-0123456789` })
@@ -17,7 +17,7 @@ const application = (client_id: string, more: object = {}) => ({
   ...more,
 })
 
-const running = served({
+const running = setupOnce({
   declared: {
     clients: [
       application('whole'),
@@ -33,7 +33,7 @@ const running = served({
 
 type Tokens = Readonly<Record<string, string>>
 
-async function tokensOf(client_id: string, scope: string, more: Record<string, string> = {}): Promise<Tokens> {
+async function getTokens(client_id: string, scope: string, more: Record<string, string> = {}): Promise<Tokens> {
   const browser = new TestBrowser(running)
   const request = authorizeUrl({ client_id, response_type: 'code', scope, prompt: 'consent', ...more })
   const page = await browser.signIn(await browser.get(request))
@@ -47,7 +47,7 @@ async function post(form: Record<string, string>): Promise<Tokens> {
   return answer.body as Tokens
 }
 
-const refreshed = (client_id: string, { refresh_token = '' }: Tokens, more: Record<string, string> = {}) =>
+const refresh = (client_id: string, { refresh_token = '' }: Tokens, more: Record<string, string> = {}) =>
   post({ grant_type: 'refresh_token', refresh_token, ...secretOf(client_id), ...more })
 
 const protocol = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'acr', 'amr', 'sid', 'nonce'])
@@ -64,43 +64,43 @@ async function userinfo({ access_token }: Tokens): Promise<Record<string, unknow
 
 test('an ID token with id_token_claims carries the userinfo claims of the granted scopes', async () => {
   for (const scope of ['openid', 'openid email', 'openid profile', 'openid profile email phone']) {
-    const tokens = await tokensOf('whole', scope)
+    const tokens = await getTokens('whole', scope)
     assert.deepEqual(claimsIn(tokens), await userinfo(tokens), scope)
     assert.equal('email' in claimsIn(tokens), scope.includes('email'), scope)
   }
 })
 
 test('protocol claims are not overwritten by user claims', async () => {
-  const { id_token = '' } = await tokensOf('whole', 'openid profile email', { nonce: 'n-1' })
+  const { id_token = '' } = await getTokens('whole', 'openid profile email', { nonce: 'n-1' })
   const { iss, sub, aud, nonce } = decodeJwt(id_token)
   assert.deepEqual([iss, sub, aud, nonce], ['http://localhost:8080', 'alice', 'whole', 'n-1'])
 })
 
 test('an ID token without id_token_claims carries only claims requested one by one', async () => {
-  assert.deepEqual(claimsIn(await tokensOf('plain', 'openid profile email')), {})
+  assert.deepEqual(claimsIn(await getTokens('plain', 'openid profile email')), {})
   const claims = JSON.stringify({ id_token: { email: null } })
-  assert.deepEqual(Object.keys(claimsIn(await tokensOf('plain', 'openid profile email', { claims }))), ['email'])
+  assert.deepEqual(Object.keys(claimsIn(await getTokens('plain', 'openid profile email', { claims }))), ['email'])
 })
 
 test('claims requested one by one are added to those of the scopes', async () => {
   const claims = JSON.stringify({ id_token: { phone_number: null } })
-  const names = Object.keys(claimsIn(await tokensOf('whole', 'openid email', { claims }))).sort()
+  const names = Object.keys(claimsIn(await getTokens('whole', 'openid email', { claims }))).sort()
   assert.deepEqual(names, ['email', 'email_verified', 'phone_number'])
 })
 
 test('a scope that was not granted adds no claims', async () => {
-  const tokens = await tokensOf('narrow', 'openid email')
+  const tokens = await getTokens('narrow', 'openid email')
   assert.deepEqual(Object.keys(claimsIn(tokens)).sort(), ['email', 'email_verified'])
 })
 
 test('an ID token from a refresh has the claims of the remaining scopes', async () => {
-  const tokens = await tokensOf('losing', 'openid profile email offline_access')
-  const whole = await refreshed('losing', tokens)
+  const tokens = await getTokens('losing', 'openid profile email offline_access')
+  const whole = await refresh('losing', tokens)
   assert.deepEqual(claimsIn(whole), await userinfo(whole))
-  const narrowed = await refreshed('losing', whole, { scope: 'openid email' })
+  const narrowed = await refresh('losing', whole, { scope: 'openid email' })
   assert.deepEqual(Object.keys(claimsIn(narrowed)).sort(), ['email', 'email_verified'])
   await running.identity.management.changeClient('losing', { scopes: ['openid', 'offline_access'] })
-  assert.deepEqual(claimsIn(await refreshed('losing', narrowed)), {})
+  assert.deepEqual(claimsIn(await refresh('losing', narrowed)), {})
 })
 
 test('an ID token of a device carries the claims as well', async () => {
@@ -118,9 +118,9 @@ test('id_token_claims is shown and changed by management', async () => {
   const { management } = running.identity
   const clients = await management.listClients('', 100)
   assert.equal(clients.find(({ client_id }) => client_id === 'changing')?.id_token_claims, false)
-  assert.deepEqual(claimsIn(await tokensOf('changing', 'openid email')), {})
+  assert.deepEqual(claimsIn(await getTokens('changing', 'openid email')), {})
   assert.equal((await management.changeClient('changing', { id_token_claims: true })).id_token_claims, true)
-  assert.equal(claimsIn(await tokensOf('changing', 'openid email')).email, 'alice@example.com')
+  assert.equal(claimsIn(await getTokens('changing', 'openid email')).email, 'alice@example.com')
 })
 
 test('claims that the user does not have are omitted', async () => {

@@ -17,9 +17,9 @@ beforeEach(() => {
   flooded = false
 })
 
-const told = ({ status, body, headers }: Answer) => [status, body.error, headers['retry-after']]
-const over = [400, 'invalid_grant', undefined]
-const later = [429, 'temporarily_unavailable', '3']
+const resultOf = ({ status, body, headers }: Answer) => [status, body.error, headers['retry-after']]
+const invalid = [400, 'invalid_grant', undefined]
+const limited = [429, 'temporarily_unavailable', '3']
 
 const exchange = (code: string, code_verifier: string) =>
   running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
@@ -31,13 +31,13 @@ test('a client over its limit gets temporarily_unavailable with Retry-After and 
   flooded = true
   const { client_id, client_secret } = service
   const credentials = { grant_type: 'client_credentials', client_id, client_secret }
-  assert.deepEqual(told(await running.post('/token', credentials)), later)
-  assert.deepEqual(told(await exchange(code, code_verifier)), later)
+  assert.deepEqual(resultOf(await running.post('/token', credentials)), limited)
+  assert.deepEqual(resultOf(await exchange(code, code_verifier)), limited)
   flooded = false
   const tokens = await exchange(code, code_verifier)
   assert.equal(tokens.status, 200)
   flooded = true
-  assert.deepEqual(told(await refresh(tokens.body.refresh_token)), later)
+  assert.deepEqual(resultOf(await refresh(tokens.body.refresh_token)), limited)
   flooded = false
   assert.equal((await refresh(tokens.body.refresh_token)).status, 200)
 })
@@ -46,32 +46,32 @@ test('a replayed code is rejected and ends its grant even over the limit', async
   const { code, code_verifier } = await getCode(running)
   const tokens = await exchange(code, code_verifier)
   flooded = true
-  assert.deepEqual(told(await exchange(code, code_verifier)), over)
+  assert.deepEqual(resultOf(await exchange(code, code_verifier)), invalid)
   flooded = false
-  assert.deepEqual(told(await refresh(tokens.body.refresh_token)), over)
+  assert.deepEqual(resultOf(await refresh(tokens.body.refresh_token)), invalid)
 })
 
 test('wrong code_verifiers and expired codes are handled as usual even over the limit', async () => {
-  const burnt = await getCode(running)
+  const invalidated = await getCode(running)
   flooded = true
-  assert.deepEqual(told(await exchange(burnt.code, 'A'.repeat(43))), over)
+  assert.deepEqual(resultOf(await exchange(invalidated.code, 'A'.repeat(43))), invalid)
   flooded = false
-  assert.deepEqual(told(await exchange(burnt.code, burnt.code_verifier)), over)
+  assert.deepEqual(resultOf(await exchange(invalidated.code, invalidated.code_verifier)), invalid)
   const late = await getCode(running)
   running.clock.advance(61_000)
   flooded = true
-  assert.deepEqual(told(await exchange(late.code, late.code_verifier)), over)
+  assert.deepEqual(resultOf(await exchange(late.code, late.code_verifier)), invalid)
 })
 
 test('a reused refresh token ends its family even over the limit', async () => {
   const first = (await getTokens(running)).refresh_token
   const second = (await refresh(first)).body.refresh_token
   flooded = true
-  assert.deepEqual(told(await refresh(first)), later, 'its answer may have been lost')
+  assert.deepEqual(resultOf(await refresh(first)), limited, 'its response may have been lost')
   running.clock.advance(11_000)
-  assert.deepEqual(told(await refresh(first)), over)
+  assert.deepEqual(resultOf(await refresh(first)), invalid)
   flooded = false
-  assert.deepEqual(told(await refresh(second)), over)
+  assert.deepEqual(resultOf(await refresh(second)), invalid)
   const reused = `SELECT 1 FROM identity.audit_event WHERE type = 'refresh_reused'`
   assert.equal((await running.database.query(reused)).rowCount, 1)
 })
@@ -83,7 +83,7 @@ test('a device over its limit gets its final errors, and slow_down otherwise', a
   }
   const poll = async (device_code: string) => {
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
-    return told(await running.post('/token', { grant_type, device_code, client_id: 'tv' }))
+    return resultOf(await running.post('/token', { grant_type, device_code, client_id: 'tv' }))
   }
   const [denied, late, waiting] = [await begin(), await begin(), await begin()]
   const browser = new TestBrowser(running)
@@ -91,7 +91,7 @@ test('a device over its limit gets its final errors, and slow_down otherwise', a
   const confirm = await browser.post('/device', { ...hiddenFields(page), user_code: denied.user_code })
   await browser.submit(confirm, { decision: 'deny' })
   flooded = true
-  assert.deepEqual(await poll('unknown'), over)
+  assert.deepEqual(await poll('unknown'), invalid)
   assert.deepEqual(await poll(denied.device_code), [400, 'access_denied', undefined])
   assert.deepEqual(await poll(waiting.device_code), [429, 'slow_down', '3'])
   flooded = false

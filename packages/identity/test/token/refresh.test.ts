@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { clients, getTokens, users, webSecret } from '../support/journey.ts'
-import { served, service } from '../support/setup.ts'
+import { service, setupOnce } from '../support/setup.ts'
 
-const running = served({ declared: { clients: [...clients, service], users } })
+const running = setupOnce({ declared: { clients: [...clients, service], users } })
 
 const refresh = (refresh_token: unknown, more: Record<string, string> = {}) =>
   running.post('/token', { grant_type: 'refresh_token', refresh_token: String(refresh_token), ...webSecret, ...more })
@@ -35,7 +35,7 @@ test('a repeat within the grace period gets the same successor until that was us
   const used = await refresh(answered.body.refresh_token)
   assert.equal(used.status, 200)
   assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant')
-  assert.equal((await refresh(used.body.refresh_token)).body.error, 'invalid_grant', 'the family is over')
+  assert.equal((await refresh(used.body.refresh_token)).body.error, 'invalid_grant', 'the family has ended')
 })
 
 test('a repeat after the grace period ends the family', async () => {
@@ -103,8 +103,8 @@ test('a revoked refresh token is rejected with everything under its grant', asyn
   assert.equal((await refresh(tokens.refresh_token)).body.error, 'invalid_grant')
   const authorization = `Bearer ${tokens.access_token}`
   assert.equal((await running.http.inject({ url: '/userinfo', headers: { authorization } })).statusCode, 401)
-  const asked = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })
-  assert.deepEqual(asked.body, { active: false })
+  const introspected = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })
+  assert.deepEqual(introspected.body, { active: false })
   assert.equal((await running.post('/revoke', { token: 'unknown', ...webSecret })).status, 200)
   assert.equal((await running.post('/revoke', { token: 'unknown', client_id: 'web' })).status, 401)
 })
@@ -113,8 +113,8 @@ test('a client cannot revoke or introspect tokens of another client', async () =
   const tokens = await getTokens(running)
   assert.equal((await running.post('/revoke', { token: tokens.refresh_token ?? '', client_id: 'spa' })).status, 200)
   const { client_id, client_secret } = service
-  const asked = await running.post('/introspect', { token: tokens.access_token ?? '', client_id, client_secret })
-  assert.deepEqual(asked.body, { active: false })
+  const introspected = await running.post('/introspect', { token: tokens.access_token ?? '', client_id, client_secret })
+  assert.deepEqual(introspected.body, { active: false })
   const byPublic = await running.post('/introspect', { token: tokens.access_token ?? '', client_id: 'spa' })
   assert.equal(byPublic.body.error, 'unauthorized_client')
   const own = await running.post('/introspect', { token: tokens.access_token ?? '', ...webSecret })

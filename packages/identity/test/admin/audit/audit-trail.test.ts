@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManagementChange } from '@gatehouse/kit'
-import { answerOf, served, service } from '../../support/setup.ts'
+import { answerOf, service, setupOnce } from '../../support/setup.ts'
 
 const auditor = {
   client_id: 'auditor',
@@ -9,7 +9,7 @@ const auditor = {
   scopes: ['admin:audit', 'read:personal-data'],
 }
 const services = { client_id: 'services', client_secret: 'services-secret-0123', scopes: ['write:audit'] }
-const running = served({ declared: { clients: [auditor, services, service], users: [] } })
+const running = setupOnce({ declared: { clients: [auditor, services, service], users: [] } })
 
 async function call(client: typeof auditor, method: 'GET' | 'POST', url: string, payload?: object) {
   const { client_id, client_secret } = client

@@ -76,9 +76,9 @@ describe('on PostgreSQL', () => {
       get(target, name) {
         const method = Reflect.get(target, name)
         if (name !== 'query' && name !== 'pipeline') return method
-        return (...given: unknown[]) => {
+        return (...args: unknown[]) => {
           queries += 1
-          return queries > 3 ? Promise.reject(new Error('stopped')) : Reflect.apply(method, target, given)
+          return queries > 3 ? Promise.reject(new Error('stopped')) : Reflect.apply(method, target, args)
         }
       },
     })

@@ -4,7 +4,7 @@ import { memoryDatabase } from '@gatehouse/testing'
 import type { NotifyRequest } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 let running: Running
 const mails: NotifyRequest[] = []
@@ -32,7 +32,7 @@ const pathOf = (mail: NotifyRequest) => String(mail.data.link).replace('http://l
 const refreshWith = (refresh_token = '') =>
   running.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
 
-async function loginPage(browser: TestBrowser): Promise<Answer> {
+async function loginPage(browser: TestBrowser): Promise<TestResponse> {
   return browser.get(authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }))
 }
 
@@ -142,9 +142,9 @@ test('registration takes equally long for known and unknown email addresses', as
   )
   const browser = new TestBrowser(slow)
   const page = await browser.get('/register')
-  const answer = await browser.submit(page, { email: 'carol@example.com' })
-  assert.equal(answer.status, 200)
-  assert.match(answer.text, /carol@example\.com/)
+  const response = await browser.submit(page, { email: 'carol@example.com' })
+  assert.equal(response.status, 200)
+  assert.match(response.text, /carol@example\.com/)
   assert.deepEqual(lookups, ['carol@example.com'], 'the response does not wait for the lookup')
   await slow.close()
   await database.close()

@@ -34,13 +34,13 @@ for (const email of noAddresses) {
     const authorization = `Bearer ${await serviceToken(running)}`
     const call = (method: 'POST' | 'PATCH', url: string, payload: object) =>
       running.http.inject({ method, url, payload, headers: { authorization } })
-    const answers = [
+    const responses = [
       await call('POST', '/admin/v1/users', { id: 'mallory', email }),
       await call('PATCH', '/admin/v1/users/bob', { email }),
     ]
-    for (const answer of answers) {
-      assert.equal(answer.statusCode, 400)
-      assert.equal(answer.json().errors[0].pointer, '/email')
+    for (const response of responses) {
+      assert.equal(response.statusCode, 400)
+      assert.equal(response.json().errors[0].pointer, '/email')
     }
     const declared = { users: [{ id: 'eve', email }] }
     await assert.rejects(setup({ declared }), /user eve: email must be one email address/)
@@ -51,13 +51,13 @@ test('user claims cannot contain the email address, which has its own member', a
   const authorization = `Bearer ${await serviceToken(running)}`
   for (const name of ['email', 'email_verified', 'sub']) {
     const payload = { id: 'mallory', claims: { [name]: 'x@corp.com' } }
-    const answer = await running.http.inject({
+    const response = await running.http.inject({
       method: 'POST',
       url: '/admin/v1/users',
       payload,
       headers: { authorization },
     })
-    assert.equal(answer.statusCode, 400, name)
+    assert.equal(response.statusCode, 400, name)
   }
 })
 

@@ -46,8 +46,8 @@ const send = (token: string, method: string, path: string, payload?: object) =>
   call(running, token, { method, url: `/admin/v1/${path}`, ...(payload === undefined ? {} : { payload }) })
 
 async function refuses(token: string, method: string, path: string, payload?: object): Promise<void> {
-  const answer = await send(token, method, path, payload)
-  assert.equal(answer.status, 403, `${method} ${path} ${JSON.stringify(payload)}: ${answer.text}`)
+  const response = await send(token, method, path, payload)
+  assert.equal(response.status, 403, `${method} ${path} ${JSON.stringify(payload)}: ${response.text}`)
 }
 
 test('a caller cannot register a client with a scope that the caller lacks', async () => {
@@ -93,9 +93,9 @@ test('an API key gets no scope that its owner may not hold', async () => {
     ['shop', 'admin:users'],
     ['shop', 'invoices:read'],
   ] as const) {
-    const answer = await send(everything, 'POST', 'api-keys', { owner, name: 'k', scopes: [scope] })
-    assert.equal(answer.status, 422, `${owner} ${scope}: ${answer.text}`)
-    assert.match(answer.text, /\/scopes must be among those of the owner/)
+    const response = await send(everything, 'POST', 'api-keys', { owner, name: 'k', scopes: [scope] })
+    assert.equal(response.status, 422, `${owner} ${scope}: ${response.text}`)
+    assert.match(response.text, /\/scopes must be among those of the owner/)
   }
 })
 
@@ -169,9 +169,9 @@ test('an unknown reserved role is rejected, and clients cannot have reserved rol
     ['clients', { client_id: 'king', roles: ['gatehouse-king'] }],
     ['clients', { client_id: 'king', roles: ['gatehouse-owner'] }],
   ] as const) {
-    const answer = await send(everything, 'POST', path, payload)
-    assert.equal(answer.status, 422, answer.text)
-    assert.match(answer.text, /\/roles\/0/)
+    const response = await send(everything, 'POST', path, payload)
+    assert.equal(response.status, 422, response.text)
+    assert.match(response.text, /\/roles\/0/)
   }
   assert.equal((await send(everything, 'PATCH', 'users/alice', { roles: ['gatehouse-'] })).status, 422)
   const { identity } = running
@@ -192,8 +192,8 @@ test('the last owner cannot be removed, locked or deleted, and a locked owner do
       ['PATCH', 'users/owner', { locked: true }],
       ['DELETE', 'users/owner', undefined],
     ] as const) {
-      const answer = await send(everything, method, path, payload)
-      assert.equal(answer.status, 409, `${method} ${path}: ${answer.text}`)
+      const response = await send(everything, method, path, payload)
+      assert.equal(response.status, 409, `${method} ${path}: ${response.text}`)
     }
   }
   await last()

@@ -4,7 +4,7 @@ import { memoryDatabase } from '@gatehouse/testing'
 import { adminScopes, type GoneRecipient, type Recipient } from '../../src/index.ts'
 import { migrateIdentity } from '../../src/postgres/index.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
-import { answerOf, type Running, service, setup } from '../support/setup.ts'
+import { type Running, responseOf, service, setup } from '../support/setup.ts'
 
 let running: Running
 let token: string
@@ -35,7 +35,7 @@ async function call(
   bearer = token,
 ) {
   const headers = { authorization: `Bearer ${bearer}` }
-  return answerOf(await running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) }))
+  return responseOf(await running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) }))
 }
 
 const refreshWith = (refresh_token = '') =>
@@ -121,7 +121,7 @@ test('a merge patch changes single claims, removes null ones, and JSON replaces 
   const patch = async (type: string, payload: object) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': type }
     const url = '/admin/v1/users/edna'
-    return answerOf(await running.http.inject({ method: 'PATCH', url, headers, payload: JSON.stringify(payload) }))
+    return responseOf(await running.http.inject({ method: 'PATCH', url, headers, payload: JSON.stringify(payload) }))
   }
   const merging = 'application/merge-patch+json; charset=utf-8'
   const claims = { nickname: null, locale: 'nl', address: { locality: null } }

@@ -75,16 +75,16 @@ const person = fc
 
 /** The response of every GET route, with the user's id in its path where it has one. */
 async function readEverything(token: string, id: string): Promise<Map<string, string>> {
-  const answers = new Map<string, string>()
+  const responses = new Map<string, string>()
   for (const route of managementRoutes(running).filter((one) => one.startsWith('GET '))) {
     const role = 'gatehouse-support'
     const url = route
       .slice('GET /admin/v1/'.length)
       .replace(/:user_id|:id/, id)
       .replace(':role', role)
-    answers.set(route, (await send(token, 'GET', url)).text)
+    responses.set(route, (await send(token, 'GET', url)).text)
   }
-  return answers
+  return responses
 }
 
 const leaked = (text: string, values: readonly string[]) =>
@@ -133,8 +133,8 @@ test('a masked user stays recognizable by address, phone number and initials', a
 
 test('single members are revealed with a reason, which the audit trail keeps', async () => {
   const payload = { fields: ['email', 'birthdate', 'gender'], reason: 'requested by telephone, case 4711' }
-  const answer = await send(support, 'POST', 'users/ada/reveal', payload)
-  assert.deepEqual([answer.status, answer.body], [200, { email: 'ada@people.example', birthdate: '1815-12-10' }])
+  const response = await send(support, 'POST', 'users/ada/reveal', payload)
+  assert.deepEqual([response.status, response.body], [200, { email: 'ada@people.example', birthdate: '1815-12-10' }])
   const trail = await send(auditor, 'GET', 'audit-events?actor=support&order=desc&limit=1')
   const [event] = trail.body.items as Record<string, unknown>[]
   assert.deepEqual(

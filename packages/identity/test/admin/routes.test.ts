@@ -36,9 +36,9 @@ for (const action of actions) {
   test(`${action.route} is for ${action.allowed.map(personOf).join(', ') || 'no person'}`, async () => {
     for (const role of roles) {
       const request = { method: methodOf(action), ...(await action.prepare(createFixtures(running))) }
-      const answer = await call(running, tokens.get(role) ?? '', request)
+      const response = await call(running, tokens.get(role) ?? '', request)
       const expected = action.allowed.includes(role) ? '2xx' : '403'
-      assert.equal(answer.status < 300 ? '2xx' : String(answer.status), expected, `${role}: ${answer.text}`)
+      assert.equal(response.status < 300 ? '2xx' : String(response.status), expected, `${role}: ${response.text}`)
     }
   })
 }
@@ -56,8 +56,8 @@ for (const action of changing) {
     const requestId = `request-${action.recorded}`
     const { secrets = [], ...prepared } = await action.prepare(createFixtures(running))
     const token = tokens.get('gatehouse-owner') ?? ''
-    const answer = await call(running, token, { method: methodOf(action), requestId, ...prepared })
-    assert.ok(answer.status < 300, answer.text)
+    const response = await call(running, token, { method: methodOf(action), requestId, ...prepared })
+    assert.ok(response.status < 300, response.text)
     const trail = await call(running, token, {
       method: 'GET',
       url: `/admin/v1/audit-events?type=management&request_id=${requestId}`,
@@ -77,7 +77,7 @@ for (const action of changing) {
       },
     )
     const text = JSON.stringify(event)
-    const { client_secret, key, password } = answer.body
+    const { client_secret, key, password } = response.body
     for (const one of [...secrets, client_secret, key, password]) {
       assert.ok(one === undefined || !text.includes(String(one)), `${one} is in ${text}`)
     }
@@ -115,9 +115,9 @@ test('a change is rejected with 503 while the audit trail cannot be written', as
   for (const { action, request } of prepared) {
     const { secrets: _, ...sent } = request
     const token = tokens.get('gatehouse-owner') ?? ''
-    const answer = await call(running, token, { method: methodOf(action), ...sent })
-    assert.equal(answer.status, 503, `${action.route}: ${answer.text}`)
-    assert.match(answer.text, /could not be recorded in the audit trail/)
+    const response = await call(running, token, { method: methodOf(action), ...sent })
+    assert.equal(response.status, 503, `${action.route}: ${response.text}`)
+    assert.match(response.text, /could not be recorded in the audit trail/)
   }
   assert.deepEqual(await state(), untouched)
   await running.database.query('ALTER TABLE identity.audit_event_away RENAME TO audit_event')

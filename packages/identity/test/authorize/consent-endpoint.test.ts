@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  answerParameters,
   authorizeUrl,
   clients,
   getTokens,
   hiddenFields,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
 } from '../support/journey.ts'
-import { type Answer, setupOnce } from '../support/setup.ts'
+import { setupOnce, type TestResponse } from '../support/setup.ts'
 
 const running = setupOnce({ declared: { clients, users } })
 
@@ -23,7 +23,7 @@ const request = (more: Record<string, string> = {}) =>
     ...more,
   })
 
-const allow = (browser: TestBrowser, page: Answer) =>
+const allow = (browser: TestBrowser, page: TestResponse) =>
   browser.post('/consent', { ...hiddenFields(page), decision: 'allow' })
 
 async function signIn(): Promise<{ browser: TestBrowser; idToken: string }> {
@@ -42,8 +42,8 @@ for (const [what, more] of [
     const { browser } = await signIn()
     const login = await browser.get(request(more))
     assert.match(login.text, /action="\/login"/)
-    const answer = await allow(browser, login)
-    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+    const response = await allow(browser, login)
+    assert.deepEqual([response.status, response.headers.location], [400, undefined])
   })
 }
 
@@ -53,8 +53,8 @@ test('an id_token_hint of another user is not bypassed by posting to /consent', 
   const { browser } = await signIn()
   const login = await browser.get(request({ id_token_hint: tokens.id_token ?? '' }))
   assert.match(login.text, /action="\/login"/)
-  const answer = await allow(browser, login)
-  assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+  const response = await allow(browser, login)
+  assert.deepEqual([response.status, response.headers.location], [400, undefined])
 })
 
 test('a login that exceeds max_age on the consent page is repeated, and the request resumes', async () => {
@@ -65,7 +65,7 @@ test('a login that exceeds max_age on the consent page is repeated, and the requ
   const login = await browser.submit(consent, { decision: 'allow' })
   assert.match(login.text, /action="\/login"/)
   const again = await browser.signIn(login)
-  assert.ok(answerParameters(await browser.submit(again, { decision: 'allow' })).code)
+  assert.ok(redirectParameters(await browser.submit(again, { decision: 'allow' })).code)
 })
 
 test('consent counts only for the user who was shown the page', async () => {

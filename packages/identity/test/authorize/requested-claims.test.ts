@@ -4,8 +4,16 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { userClaims } from '../../src/model/user.ts'
-import { answerParameters, authorizeUrl, callback, hiddenFields, pkce, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, setupOnce } from '../support/setup.ts'
+import {
+  authorizeUrl,
+  callback,
+  hiddenFields,
+  pkce,
+  redirectParameters,
+  TestBrowser,
+  users,
+} from '../support/journey.ts'
+import { setupOnce, type TestResponse } from '../support/setup.ts'
 
 const application = (client_id: string, more: object = {}) => ({
   client_id,
@@ -38,22 +46,22 @@ const requestOf = (client_id: string, more: Record<string, string> = {}) =>
   authorizeUrl({ client_id, response_type: 'code', scope: 'openid', ...more })
 
 /** The consent page, after a login if one is needed. */
-async function consentPage(browser: TestBrowser, url: string): Promise<Answer> {
+async function consentPage(browser: TestBrowser, url: string): Promise<TestResponse> {
   const page = await browser.get(url)
   return page.text.includes('action="/login"') ? browser.signIn(page) : page
 }
 
-const allow = async (browser: TestBrowser, page: Answer) =>
-  answerParameters(page.headers.location ? page : await browser.submit(page, { decision: 'allow' }))
+const allow = async (browser: TestBrowser, page: TestResponse) =>
+  redirectParameters(page.headers.location ? page : await browser.submit(page, { decision: 'allow' }))
 
 const silently = async (browser: TestBrowser, client: string, more: Record<string, string>) =>
-  answerParameters(await browser.get(requestOf(client, { prompt: 'none', ...more })))
+  redirectParameters(await browser.get(requestOf(client, { prompt: 'none', ...more })))
 
 async function exchange(client_id: string, code = ''): Promise<Record<string, string>> {
   const secret = { client_id, client_secret: `${client_id}-secret-0123456789` }
-  const answer = await running.post('/token', { grant_type: 'authorization_code', code, ...secret })
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Record<string, string>
+  const response = await running.post('/token', { grant_type: 'authorization_code', code, ...secret })
+  assert.equal(response.status, 200, response.text)
+  return response.body as Record<string, string>
 }
 
 const standard = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'acr', 'amr', 'sid'])
@@ -149,7 +157,7 @@ test('a pushed request returns no more claims than one in the URL', async () => 
   const page = await consentPage(browser, await push(named('gender')))
   assert.match(page.text, /See your gender/)
   await browser.submit(page, { decision: 'deny' })
-  const silent = answerParameters(await browser.get(await push({ prompt: 'none', ...named('gender') })))
+  const silent = redirectParameters(await browser.get(await push({ prompt: 'none', ...named('gender') })))
   assert.equal(silent.error, 'consent_required')
 })
 

@@ -87,8 +87,8 @@ test('an assertion is accepted only with this issuer as its audience, as a singl
     'https://other.example',
     `${issuer}/`,
   ]) {
-    const answer = await send({ aud })
-    assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client'], String(aud))
+    const response = await send({ aud })
+    assert.deepEqual([response.status, response.body.error], [401, 'invalid_client'], String(aud))
   }
 })
 
@@ -128,8 +128,8 @@ test('other endpoints accept their own URL or that of the token endpoint as audi
     ['/revoke', 200],
   ] as const) {
     for (const aud of [endpoint, '/token']) {
-      const answer = await running.post(endpoint, { ...request, ...asClient(await sign(authlib(aud))) })
-      assert.equal(answer.status, status, `${aud} at ${endpoint}: ${answer.text}`)
+      const response = await running.post(endpoint, { ...request, ...asClient(await sign(authlib(aud))) })
+      assert.equal(response.status, status, `${aud} at ${endpoint}: ${response.text}`)
     }
     const elsewhere = await sign(authlib(endpoint))
     const token = await running.post('/token', { grant_type: 'client_credentials', ...asClient(elsewhere) })
@@ -159,8 +159,8 @@ test('assertion_audience endpoint is limited to private_key_jwt and to endpoints
   )
   for (const aud of [[`${issuer}/token`], `${issuer}/token/`, 'https://other.example/token', `${issuer}/par`]) {
     const assertion = await sign({ ...authlib('/token'), aud })
-    const answer = await running.post('/token', { grant_type: 'client_credentials', ...asClient(assertion) })
-    assert.equal(answer.body.error, 'invalid_client', String(aud))
+    const response = await running.post('/token', { grant_type: 'client_credentials', ...asClient(assertion) })
+    assert.equal(response.body.error, 'invalid_client', String(aud))
   }
 })
 

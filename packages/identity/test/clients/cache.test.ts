@@ -10,9 +10,9 @@ function slowStore() {
   return {
     pending,
     find(): Promise<Client | undefined> {
-      const answer = Promise.withResolvers<Client | undefined>()
-      pending.push(answer)
-      return answer.promise
+      const response = Promise.withResolvers<Client | undefined>()
+      pending.push(response)
+      return response.promise
     },
   }
 }
@@ -22,9 +22,9 @@ const named = (name: string) => ({ id: 'web', name }) as Client
 test('concurrent lookups of a client cause one query, and the result is cached for two seconds', async () => {
   const [store, clock] = [slowStore(), manualClock()]
   const directory = new ClientDirectory(store, clock)
-  const answers = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
+  const responses = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
   store.pending[0]?.resolve(named('Web'))
-  assert.equal((await answers).length, 20)
+  assert.equal((await responses).length, 20)
   assert.equal(store.pending.length, 1)
   clock.advance(2000)
   void directory.find('web')

@@ -85,20 +85,20 @@ const refusals: readonly (readonly [check: string, credentials: Credentials, cli
 ]
 
 test('a failed check is logged and recorded, and the client always gets the same response', async () => {
-  const answers = new Set<string>()
+  const responses = new Set<string>()
   for (const [check, credentials, client = 'signer'] of refusals) {
     running.clock.advance(60_000)
     lines.length = 0
-    const answer = await ask(await credentials())
-    assert.equal(answer.status, 401, check)
-    answers.add(answer.text)
+    const response = await ask(await credentials())
+    assert.equal(response.status, 401, check)
+    responses.add(response.text)
     const [line] = lines
     assert.deepEqual([line?.msg, line?.check, line?.endpoint], ['client authentication failed', check, '/token'])
     const event = (await listFailures()).at(-1)
     assert.deepEqual([event?.details.check, event?.details.detail], [check, line?.detail])
     assert.equal(event?.clientId ?? '', client, check)
   }
-  assert.equal(answers.size, 1)
+  assert.equal(responses.size, 1)
 })
 
 test('a replayed assertion is recorded as replayed', async () => {

@@ -4,7 +4,7 @@ import { manualClock } from '@gatehouse/kit'
 import type { GuardName } from '../../src/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { clients } from '../support/journey.ts'
-import { answerOf, service, setup } from '../support/setup.ts'
+import { responseOf, service, setup } from '../support/setup.ts'
 
 const other = { client_id: 'other', client_secret: 'other-secret-0123456789abc', scopes: ['read:users'] }
 const grant = { grant_type: 'client_credentials' }
@@ -22,7 +22,7 @@ async function setupLimits(smaller: Partial<Record<GuardName, number>>) {
     async post(path: string, form: Record<string, string>, remoteAddress: string) {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       const payload = new URLSearchParams(form).toString()
-      return answerOf(await running.http.inject({ method: 'POST', url: path, payload, headers, remoteAddress }))
+      return responseOf(await running.http.inject({ method: 'POST', url: path, payload, headers, remoteAddress }))
     },
     [Symbol.asyncDispose]: () => running.close(),
   }

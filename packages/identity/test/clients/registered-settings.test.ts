@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import {
-  answerParameters,
   authorizeUrl,
   callback,
   clients,
   getTokens,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
 } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 const secretOf = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret-0123456789` })
 const application = (client_id: string, more: object = {}) => ({
@@ -58,10 +58,10 @@ async function authorize(browser: TestBrowser, url: string): Promise<Record<stri
   let page = await browser.get(url)
   if (page.text.includes('action="/login"')) page = await browser.signIn(page)
   if (page.text.includes('action="/consent"')) page = await browser.submit(page, { decision: 'allow' })
-  return answerParameters(page)
+  return redirectParameters(page)
 }
 
-const introspect = async (client: string, token: unknown): Promise<Answer['body']> =>
+const introspect = async (client: string, token: unknown): Promise<TestResponse['body']> =>
   (await running.post('/introspect', { token: String(token), ...secretOf(client) })).body
 
 test('a client with require_pkce false may omit PKCE, but must complete it once started', async () => {
@@ -81,8 +81,8 @@ test('a client with require_pkce false may omit PKCE, but must complete it once 
 test('a client with skip_consent asks for consent only with prompt=consent', async () => {
   const browser = new TestBrowser(running)
   const { code_challenge } = pkce()
-  const answer = await browser.signIn(await browser.get(request('own', { code_challenge })))
-  assert.ok(answerParameters(answer).code)
+  const response = await browser.signIn(await browser.get(request('own', { code_challenge })))
+  assert.ok(redirectParameters(response).code)
   const page = await browser.get(request('own', { code_challenge, prompt: 'consent' }))
   assert.match(page.text, /action="\/consent"/)
   const other = await browser.get(request('plain', { code_challenge }))

@@ -104,8 +104,8 @@ test('the confirmation page of a device is valid only in its own session', async
   )
   await browser.signIn(login, 'bob', 'battery staple')
   const { form_token = '' } = hiddenFields(await browser.get('/device'))
-  const answer = await browser.post('/device/decision', { form_token, continuation, decision: 'allow' })
-  assert.equal(answer.status, 400)
+  const response = await browser.post('/device/decision', { form_token, continuation, decision: 'allow' })
+  assert.equal(response.status, 400)
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
 })
 

@@ -46,9 +46,9 @@ test('openid-client completes code, userinfo, refresh, introspection, revocation
     state: expectedState,
     nonce: expectedNonce,
   })
-  const answer = await new Person().authorize(address)
+  const response = await new Person().authorize(address)
   const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true }
-  const tokens = await client.authorizationCodeGrant(config, answer, checks)
+  const tokens = await client.authorizationCodeGrant(config, response, checks)
   assert.equal(tokens.claims()?.sub, 'alice')
   const claims = await client.fetchUserInfo(config, tokens.access_token, 'alice')
   assert.deepEqual([claims.email, claims.name], ['alice@example.com', 'Alice Adams'])
@@ -78,8 +78,8 @@ test('openid-client pushes its request and reads a form_post response', async ()
     code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
   })
-  const answer = await new Person().authorize(address)
-  const tokens = await client.authorizationCodeGrant(config, answer, { pkceCodeVerifier })
+  const response = await new Person().authorize(address)
+  const tokens = await client.authorizationCodeGrant(config, response, { pkceCodeVerifier })
   assert.equal(tokens.claims()?.aud, 'web')
 })
 
@@ -119,11 +119,11 @@ test('oauth4webapi accepts every response of the code and refresh grants', async
   })) {
     address.searchParams.set(name, value)
   }
-  const answer = oauth.validateAuthResponse(as, me, await new Person().authorize(address))
-  const response = await oauth.authorizationCodeGrantRequest(as, me, auth, answer, callback, verifier, plain)
+  const response = oauth.validateAuthResponse(as, me, await new Person().authorize(address))
+  const tokenResponse = await oauth.authorizationCodeGrantRequest(as, me, auth, response, callback, verifier, plain)
   const expected = { expectedNonce: nonce, maxAge: 600, requireIdToken: true }
-  const tokens = await oauth.processAuthorizationCodeResponse(as, me, response, expected)
-  await oauth.validateApplicationLevelSignature(as, response, plain)
+  const tokens = await oauth.processAuthorizationCodeResponse(as, me, tokenResponse, expected)
+  await oauth.validateApplicationLevelSignature(as, tokenResponse, plain)
   const userinfo = await oauth.userInfoRequest(as, me, tokens.access_token, plain)
   assert.equal((await oauth.processUserInfoResponse(as, me, 'alice', userinfo)).email, 'alice@example.com')
   const again = await oauth.refreshTokenGrantRequest(as, me, auth, tokens.refresh_token ?? '', plain)

@@ -1,7 +1,7 @@
 /** What the OpenID Foundation's plan for RP-initiated logout requires of a provider. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerParameters, TestBrowser } from '../support/journey.ts'
+import { redirectParameters, TestBrowser } from '../support/journey.ts'
 import { openidParties, type Request } from '../support/openid-parties.ts'
 
 const { ask, running, tokens } = openidParties()
@@ -9,7 +9,7 @@ const { ask, running, tokens } = openidParties()
 const bye = 'https://app.example/bye'
 const logout = (browser: TestBrowser, more: Request) => browser.get(`/end_session?${new URLSearchParams(more)}`)
 const isSignedOut = async (browser: TestBrowser) =>
-  answerParameters(await ask({ prompt: 'none' }, browser)).error === 'login_required'
+  redirectParameters(await ask({ prompt: 'none' }, browser)).error === 'login_required'
 const signIn = async () => {
   const browser = new TestBrowser(running)
   return { browser, id_token_hint: (await tokens({}, browser)).id_token ?? '' }
@@ -17,13 +17,13 @@ const signIn = async () => {
 
 test('a logout with hint, URI and state ends the session and redirects with the state', async () => {
   const { browser, id_token_hint } = await signIn()
-  const answer = await logout(browser, {
+  const response = await logout(browser, {
     id_token_hint,
     post_logout_redirect_uri: bye,
     state: 'back',
     ui_locales: 'de',
   })
-  assert.equal(answer.headers.location, `${bye}?state=back`)
+  assert.equal(response.headers.location, `${bye}?state=back`)
   assert.ok(await isSignedOut(browser))
 })
 
@@ -48,8 +48,8 @@ test('an unregistered URI or an altered hint ends nothing and redirects nowhere'
     { id_token_hint, post_logout_redirect_uri: `${bye}?foo=bar` },
     { id_token_hint: `${id_token_hint.slice(0, -5)}AAAAA`, post_logout_redirect_uri: bye },
   ]) {
-    const answer = await logout(browser, more)
-    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+    const response = await logout(browser, more)
+    assert.deepEqual([response.status, response.headers.location], [400, undefined])
     assert.ok(!(await isSignedOut(browser)))
   }
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify, UnsecuredJWT } from 'jose'
-import { answerParameters, authorizeUrl, callback, hiddenFields, TestBrowser } from '../support/journey.ts'
+import { authorizeUrl, callback, hiddenFields, redirectParameters, TestBrowser } from '../support/journey.ts'
 import {
   basicHeader,
   ConsentingBrowser,
@@ -18,9 +18,9 @@ const { ask, exchange, running, tokens, userinfo } = openidParties()
 
 describe('config', () => {
   test('the metadata names issuer, endpoints and algorithms, and the JWK Set is public', async () => {
-    const answer = await running.http.inject('/.well-known/openid-configuration')
-    assert.match(String(answer.headers['content-type']), /^application\/json/)
-    const metadata = answer.json()
+    const response = await running.http.inject('/.well-known/openid-configuration')
+    assert.match(String(response.headers['content-type']), /^application\/json/)
+    const metadata = response.json()
     assert.equal(metadata.issuer, issuer)
     for (const name of ['authorization', 'token', 'userinfo', 'end_session', 'revocation', 'introspection']) {
       assert.ok(String(metadata[`${name}_endpoint`]).startsWith(`${issuer}/`), name)
@@ -60,7 +60,7 @@ describe('basic', () => {
   })
 
   test('client_secret_post works only where it is registered', async () => {
-    const { code = '' } = answerParameters(await ask({ client_id: 'post' }))
+    const { code = '' } = redirectParameters(await ask({ client_id: 'post' }))
     const form = { grant_type: 'authorization_code', code, redirect_uri: callback }
     const { client_id, client_secret } = post
     const header = { authorization: `Basic ${Buffer.from(`post:${client_secret}`).toString('base64')}` }
@@ -70,12 +70,12 @@ describe('basic', () => {
 
   test('userinfo returns the subject by GET, by POST with a header and by form', async () => {
     const { access_token = '', id_token = '' } = await tokens()
-    const answers = [
+    const responses = [
       (await userinfo(`Bearer ${access_token}`)).json(),
       (await userinfo(`Bearer ${access_token}`, 'POST')).json(),
       (await running.post('/userinfo', { access_token })).body,
     ]
-    assert.ok(answers.every(({ sub }) => sub === decodeJwt(id_token).sub))
+    assert.ok(responses.every(({ sub }) => sub === decodeJwt(id_token).sub))
   })
 
   test('each scope adds all of its claims to userinfo and none to the ID token', async () => {
@@ -112,14 +112,14 @@ describe('basic', () => {
       { login_hint: 'eve@example.com' },
       { extra: 'foobar' },
     ] as Request[]) {
-      assert.ok(answerParameters(await ask(hint)).code, JSON.stringify(hint))
+      assert.ok(redirectParameters(await ask(hint)).code, JSON.stringify(hint))
     }
     const page = await new TestBrowser(running).get(authorizeUrl({ ...plain, login_hint: 'eve@example.com' }))
     assert.match(page.text, /id="username"[^>]*value="eve@example\.com"/)
   })
 
   test('prompt=none gets login_required when signed out and a code of the same session otherwise', async () => {
-    assert.equal(answerParameters(await ask({ prompt: 'none' })).error, 'login_required')
+    assert.equal(redirectParameters(await ask({ prompt: 'none' })).error, 'login_required')
     const browser = new TestBrowser(running)
     const first = decodeJwt((await tokens({}, browser)).id_token ?? '')
     running.clock.advance(1_000)
@@ -144,15 +144,15 @@ describe('basic', () => {
     const browser = new TestBrowser(running)
     const { id_token = '' } = await tokens({}, browser)
     const silent = { prompt: 'none', id_token_hint: id_token }
-    assert.ok(answerParameters(await ask(silent, browser)).code)
+    assert.ok(redirectParameters(await ask(silent, browser)).code)
     const other = new TestBrowser(running)
     await other.signIn(await other.get('/account'))
-    assert.equal(answerParameters(await ask(silent, other)).error, 'login_required')
+    assert.equal(redirectParameters(await ask(silent, other)).error, 'login_required')
   })
 
   test('a reused code is rejected and revokes the tokens of its first use', async () => {
     for (const pauseMs of [0, 30_000]) {
-      const { code } = answerParameters(await ask())
+      const { code } = redirectParameters(await ask())
       const first = await exchange(code)
       running.clock.advance(pauseMs)
       assert.equal((await exchange(code)).body.error, 'invalid_grant')
@@ -168,8 +168,8 @@ describe('basic', () => {
       [{ ...plain, request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported'],
       [{ ...plain, request_uri: 'https://app.example/request.jwt' }, 'request_uri_not_supported'],
     ] as const) {
-      const answer = answerParameters(await new TestBrowser(running).get(authorizeUrl(request)))
-      assert.deepEqual([answer.error, answer.state, answer.iss], [error, 's', issuer])
+      const response = redirectParameters(await new TestBrowser(running).get(authorizeUrl(request)))
+      assert.deepEqual([response.error, response.state, response.iss], [error, 's', issuer])
     }
   })
 
@@ -182,13 +182,13 @@ describe('basic', () => {
     const posted = hiddenFields(page)
     assert.deepEqual([posted.error, posted.state], ['request_not_supported', 'within'])
     for (const payload of [{}, { state: 7, response_mode: 'fragment' }, { state: 'x'.repeat(3_000) }]) {
-      const answer = answerParameters(
+      const response = redirectParameters(
         await new TestBrowser(running).get(authorizeUrl({ ...stateless, request: object(payload) })),
       )
-      assert.deepEqual([answer.error, answer.state], ['request_not_supported', undefined])
+      assert.deepEqual([response.error, response.state], ['request_not_supported', undefined])
     }
     const both = { ...plain, response_mode: 'query', request: object(wanted) }
-    const { state } = answerParameters(await new TestBrowser(running).get(authorizeUrl(both)))
+    const { state } = redirectParameters(await new TestBrowser(running).get(authorizeUrl(both)))
     assert.equal(state, 's')
   })
 

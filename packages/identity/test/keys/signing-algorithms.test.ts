@@ -34,9 +34,9 @@ after(() => running.close())
 
 async function tokenOf(client_id: string, more: Record<string, string> = {}): Promise<string> {
   const credentials = { client_id, client_secret: 'machine-secret-0123456789' }
-  const answer = await running.post('/token', { grant_type: 'client_credentials', ...credentials, ...more })
-  assert.equal(answer.status, 200, answer.text)
-  return String(answer.body.access_token)
+  const response = await running.post('/token', { grant_type: 'client_credentials', ...credentials, ...more })
+  assert.equal(response.status, 200, response.text)
+  return String(response.body.access_token)
 }
 
 async function jwks() {
@@ -87,12 +87,12 @@ test('a signature of one RSA algorithm is rejected under the other, whatever the
     part({ alg: 'RS256', typ: 'at+jwt', kid }),
     part({ alg: 'PS256', typ: 'at+jwt', kid }),
   ]) {
-    const answer = await running.post('/introspect', {
+    const response = await running.post('/introspect', {
       token: `${forged}.${payload}.${signature}`,
       client_id: 'RS256',
       client_secret: 'machine-secret-0123456789',
     })
-    assert.deepEqual(answer.body, { active: false })
+    assert.deepEqual(response.body, { active: false })
   }
 })
 
@@ -102,8 +102,8 @@ test('concurrent first tokens of a new algorithm create one key', async () => {
   await fresh.identity.management.createClient(declared)
   const { client_id, client_secret } = declared
   const ask = () => fresh.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
-  const answers = await Promise.all(Array.from({ length: 10 }, ask))
-  const kids = new Set(answers.map(({ body }) => decodeProtectedHeader(String(body.access_token)).kid))
+  const responses = await Promise.all(Array.from({ length: 10 }, ask))
+  const kids = new Set(responses.map(({ body }) => decodeProtectedHeader(String(body.access_token)).kid))
   assert.equal(kids.size, 1)
   assert.equal(fresh.identity.keys().keys.filter(({ alg }) => alg === 'EdDSA').length, 1)
   await fresh.close()

@@ -6,7 +6,7 @@ import type { GuardName, NotifyRequest } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 const withoutAddress = { id: 'carol', password: 'tr0ub4dor and three' }
 
@@ -14,7 +14,7 @@ interface AttemptTest {
   readonly running: Running
   readonly clock: ManualClock
   /** Signs in from an address, in a new browser by default. */
-  attempt(name: string, password: string, from?: { address?: string; browser?: TestBrowser }): Promise<Answer>
+  attempt(name: string, password: string, from?: { address?: string; browser?: TestBrowser }): Promise<TestResponse>
   /** The path of the next mailed link. */
   link(): Promise<string>
   readonly mails: readonly NotifyRequest[]
@@ -55,14 +55,14 @@ async function setupLimits(
   }
 }
 
-const statusesOf = (answers: readonly Answer[], status: number) =>
-  answers.filter((answer) => answer.status === status).length
+const statusesOf = (responses: readonly TestResponse[], status: number) =>
+  responses.filter((response) => response.status === status).length
 
 test('guesses at many accounts from one address are limited, even concurrent ones', async () => {
   await using it = await setupLimits({ 'login-address': 4 })
   const guesses = Array.from({ length: 12 }, (_, i) => it.attempt(`person-${i}@example.com`, 'Summer2026!'))
-  const answers = await Promise.all(guesses)
-  assert.deepEqual([statusesOf(answers, 401), statusesOf(answers, 429)], [4, 8])
+  const responses = await Promise.all(guesses)
+  assert.deepEqual([statusesOf(responses, 401), statusesOf(responses, 429)], [4, 8])
   assert.equal(
     (await it.attempt('bob', 'wrong', { address: '192.0.2.7' })).status,
     401,
@@ -112,8 +112,8 @@ test('a correct current password consumes nothing', async () => {
   await it.attempt('alice', 'correct horse', { browser })
   for (let round = 0; round < 3; round++) {
     const words = { old_password: 'correct horse', new_password: 'short' }
-    const answer = await browser.submit(await browser.get('/account/password'), words)
-    assert.match(answer.text, /at least 8 char/)
+    const response = await browser.submit(await browser.get('/account/password'), words)
+    assert.match(response.text, /at least 8 char/)
   }
 })
 
@@ -124,7 +124,7 @@ async function attackAccount(options: { readonly mail?: boolean } = {}): Promise
   return it
 }
 
-const pageOf = ({ status, text }: Answer) => [status, text]
+const pageOf = ({ status, text }: TestResponse) => [status, text]
 
 test('above the account limit every password gets the same page, and a correct one a mail', async () => {
   await using it = await attackAccount()
@@ -156,8 +156,8 @@ test('the owner of an attacked account signs in by the mailed link, once, in the
   const page = await browser.get(path)
   assert.match(page.text, /sign in as alice/)
   assert.equal(browser.cookies.has('gatehouse_session'), false, 'opening the link does not sign in')
-  const answers = await Promise.all([browser.submit(page, {}), browser.submit(page, {})])
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400])
+  const responses = await Promise.all([browser.submit(page, {}), browser.submit(page, {})])
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [303, 400])
   assert.match((await browser.get('/account')).text, /alice/)
   assert.equal((await browser.get(path)).status, 400)
   browser.cookies.delete('gatehouse_session')

@@ -40,9 +40,9 @@ test('an unknown user and a wrong password get the same response', async () => {
     const page = await browser.get(
       authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }),
     )
-    const answer = await browser.submit(page, { username, password: 'wrong' })
-    const text = answer.text.replaceAll(/value="[^"]*"/g, '')
-    return [answer.status, text]
+    const response = await browser.submit(page, { username, password: 'wrong' })
+    const text = response.text.replaceAll(/value="[^"]*"/g, '')
+    return [response.status, text]
   }
   const wrong = await tried('alice')
   assert.equal(wrong[0], 401)

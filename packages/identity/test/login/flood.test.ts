@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Passwords } from '../../src/passwords/hasher.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 let running: Running
 before(async () => {
@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => running.close())
 
-async function logIn(): Promise<Answer> {
+async function logIn(): Promise<TestResponse> {
   const browser = new TestBrowser(running)
   return browser.submit(await browser.get('/account'), { username: 'alice', password: 'correct horse' })
 }
@@ -24,28 +24,28 @@ async function logIn(): Promise<Answer> {
 test('a login flood that fills the hashing queue leaves the token endpoint responsive', async () => {
   let checked = 0
   const flood = Array.from({ length: 8 }, async () => {
-    const answer = await logIn()
-    if (answer.status !== 503) checked++
-    return answer
+    const response = await logIn()
+    if (response.status !== 503) checked++
+    return response
   })
   const turnedAway = await Promise.race(flood)
   assert.equal(turnedAway.status, 503, 'the queue is full')
   const { client_id, client_secret } = service
   for (let turn = 0; turn < 20; turn++) {
-    const answer = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
-    assert.equal(answer.status, 200)
+    const response = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
+    assert.equal(response.status, 200)
   }
   assert.equal(checked, 0, 'no password was checked before the last token was there')
-  const answers = await Promise.all(flood)
+  const responses = await Promise.all(flood)
   assert.deepEqual(
-    [503, 401].map((status) => answers.filter((answer) => answer.status === status).length),
+    [503, 401].map((status) => responses.filter((response) => response.status === status).length),
     [4, 4],
   )
 })
 
 test('a login that finds the queue full gets the form again with Retry-After', async () => {
-  const answers = await Promise.all(Array.from({ length: 5 }, logIn))
-  const away = answers.find(({ status }) => status === 503)
+  const responses = await Promise.all(Array.from({ length: 5 }, logIn))
+  const away = responses.find(({ status }) => status === 503)
   assert.equal(away?.headers['retry-after'], '5')
   assert.match(away?.text ?? '', /very busy right now/)
   assert.match(away?.text ?? '', /action="\/login"/, 'the form is there to try again')

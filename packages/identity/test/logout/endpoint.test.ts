@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  answerParameters,
   authorizeUrl,
   clients,
   getCode,
   getTokens,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
   webSecret,
@@ -27,18 +27,18 @@ const endSession = (more: Record<string, string>) => `/end_session?${new URLSear
 
 test('a client that sends the session’s ID token signs its user out at once', async () => {
   const { browser, idToken } = await signIn()
-  const answer = await browser.get(endSession({ id_token_hint: idToken, ...goHome }))
-  assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
+  const response = await browser.get(endSession({ id_token_hint: idToken, ...goHome }))
+  assert.equal(response.headers.location, 'https://app.example/bye?state=back')
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() }
-  assert.equal(answerParameters(await browser.get(authorizeUrl(request))).error, 'login_required')
+  assert.equal(redirectParameters(await browser.get(authorizeUrl(request))).error, 'login_required')
 })
 
 test('a logout without the ID token asks the user first', async () => {
   const { browser } = await signIn()
   const page = await browser.get(endSession({ client_id: 'web', ...goHome }))
   assert.match(page.text, /Sign out\?/)
-  const answer = await browser.submit(page, { decision: 'leave' })
-  assert.equal(answer.headers.location, 'https://app.example/bye?state=back')
+  const response = await browser.submit(page, { decision: 'leave' })
+  assert.equal(response.headers.location, 'https://app.example/bye?state=back')
 })
 
 test('a logout redirects to registered URIs only', async () => {
@@ -48,8 +48,8 @@ test('a logout redirects to registered URIs only', async () => {
     'https://app.example/bye/',
     'https://app.example/callback',
   ]) {
-    const answer = await browser.get(endSession({ id_token_hint: idToken, post_logout_redirect_uri }))
-    assert.deepEqual([answer.status, answer.headers.location], [400, undefined])
+    const response = await browser.get(endSession({ id_token_hint: idToken, post_logout_redirect_uri }))
+    assert.deepEqual([response.status, response.headers.location], [400, undefined])
   }
   const nobody = await browser.get(endSession({ post_logout_redirect_uri: 'https://app.example/bye' }))
   assert.deepEqual([nobody.status, nobody.headers.location], [400, undefined])

@@ -6,7 +6,7 @@ import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehou
 import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, type Running, setup } from '../support/setup.ts'
+import { type Running, setup, type TestResponse } from '../support/setup.ts'
 
 const mails: NotifyRequest[] = []
 const options = {
@@ -51,7 +51,10 @@ const user = (id: string) => ({ id, email: `${id}@example.com`, email_verified: 
 const chosen = { name: 'Somebody', new_password: 'a better password' }
 
 /** Opens a link, changes its account with `act`, then submits the form opened before and opens the link again. */
-async function openBefore(link: string, act: () => Promise<unknown>): Promise<{ sent: Answer; page: Answer }> {
+async function openBefore(
+  link: string,
+  act: () => Promise<unknown>,
+): Promise<{ sent: TestResponse; page: TestResponse }> {
   const browser = new TestBrowser(running)
   const page = await browser.get(link)
   assert.equal(page.status, 200)
@@ -59,7 +62,7 @@ async function openBefore(link: string, act: () => Promise<unknown>): Promise<{ 
   return { sent: await browser.submit(page, chosen), page: await browser.get(link) }
 }
 
-const statuses = ({ sent, page }: { sent: Answer; page: Answer }) => [sent.status, page.status]
+const statuses = ({ sent, page }: { sent: TestResponse; page: TestResponse }) => [sent.status, page.status]
 
 test('a reset link is invalid after the account’s address has changed', async () => {
   const { management } = running.identity
@@ -177,12 +180,12 @@ test('registrations are limited per email address, for known and unknown ones al
       return policy === 'registration-account' ? { allowed: false, retryAfter: 60 } : { allowed: true }
     },
   })
-  const answers = []
+  const responses = []
   for (const email of ['alice@example.com', 'nobody@example.com']) {
     const browser = new TestBrowser(limited)
-    answers.push((await browser.submit(await browser.get('/register'), { email })).status)
+    responses.push((await browser.submit(await browser.get('/register'), { email })).status)
   }
-  assert.deepEqual(answers, [429, 429])
+  assert.deepEqual(responses, [429, 429])
   assert.deepEqual(
     counted.filter((one) => one.startsWith('registration-account')),
     ['registration-account alice@example.com', 'registration-account nobody@example.com'],
@@ -219,8 +222,8 @@ testWith('postgresql', 'of 20 concurrent uses of a mailed link, one succeeds, wh
           return { browser, page: await browser.get(link) }
         }),
       )
-      const answers = await Promise.all(browsers.map(({ browser, page }) => browser.submit(page, chosen)))
-      return answers.map(({ status }) => status).sort()
+      const responses = await Promise.all(browsers.map(({ browser, page }) => browser.submit(page, chosen)))
+      return responses.map(({ status }) => status).sort()
     }
     const one = [200, ...Array.from({ length: 19 }, () => 400)]
     await management.createUser({ ...user('racer'), email_verified: false })

@@ -63,11 +63,11 @@ function authorizeAddress({ server }: BrowserTest): string {
 }
 
 async function userCode({ server }: BrowserTest): Promise<string> {
-  const answer = await fetch(`${server.issuer}/device_authorization`, {
+  const response = await fetch(`${server.issuer}/device_authorization`, {
     method: 'POST',
     body: new URLSearchParams({ client_id: 'tv', scope: 'openid' }),
   })
-  return ((await answer.json()) as { user_code: string }).user_code
+  return ((await response.json()) as { user_code: string }).user_code
 }
 
 const heading = (page: Page) => page.textContent('h1')

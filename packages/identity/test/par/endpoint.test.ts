@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerParameters, authorizeUrl, callback, clients, pkce, TestBrowser, users } from '../support/journey.ts'
+import { authorizeUrl, callback, clients, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
 import { setupOnce } from '../support/setup.ts'
 
 const secret = { client_id: 'strict', client_secret: 'strict-secret-0123456789' }
@@ -26,9 +26,9 @@ test('a client that must push its requests gets a code through login and consent
   const browser = new TestBrowser(running)
   const login = await browser.get(authorizeUrl({ client_id: 'strict', request_uri: await push() }))
   const consent = await browser.signIn(login)
-  const answer = answerParameters(await browser.submit(consent, { decision: 'allow' }))
-  assert.ok(answer.code)
-  assert.equal(answer.state, 'pushed')
+  const response = redirectParameters(await browser.submit(consent, { decision: 'allow' }))
+  assert.ok(response.code)
+  assert.equal(response.state, 'pushed')
 })
 
 test('a pushed request may be named in a form, with and without cookies', async () => {
@@ -38,9 +38,9 @@ test('a pushed request may be named in a form, with and without cookies', async 
   assert.match(first.text, /action="\/login"/)
   const consent = await browser.signIn(first, 'bob', 'battery staple')
   assert.match(consent.text, /action="\/consent"/)
-  assert.ok(answerParameters(await browser.submit(consent, { decision: 'allow' })).code)
+  assert.ok(redirectParameters(await browser.submit(consent, { decision: 'allow' })).code)
   const again = await browser.post('/authorize', await form())
-  assert.ok(answerParameters(again).code, 'the consent is remembered')
+  assert.ok(redirectParameters(again).code, 'the consent is remembered')
 })
 
 for (const [what, send] of [
@@ -54,7 +54,7 @@ for (const [what, send] of [
   test(`a client that must push its requests is rejected with ${what} (RFC 9126 section 5)`, async () => {
     const browser = new TestBrowser(running)
     await browser.get('/account')
-    const { error, error_description } = answerParameters(await send(browser))
+    const { error, error_description } = redirectParameters(await send(browser))
     assert.equal(error, 'invalid_request')
     assert.match(String(error_description), /must push its requests/)
   })
@@ -69,7 +69,7 @@ test('a pushed request of nearly maximum size resumes after the login by a form'
   assert.match(String(onward.headers['content-security-policy']), /form-action [^;]*https:\/\/app\.example/)
   const next = await browser.submit(onward)
   const needsConsent = next.text.includes('action="/consent"')
-  const answer = answerParameters(needsConsent ? await browser.submit(next, { decision: 'allow' }) : next)
-  assert.ok(answer.code)
-  assert.equal(answer.state, 'pushed')
+  const response = redirectParameters(needsConsent ? await browser.submit(next, { decision: 'allow' }) : next)
+  assert.ok(response.code)
+  assert.equal(response.state, 'pushed')
 })

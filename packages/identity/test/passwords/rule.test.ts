@@ -80,7 +80,7 @@ test('a common password is rejected with a reason wherever one is set', async (t
   const set = await call('PUT', '/admin/v1/users/alice/password', { password: 'gatehouse-alice' })
   assert.deepEqual([made.statusCode, set.statusCode], [422, 422])
   assert.deepEqual(
-    [made, set].map((answer) => answer.json().errors[0]),
+    [made, set].map((response) => response.json().errors[0]),
     [
       { pointer: '/password', detail: 'must not be one of those that are guessed first' },
       { pointer: '/password', detail: 'must not consist of the user name, the address or the name of the product' },

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import {
-  answerParameters,
   authorizeUrl,
   callback,
   clients,
@@ -10,6 +9,7 @@ import {
   getTokens,
   hiddenFields,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
   webSecret,
@@ -21,9 +21,9 @@ const running = setupOnce({ declared: { clients: [...clients, service], users } 
 test('a user signs in and consents, and the client gets its tokens', async () => {
   const scope = 'openid offline_access read:users'
   const extra = { state: 'x'.repeat(128), nonce: 'n-1' }
-  const { code, code_verifier, answer } = await getCode(running, { scope, extra })
-  assert.equal(answer.state, 'x'.repeat(128))
-  assert.equal(answer.iss, issuer)
+  const { code, code_verifier, response } = await getCode(running, { scope, extra })
+  assert.equal(response.state, 'x'.repeat(128))
+  assert.equal(response.iss, issuer)
   const exchange = { grant_type: 'authorization_code', code, code_verifier, redirect_uri: callback, ...webSecret }
   const { status, body, headers } = await running.post('/token', exchange)
   assert.equal(status, 200)
@@ -48,11 +48,11 @@ test('the minimal requests of the specification succeed as written', async () =>
   const { code_verifier, code_challenge } = pkce()
   const browser = new TestBrowser(running)
   const page = await browser.signIn(await browser.get(authorizeUrl({ client_id: 'spa', code_challenge })))
-  const { code } = answerParameters(await browser.submit(page, { decision: 'allow' }))
-  const answer = await running.post('/token', { code: code ?? '', code_verifier, client_id: 'spa' })
-  assert.equal(answer.status, 200)
+  const { code } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
+  const response = await running.post('/token', { code: code ?? '', code_verifier, client_id: 'spa' })
+  assert.equal(response.status, 200)
   assert.deepEqual(
-    [answer.body.scope, 'id_token' in answer.body, 'refresh_token' in answer.body],
+    [response.body.scope, 'id_token' in response.body, 'refresh_token' in response.body],
     ['read:users', false, false],
   )
 })
@@ -84,8 +84,8 @@ test('a wrong code_verifier invalidates the code', async () => {
 test('a code expires after a minute', async () => {
   const { code, code_verifier } = await getCode(running)
   running.clock.advance(61_000)
-  const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
-  assert.equal(answer.body.error, 'invalid_grant')
+  const response = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
+  assert.equal(response.body.error, 'invalid_grant')
 })
 
 test('a code is bound to its redirect_uri and its client', async () => {
@@ -119,28 +119,28 @@ test('an unregistered redirect_uri gets an error page, never a redirect', async 
     'https://app.example/a/../callback',
     'javascript:alert(1)',
   ]) {
-    const answer = await running.http.inject(authorizeUrl({ ...request, redirect_uri }))
-    assert.equal(answer.statusCode, 400, redirect_uri)
-    assert.equal(answer.headers.location, undefined)
-    assert.match(answer.payload, /redirect_uri is not registered/)
+    const response = await running.http.inject(authorizeUrl({ ...request, redirect_uri }))
+    assert.equal(response.statusCode, 400, redirect_uri)
+    assert.equal(response.headers.location, undefined)
+    assert.match(response.payload, /redirect_uri is not registered/)
   }
 })
 
 test('repeated parameters get an error page', async () => {
   const url = `${authorizeUrl({ client_id: 'web', scope: 'openid', response_type: 'code', ...pkce() })}&scope=profile`
-  const answer = await running.http.inject(url)
-  assert.deepEqual([answer.statusCode, answer.headers.location], [400, undefined])
+  const response = await running.http.inject(url)
+  assert.deepEqual([response.statusCode, response.headers.location], [400, undefined])
 })
 
 test('PKCE is required: plain is rejected with a reason, and the method defaults to S256', async () => {
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', state: 's' }
   const errorOf = async (more: Record<string, string>) => {
-    const answer = await running.http.inject(authorizeUrl({ ...request, ...more }))
-    return answerParameters({
-      status: answer.statusCode,
-      headers: answer.headers as never,
+    const response = await running.http.inject(authorizeUrl({ ...request, ...more }))
+    return redirectParameters({
+      status: response.statusCode,
+      headers: response.headers as never,
       body: {},
-      text: answer.payload,
+      text: response.payload,
     })
   }
   const missing = await errorOf({})
@@ -152,8 +152,8 @@ test('PKCE is required: plain is rejected with a reason, and the method defaults
 test('unsupported parameters are rejected by redirect with the registered error code', async () => {
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   const errorOf = async (more: Record<string, string>) => {
-    const answer = await running.http.inject(authorizeUrl({ ...request, ...more }))
-    return new URL(String(answer.headers.location)).searchParams.get('error')
+    const response = await running.http.inject(authorizeUrl({ ...request, ...more }))
+    return new URL(String(response.headers.location)).searchParams.get('error')
   }
   assert.equal(await errorOf({ response_type: 'token' }), 'unsupported_response_type')
   assert.equal(await errorOf({ response_type: '' }), 'invalid_request')
@@ -171,23 +171,23 @@ test('prompt and max_age force a new login or consent, and prompt=none shows no 
   const { browser } = await getCode(running)
   const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   const silent = await browser.get(authorizeUrl({ ...request, prompt: 'none' }))
-  assert.ok(answerParameters(silent).code)
+  assert.ok(redirectParameters(silent).code)
   assert.match((await browser.get(authorizeUrl({ ...request, prompt: 'login' }))).text, /action="\/login"/)
   assert.match((await browser.get(authorizeUrl({ ...request, prompt: 'consent' }))).text, /action="\/consent"/)
   running.clock.advance(5_000)
   const old = await browser.get(authorizeUrl({ ...request, max_age: '1' }))
   assert.match(old.text, /action="\/login"/)
-  assert.ok(answerParameters(await browser.signIn(old)).code)
-  assert.ok(answerParameters(await browser.get(authorizeUrl({ ...request, max_age: '10000' }))).code)
+  assert.ok(redirectParameters(await browser.signIn(old)).code)
+  assert.ok(redirectParameters(await browser.get(authorizeUrl({ ...request, max_age: '10000' }))).code)
   const wider = await browser.get(authorizeUrl({ ...request, scope: 'openid email read:users', prompt: 'none' }))
-  assert.equal(answerParameters(wider).error, 'consent_required')
+  assert.equal(redirectParameters(wider).error, 'consent_required')
 })
 
 test('a public client is never granted access without consent', async () => {
   const { browser } = await getCode(running, { client: 'spa', scope: 'openid' })
   const request = { client_id: 'spa', response_type: 'code', scope: 'openid', code_challenge: pkce().code_challenge }
   assert.match((await browser.get(authorizeUrl(request))).text, /action="\/consent"/)
-  const silent = answerParameters(await browser.get(authorizeUrl({ ...request, prompt: 'none' })))
+  const silent = redirectParameters(await browser.get(authorizeUrl({ ...request, prompt: 'none' })))
   assert.equal(silent.error, 'consent_required')
 })
 
@@ -200,7 +200,7 @@ test('a denied consent is reported to the client', async () => {
     code_challenge: pkce().code_challenge,
   }
   const page = await browser.signIn(await browser.get(authorizeUrl(request)), 'bob', 'battery staple')
-  assert.equal(answerParameters(await browser.submit(page, { decision: 'deny' })).error, 'access_denied')
+  assert.equal(redirectParameters(await browser.submit(page, { decision: 'deny' })).error, 'access_denied')
 })
 
 test('an authorization response may be a form_post, and a request may be a POST', async () => {
@@ -251,8 +251,8 @@ test('a pushed request is used once, by its own client only', async () => {
   const stranger = await running.http.inject(authorizeUrl({ client_id: 'spa', request_uri }))
   assert.equal(stranger.statusCode, 400)
   const { browser } = await getCode(running)
-  const answer = await browser.get(authorizeUrl({ client_id: 'web', request_uri }))
-  assert.equal(answerParameters(answer).state, 'p')
+  const response = await browser.get(authorizeUrl({ client_id: 'web', request_uri }))
+  assert.equal(redirectParameters(response).state, 'p')
   assert.equal((await browser.get(authorizeUrl({ client_id: 'web', request_uri }))).status, 400)
   const bad = await running.post('/par', { ...webSecret, response_type: 'code', scope: 'openid' })
   assert.equal(bad.body.error, 'invalid_request')

@@ -6,7 +6,7 @@ import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehou
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
 import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, type Running, setup } from '../support/setup.ts'
+import { type Running, setup, type TestResponse } from '../support/setup.ts'
 
 const twenty = Array.from({ length: 20 })
 const [alice] = users
@@ -107,7 +107,7 @@ describe('on PostgreSQL', () => {
   }
 
   /** Twenty sign-ins with the correct password, every second one in a browser that is already signed in. */
-  async function signIns(running: Running): Promise<(() => Promise<Answer>)[]> {
+  async function signIns(running: Running): Promise<(() => Promise<TestResponse>)[]> {
     return Promise.all(
       twenty.map(async (_, index) => {
         const browser = new TestBrowser(running)
@@ -136,11 +136,11 @@ describe('on PostgreSQL', () => {
           barrier.open()
           const attempts = await signIns(running)
           barrier = new Barrier()
-          const answers = attempts.map((attempt) => attempt())
+          const responses = attempts.map((attempt) => attempt())
           await barrier.reached(twenty.length)
           await end(running.identity.management)
           barrier.open()
-          const statuses = (await Promise.all(answers)).map(({ status }) => status)
+          const statuses = (await Promise.all(responses)).map(({ status }) => status)
           assert.deepEqual(new Set(statuses), new Set([401]))
           assert.equal(await sessionsOf(database), 0)
         }
@@ -163,8 +163,8 @@ describe('on PostgreSQL', () => {
       })
       const changing = running.identity.management.setPassword('alice', 'another password')
       await waiting(1)
-      const answers = attempts.map((attempt) => attempt())
-      const all = Promise.all(answers)
+      const responses = attempts.map((attempt) => attempt())
+      const all = Promise.all(responses)
       await Promise.race([waiting(1 + twenty.length), all])
       released.resolve()
       await Promise.all([locking, changing])
@@ -202,11 +202,11 @@ describe('on PostgreSQL', () => {
         const { code_challenge } = pkce()
         const request = { client_id: 'web', response_type: 'code', scope: 'openid', code_challenge }
         const consent = await browser.signIn(await browser.get(authorizeUrl(request)))
-        const answer = browser.submit(consent, { decision: 'allow' })
+        const response = browser.submit(consent, { decision: 'allow' })
         await barrier.reached(1)
         await running.identity.management.setPassword('alice', 'another password')
         barrier.open()
-        assert.equal((await answer).status, 400)
+        assert.equal((await response).status, 400)
         const left = await database.query(
           `SELECT id::text FROM identity.grant_record WHERE revoked_at IS NULL
            ${what === 'consent' ? 'UNION ALL SELECT client_id FROM identity.consent' : ''}`,
@@ -227,11 +227,11 @@ describe('on PostgreSQL', () => {
       const browser = new TestBrowser(running)
       const page = await browser.signIn(await browser.get('/device'))
       const confirm = await browser.submit(page, { user_code: String(body.user_code) })
-      const answer = browser.submit(confirm, { decision: 'allow' })
+      const response = browser.submit(confirm, { decision: 'allow' })
       await barrier.reached(1)
       await running.identity.management.setPassword('alice', 'another password')
       barrier.open()
-      assert.equal((await answer).status, 400)
+      assert.equal((await response).status, 400)
       const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
       const polled = await running.post('/token', {
         grant_type,
@@ -252,14 +252,14 @@ describe('on PostgreSQL', () => {
       const thief = new TestBrowser(running)
       await thief.signIn(await thief.get('/account'))
       const page = await thief.get('/account/password')
-      const answer = thief.submit(page, { old_password: 'correct horse', new_password: 'the thief was here' })
+      const response = thief.submit(page, { old_password: 'correct horse', new_password: 'the thief was here' })
       await barrier.reached(1)
       const changing = barrier
       barrier = new Barrier()
       barrier.open()
       await running.identity.management.setPassword('alice', 'another password')
       changing.open()
-      assert.equal((await answer).status, 400)
+      assert.equal((await response).status, 400)
       const owner = new TestBrowser(running)
       const signedIn = await owner.signIn(await owner.get('/account'), 'alice', 'another password')
       assert.match(signedIn.text, /Your account/)

@@ -60,12 +60,12 @@ test('processes with the same keys in different order read each other’s data',
   const [before, after] = [await start(oldKey, newKey), await start(newKey, oldKey)]
   let token: unknown = tokens.refresh_token
   for (const process of [before, after, before, after]) {
-    const answer = await refreshAt(process, token)
-    assert.equal(answer.status, 200)
-    token = answer.body.refresh_token
+    const response = await refreshAt(process, token)
+    assert.equal(response.status, 200)
+    token = response.body.refresh_token
   }
   // A login page of one process, answered at the other, in both directions.
-  for (const [page, answer] of [
+  for (const [page, response] of [
     [before, after],
     [after, before],
   ] as const) {
@@ -74,7 +74,7 @@ test('processes with the same keys in different order read each other’s data',
     const first = new TestBrowser(page)
     const shown = await first.get(authorizeUrl(request))
     assert.equal(shown.status, 200)
-    const browser = new TestBrowser(answer)
+    const browser = new TestBrowser(response)
     for (const [name, value] of first.cookies) browser.cookies.set(name, value)
     const done = await browser.post('/login', { ...hiddenFields(shown), username: 'alice', password: 'correct horse' })
     assert.ok(done.status === 302 || done.status === 303, `${done.status}`)

@@ -117,7 +117,7 @@ for (const endpoint of endpoints) {
   test(`${endpoint} survives ${requests} malformed requests: no 5xx, reflection or open redirect`, async () => {
     const [method = '', path = ''] = endpoint.split(' ')
     const property = fc.asyncProperty(form, header, async (payload, authorization) => {
-      const answer = await running.http.inject({
+      const response = await running.http.inject({
         method: method as 'GET' | 'POST',
         url: method === 'GET' ? `${path}?${payload}` : path,
         ...(method === 'POST' ? { payload } : {}),
@@ -126,9 +126,10 @@ for (const endpoint of endpoints) {
           ...(authorization === undefined ? {} : { authorization }),
         },
       })
-      assert.ok(answer.statusCode < 500, `${answer.statusCode} ${answer.payload}`)
-      if (String(answer.headers['content-type']).startsWith('text/html')) assert.ok(!answer.payload.includes(marker))
-      const location = answer.headers.location
+      assert.ok(response.statusCode < 500, `${response.statusCode} ${response.payload}`)
+      if (String(response.headers['content-type']).startsWith('text/html'))
+        assert.ok(!response.payload.includes(marker))
+      const location = response.headers.location
       if (location !== undefined) {
         const own = String(location).startsWith('/') && !String(location).startsWith('//')
         assert.ok(
@@ -136,8 +137,8 @@ for (const endpoint of endpoints) {
           String(location),
         )
       }
-      if (answer.statusCode >= 400 && /^\/(token|revoke|introspect|par|device_authorization)$/.test(path)) {
-        assert.ok(rfcErrors.has(answer.json().error), answer.payload)
+      if (response.statusCode >= 400 && /^\/(token|revoke|introspect|par|device_authorization)$/.test(path)) {
+        assert.ok(rfcErrors.has(response.json().error), response.payload)
       }
     })
     await fc.assert(property, { numRuns: requests })

@@ -7,7 +7,7 @@ import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehou
 import { type Access, covers } from '../../src/model/consent.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { callback, clients, getCode, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 const consoleSecret = { client_id: 'console', client_secret: 'console-secret-0123456789' }
 const adminConsole = {
@@ -41,24 +41,24 @@ describe('on PostgreSQL', () => {
     const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
     while ((await database.query<{ n: number }>(text)).rows[0]?.n !== count) await nextTurn()
   }
-  const succeeded = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
+  const succeeded = (responses: readonly TestResponse[]) => responses.filter(({ status }) => status === 200)
 
   testWith('postgresql', 'of 20 concurrent exchanges of a code, exactly one succeeds', async () => {
     for (let round = 0; round < 5; round++) {
       const { code, code_verifier } = await getCode(running)
       const exchange = { grant_type: 'authorization_code', code, code_verifier, ...webSecret }
-      const answers = await Promise.all(twenty.map(() => running.post('/token', exchange)))
-      assert.equal(succeeded(answers).length, 1)
-      assert.ok(answers.every(({ status, body }) => status === 200 || body.error === 'invalid_grant'))
+      const responses = await Promise.all(twenty.map(() => running.post('/token', exchange)))
+      assert.equal(succeeded(responses).length, 1)
+      assert.ok(responses.every(({ status, body }) => status === 200 || body.error === 'invalid_grant'))
     }
   })
 
   testWith('postgresql', 'of 20 concurrent refreshes of a token, one lineage survives', async () => {
     for (let round = 0; round < 5; round++) {
       const { refresh_token = '' } = await getTokens(running)
-      const answers = await Promise.all(twenty.map(() => refresh(refresh_token)))
-      assert.equal(succeeded(answers).length, 20, 'a repeat within the grace period is not a reuse')
-      const successors = new Set(answers.map(({ body }) => body.refresh_token))
+      const responses = await Promise.all(twenty.map(() => refresh(refresh_token)))
+      assert.equal(succeeded(responses).length, 20, 'a repeat within the grace period is not a reuse')
+      const successors = new Set(responses.map(({ body }) => body.refresh_token))
       assert.equal(successors.size, 1)
       assert.equal((await refresh(String([...successors][0]))).status, 200)
     }
@@ -67,8 +67,8 @@ describe('on PostgreSQL', () => {
   testWith('postgresql', 'concurrent refreshes without a grace period end the family', async () => {
     const strict = await setup({ declared, lifetimes: { refreshGrace: 0 } }, database)
     const { refresh_token = '' } = await getTokens(strict)
-    const answers = await Promise.all(twenty.map(() => refresh(refresh_token, strict)))
-    const won = succeeded(answers)
+    const responses = await Promise.all(twenty.map(() => refresh(refresh_token, strict)))
+    const won = succeeded(responses)
     assert.equal(won.length, 1)
     assert.equal((await refresh(String(won[0]?.body.refresh_token), strict)).body.error, 'invalid_grant')
     await strict.close()
@@ -87,11 +87,11 @@ describe('on PostgreSQL', () => {
   testWith('postgresql', 'a concurrent refresh and revocation never leave a live family', async () => {
     for (let round = 0; round < 5; round++) {
       const { refresh_token = '' } = await getTokens(running)
-      const [answer] = await Promise.all([
+      const [response] = await Promise.all([
         refresh(refresh_token),
         running.post('/revoke', { token: refresh_token, ...webSecret }),
       ])
-      const last = String(answer.body.refresh_token ?? refresh_token)
+      const last = String(response.body.refresh_token ?? refresh_token)
       assert.equal((await refresh(last)).body.error, 'invalid_grant')
     }
   })
@@ -124,7 +124,7 @@ describe('on PostgreSQL', () => {
     const [older = '', revoked = '', ...good] = tokens
     for (let current = older, turn = 0; turn < 2; turn++) current = String((await refresh(current)).body.refresh_token)
     await running.post('/revoke', { token: revoked, ...webSecret })
-    const [wide, foreign, reused, ended, ...answers] = await Promise.all([
+    const [wide, foreign, reused, ended, ...responses] = await Promise.all([
       running.post('/token', {
         grant_type: 'refresh_token',
         refresh_token: good[0] ?? '',
@@ -134,9 +134,9 @@ describe('on PostgreSQL', () => {
       running.post('/token', { grant_type: 'refresh_token', refresh_token: good[1] ?? '', client_id: 'spa' }),
       ...[older, revoked, ...good].map((token) => refresh(token)),
     ])
-    const errors = [wide, foreign, reused, ended].map((answer) => answer?.body.error)
+    const errors = [wide, foreign, reused, ended].map((response) => response?.body.error)
     assert.deepEqual(errors, ['invalid_scope', 'invalid_grant', 'invalid_grant', 'invalid_grant'])
-    assert.equal(succeeded(answers).length, good.length)
+    assert.equal(succeeded(responses).length, good.length)
   })
 
   testWith(
@@ -150,7 +150,7 @@ describe('on PostgreSQL', () => {
         Promise.all(tokens.map((token) => refresh(token))),
         Promise.all(tokens.toReversed().map((token) => refresh(token, other))),
       ])
-      const successors = (answers: Answer[]) => answers.map(({ body }) => body.refresh_token)
+      const successors = (responses: TestResponse[]) => responses.map(({ body }) => body.refresh_token)
       assert.ok(successors(mine).every((token) => typeof token === 'string'))
       assert.deepEqual(successors(mine), successors(theirs.toReversed()))
       await other.close()
@@ -164,8 +164,8 @@ describe('on PostgreSQL', () => {
     const confirm = await browser.submit(page, { user_code: String(body.user_code) })
     await browser.submit(confirm, { decision: 'allow' })
     const poll = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: String(body.device_code) }
-    const answers = await Promise.all(twenty.map(() => running.post('/token', { ...poll, client_id: 'tv' })))
-    assert.equal(succeeded(answers).length, 1)
+    const responses = await Promise.all(twenty.map(() => running.post('/token', { ...poll, client_id: 'tv' })))
+    assert.equal(succeeded(responses).length, 1)
   })
 
   testWith('postgresql', 'of 20 concurrent uses of a pushed request, one succeeds', async () => {

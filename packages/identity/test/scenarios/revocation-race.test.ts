@@ -5,7 +5,7 @@ import { type Database, type ManualClock, manualClock } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
-import { answerParameters, authorizeUrl, callback, pkce, TestBrowser, users } from '../support/journey.ts'
+import { authorizeUrl, callback, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 const scope = 'openid offline_access admin:users'
@@ -71,7 +71,7 @@ async function codeFor(client_id: string): Promise<Record<string, string>> {
   const { code_verifier, code_challenge } = pkce()
   const parameters = { client_id, response_type: 'code', scope, code_challenge, prompt: 'consent' }
   const page = await browser.signIn(await browser.get(authorizeUrl(parameters)))
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   return { grant_type: 'authorization_code', code, code_verifier, ...secretOf(client_id) }
 }
 

@@ -5,12 +5,12 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { Lifetimes } from '../../src/config/lifetimes.ts'
 import { identityTables, postgresIdentityStore } from '../../src/postgres/index.ts'
 import {
-  answerParameters,
   authorizeUrl,
   clients,
   getCode,
   getTokens,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
 } from '../support/journey.ts'
@@ -82,7 +82,7 @@ async function simulateHour(running: Running, nth: number): Promise<void> {
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
   await signInByMail(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() })
-  assert.equal('error' in answerParameters(await browser.get(request)), nth % 2 === 1)
+  assert.equal('error' in redirectParameters(await browser.get(request)), nth % 2 === 1)
 }
 
 /** The ids of accounts above their limit, where an unknown device confirms by mail. */

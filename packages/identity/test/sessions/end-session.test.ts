@@ -8,11 +8,11 @@ import { decodeJwt } from 'jose'
 import type { IdentityOptions } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import {
-  answerParameters,
   authorizeUrl,
   clients,
   getTokens,
   pkce,
+  redirectParameters,
   TestBrowser,
   users,
   webSecret,
@@ -23,7 +23,7 @@ import { type Running, setup } from '../support/setup.ts'
 async function setupListener(
   t: TestContext,
   options: Partial<IdentityOptions> = {},
-  answer = (_request: IncomingMessage, response: ServerResponse): void => {
+  handle = (_request: IncomingMessage, response: ServerResponse): void => {
     response.end()
   },
 ) {
@@ -35,7 +35,7 @@ async function setupListener(
     const { sub, sid } = decodeJwt(new URLSearchParams(body).get('logout_token') ?? '')
     received.push(`${sub} ${sid}`)
     for (const done of waiting.splice(0)) done()
-    answer(request, response)
+    handle(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const backchannel_logout_uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/logout`
@@ -152,7 +152,7 @@ test('a logout form of another site is repeated as a navigation with cookies', a
     prompt: 'none',
     ...challenge(),
   })
-  assert.equal(answerParameters(await browser.get(silent)).error, 'login_required')
+  assert.equal(redirectParameters(await browser.get(silent)).error, 'login_required')
 })
 
 test('a session is extended by use, but not beyond 90 days after its login', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
 import { getTokens, TestBrowser } from './journey.ts'
-import { type Answer, answerOf, type Running } from './setup.ts'
+import { type Running, responseOf, type TestResponse } from './setup.ts'
 
 /*
  * People who administer: one for each role, signed in at a console as people are, and callers that are services.
@@ -41,8 +41,8 @@ export async function tokenOf(running: Served, role: Role, user: string = person
 /** A token of a confidential client for itself. */
 export async function clientToken(running: Served, id: string, secret: string): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
-  const answer = await running.post('/token', form)
-  return String(answer.body.access_token ?? assert.fail(answer.text))
+  const response = await running.post('/token', form)
+  return String(response.body.access_token ?? assert.fail(response.text))
 }
 
 export interface Call {
@@ -52,11 +52,15 @@ export interface Call {
   readonly requestId?: string
 }
 
-export async function call(running: Served, token: string, { method, url, payload, requestId }: Call): Promise<Answer> {
+export async function call(
+  running: Served,
+  token: string,
+  { method, url, payload, requestId }: Call,
+): Promise<TestResponse> {
   const named = requestId === undefined ? {} : { 'x-request-id': requestId }
   const headers = { authorization: `Bearer ${token}`, ...named }
   const body = payload === undefined ? {} : { payload }
-  return answerOf(await running.http.inject({ method: method as 'GET', url, headers, ...body }))
+  return responseOf(await running.http.inject({ method: method as 'GET', url, headers, ...body }))
 }
 
 let made = 0

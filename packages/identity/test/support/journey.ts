@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { type Answer, answerOf, type Running } from './setup.ts'
+import { type Running, responseOf, type TestResponse } from './setup.ts'
 
 type Served = Pick<Running, 'http' | 'post'>
 
@@ -71,28 +71,32 @@ export class TestBrowser {
     this.#headers = headers
   }
 
-  async get(url: string): Promise<Answer> {
+  async get(url: string): Promise<TestResponse> {
     return this.#send('GET', url)
   }
 
-  async post(url: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+  async post(url: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<TestResponse> {
     return this.#send('POST', url, new URLSearchParams(form).toString(), headers)
   }
 
   /** Sends the form of a page, with what a person puts in. */
-  async submit(page: Answer, input: Record<string, string> = {}): Promise<Answer> {
+  async submit(page: TestResponse, input: Record<string, string> = {}): Promise<TestResponse> {
     const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1] ?? assert.fail(`no form in ${page.text}`)
     return this.post(decoded(action), { ...hiddenFields(page), ...input })
   }
 
   /** Signs in at a login page and follows our own redirects. */
-  async signIn(page: Answer, username: string = 'alice', password: string = 'correct horse'): Promise<Answer> {
+  async signIn(
+    page: TestResponse,
+    username: string = 'alice',
+    password: string = 'correct horse',
+  ): Promise<TestResponse> {
     return this.follow(await this.submit(page, { username, password }))
   }
 
-  async follow(answer: Answer): Promise<Answer> {
-    const location = answer.headers.location
-    return location?.startsWith('/') ? this.follow(await this.get(location)) : answer
+  async follow(response: TestResponse): Promise<TestResponse> {
+    const location = response.headers.location
+    return location?.startsWith('/') ? this.follow(await this.get(location)) : response
   }
 
   async #send(
@@ -100,25 +104,25 @@ export class TestBrowser {
     url: string,
     payload?: string,
     headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<TestResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const form = payload === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
-    const answer = await this.#running.http.inject({
+    const response = await this.#running.http.inject({
       method,
       url,
       remoteAddress: this.#address,
       ...(payload === undefined ? {} : { payload }),
       headers: { ...(cookie ? { cookie } : {}), ...form, ...this.#headers, ...headers },
     })
-    for (const { name, value, maxAge } of answer.cookies as { name: string; value: string; maxAge?: number }[]) {
+    for (const { name, value, maxAge } of response.cookies as { name: string; value: string; maxAge?: number }[]) {
       if (maxAge === 0) this.cookies.delete(name)
       else this.cookies.set(name, value)
     }
-    return answerOf(answer)
+    return responseOf(response)
   }
 }
 
-export function hiddenFields(page: Answer): Record<string, string> {
+export function hiddenFields(page: TestResponse): Record<string, string> {
   const fields = page.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)
   return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, decoded(value)]))
 }
@@ -137,8 +141,8 @@ export function authorizeUrl(parameters: Record<string, string>): string {
 }
 
 /** The parameters that came back to the client. */
-export function answerParameters(answer: Answer): Record<string, string> {
-  const location = answer.headers.location ?? assert.fail(`no redirect: ${answer.status} ${answer.text}`)
+export function redirectParameters(response: TestResponse): Record<string, string> {
+  const location = response.headers.location ?? assert.fail(`no redirect: ${response.status} ${response.text}`)
   return Object.fromEntries(new URL(location).searchParams)
 }
 
@@ -152,11 +156,11 @@ export interface CodeOptions {
   readonly extra?: Record<string, string>
 }
 
-/** Goes through login and consent; answers the code and its verifier. */
+/** Goes through login and consent; returns the code and its verifier. */
 export async function getCode(
   running: Served,
   { scope = 'openid offline_access', client = 'web', browser, user, extra }: CodeOptions = {},
-): Promise<{ code: string; code_verifier: string; browser: TestBrowser; answer: Record<string, string> }> {
+): Promise<{ code: string; code_verifier: string; browser: TestBrowser; response: Record<string, string> }> {
   const used = browser ?? new TestBrowser(running)
   const { code_verifier, code_challenge } = pkce()
   const request = {
@@ -170,8 +174,8 @@ export async function getCode(
   let page = await used.get(authorizeUrl(request))
   if (page.text.includes('action="/login"')) page = await used.signIn(page, ...(user ?? []))
   if (page.text.includes('action="/consent"')) page = await used.submit(page, { decision: 'allow' })
-  const answer = answerParameters(page)
-  return { code: answer.code ?? assert.fail(JSON.stringify(answer)), code_verifier, browser: used, answer }
+  const response = redirectParameters(page)
+  return { code: response.code ?? assert.fail(JSON.stringify(response)), code_verifier, browser: used, response }
 }
 
 /** The tokens of a user, through login, consent and exchange. */
@@ -179,7 +183,7 @@ export async function getTokens(running: Served, options: CodeOptions = {}): Pro
   const { code, code_verifier } = await getCode(running, options)
   const { client = 'web' } = options
   const secret = options.secret ?? (client === 'web' ? webSecret : { client_id: client })
-  const answer = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...secret })
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Record<string, string>
+  const response = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...secret })
+  assert.equal(response.status, 200, response.text)
+  return response.body as Record<string, string>
 }

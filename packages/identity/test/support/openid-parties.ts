@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { answerParameters, authorizeUrl, callback, TestBrowser, users } from './journey.ts'
-import { type Answer, setupOnce } from './setup.ts'
+import { authorizeUrl, callback, redirectParameters, TestBrowser, users } from './journey.ts'
+import { setupOnce, type TestResponse } from './setup.ts'
 
 /** Two relying parties as the suite registers them: without PKCE, each with its own authentication method. */
 const party = {
@@ -39,7 +39,7 @@ export const basicHeader = { authorization: `Basic ${Buffer.from('basic:basic-se
 
 /** A browser whose user consents. */
 export class ConsentingBrowser extends TestBrowser {
-  override async signIn(page: Answer, username?: string, password?: string): Promise<Answer> {
+  override async signIn(page: TestResponse, username?: string, password?: string): Promise<TestResponse> {
     const next = await super.signIn(page, username, password)
     return next.text.includes('action="/consent"') ? this.submit(next, { decision: 'allow' }) : next
   }
@@ -50,19 +50,19 @@ export function openidParties() {
   const running = setupOnce({ declared: { clients: [basic, post], users: [...users, eve] } })
 
   /** Requests a code as eve, who signs in if needed. */
-  async function ask(request: Request = {}, browser: TestBrowser = new TestBrowser(running)): Promise<Answer> {
+  async function ask(request: Request = {}, browser: TestBrowser = new TestBrowser(running)): Promise<TestResponse> {
     const page = await browser.get(authorizeUrl({ ...plain, ...request }))
     return page.text.includes('action="/login"') ? browser.signIn(page, 'eve', 'long enough') : page
   }
 
-  function exchange(code = '', redirect_uri: string = callback): Promise<Answer> {
+  function exchange(code = '', redirect_uri: string = callback): Promise<TestResponse> {
     return running.post('/token', { grant_type: 'authorization_code', code, redirect_uri }, basicHeader)
   }
 
   async function tokens(request: Request = {}, browser?: TestBrowser): Promise<Record<string, string>> {
-    const answer = await exchange(answerParameters(await ask(request, browser)).code)
-    assert.equal(answer.status, 200, answer.text)
-    return answer.body as Record<string, string>
+    const response = await exchange(redirectParameters(await ask(request, browser)).code)
+    assert.equal(response.status, 200, response.text)
+    return response.body as Record<string, string>
   }
 
   const userinfo = (authorization: string, method: 'GET' | 'POST' = 'GET') =>

@@ -29,7 +29,7 @@ export interface Running {
     path: string,
     form: Record<string, string | string[]>,
     headers?: Record<string, string>,
-  ) => Promise<Answer>
+  ) => Promise<TestResponse>
   close(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface ServedRoute {
   readonly url: string
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: Record<string, unknown>
@@ -93,8 +93,8 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
         Object.entries(form).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
       ).toString()
       const type = { 'content-type': 'application/x-www-form-urlencoded' }
-      const answer = await http.inject({ method: 'POST', url: path, payload, headers: { ...type, ...headers } })
-      return answerOf(answer)
+      const response = await http.inject({ method: 'POST', url: path, payload, headers: { ...type, ...headers } })
+      return responseOf(response)
     },
     async close() {
       await http.close()
@@ -132,13 +132,13 @@ export function setupOnce(options: Partial<IdentityOptions> = {}): Omit<Running,
   }
 }
 
-export function answerOf(answer: { statusCode: number; headers: object; payload: string }): Answer {
-  const json = /[/+]json/.test(String((answer.headers as Record<string, unknown>)['content-type']))
+export function responseOf(response: { statusCode: number; headers: object; payload: string }): TestResponse {
+  const json = /[/+]json/.test(String((response.headers as Record<string, unknown>)['content-type']))
   return {
-    status: answer.statusCode,
-    headers: answer.headers as Record<string, string>,
-    body: json ? JSON.parse(answer.payload) : {},
-    text: answer.payload,
+    status: response.statusCode,
+    headers: response.headers as Record<string, string>,
+    body: json ? JSON.parse(response.payload) : {},
+    text: response.payload,
   }
 }
 

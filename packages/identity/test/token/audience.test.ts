@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { answerParameters, authorizeUrl, callback, clients, pkce, TestBrowser, users } from '../support/journey.ts'
+import { authorizeUrl, callback, clients, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
 import { issuer, setupOnce } from '../support/setup.ts'
 
 const userinfo = `${issuer}/userinfo`
@@ -55,16 +55,16 @@ async function codeFor(client_id: string, parameters: Parameters) {
   const page = await browser.get(
     `/authorize?${queryOf({ client_id, response_type: 'code', code_challenge, ...parameters })}`,
   )
-  const { code = '' } = answerParameters(await browser.signIn(page))
+  const { code = '' } = redirectParameters(await browser.signIn(page))
   return { grant_type: 'authorization_code', code, code_verifier, ...secretOf(client_id) }
 }
 
 /** The token response of a new grant for `scope`. */
 async function tokens(client_id: string, scope: string, more: Parameters = {}, atToken: Parameters = {}) {
   const exchange = await codeFor(client_id, { scope, ...more })
-  const answer = await running.post('/token', { ...exchange, ...atToken })
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Record<string, string>
+  const response = await running.post('/token', { ...exchange, ...atToken })
+  assert.equal(response.status, 200, response.text)
+  return response.body as Record<string, string>
 }
 
 async function introspect(token: unknown): Promise<Record<string, unknown>> {
@@ -100,8 +100,8 @@ test('a refresh that keeps no API scope gets a token for userinfo only', async (
 
 test('a device with the scope openid only gets a token for userinfo only', async () => {
   const { body } = await running.post('/device_authorization', { client_id: 'tool', scope: 'openid' })
-  const answer = await approveAndPoll(String(body.user_code), String(body.device_code))
-  const claims = decodeJwt(String(answer.body.access_token))
+  const response = await approveAndPoll(String(body.user_code), String(body.device_code))
+  const claims = decodeJwt(String(response.body.access_token))
   assert.deepEqual([claims.aud, claims.roles], [userinfo, undefined])
 })
 
@@ -144,8 +144,8 @@ test('a grant with openid gets a token for userinfo by naming it as the resource
   assert.deepEqual([aud, roles, scope], [userinfo, undefined, 'openid offline_access'])
   assert.equal(await statusOfUserinfo(body.access_token), 200)
   const anonymous = await codeFor('app', { scope: 'read:photos' })
-  const answer = await running.post('/token', { ...anonymous, resource: userinfo })
-  assert.equal(answer.body.error, 'invalid_target')
+  const response = await running.post('/token', { ...anonymous, resource: userinfo })
+  assert.equal(response.body.error, 'invalid_target')
 })
 
 test('a grant with several resources gets one token each, and a rejected request keeps the code', async () => {
@@ -183,8 +183,8 @@ test('a client acting for itself gets a token for one resource, and none for use
 
 test('a request for an API with OpenID Connect scopes only is rejected at every endpoint', async () => {
   const request = { response_type: 'code', code_challenge: pkce().code_challenge, scope: 'openid', resource: photos }
-  const answer = await running.http.inject(authorizeUrl({ client_id: 'app', ...request }))
-  assert.equal(new URL(String(answer.headers.location)).searchParams.get('error'), 'invalid_target')
+  const response = await running.http.inject(authorizeUrl({ client_id: 'app', ...request }))
+  assert.equal(new URL(String(response.headers.location)).searchParams.get('error'), 'invalid_target')
   assert.equal((await running.post('/par', { ...secretOf('app'), ...request })).body.error, 'invalid_target')
   const device = await running.post('/device_authorization', { client_id: 'tool', scope: 'openid', resource: photos })
   assert.equal(device.body.error, 'invalid_target')
@@ -210,7 +210,7 @@ test('a consent for one resource does not cover another', async () => {
     authorizeUrl({ ...request, scope, ...(resource === undefined ? {} : { resource }) })
   await browser.submit(await browser.signIn(await browser.get(requestFor('openid read:users'))), { decision: 'allow' })
   await browser.submit(await browser.get(requestFor('openid offline_access read:users', photos)), { decision: 'allow' })
-  const silent = async (url: string) => answerParameters(await browser.get(`${url}&prompt=none`))
+  const silent = async (url: string) => redirectParameters(await browser.get(`${url}&prompt=none`))
   assert.ok((await silent(requestFor('openid read:users', photos))).code)
   assert.ok((await silent(requestFor('openid read:users'))).code)
   assert.equal((await silent(requestFor('offline_access read:users'))).error, 'consent_required')

@@ -16,10 +16,10 @@ const basic = (id: string, secret: string) => ({
 })
 
 test('client credentials get an ES256 access token in the profile of RFC 9068', async () => {
-  const answer = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
-  assert.equal(answer.status, 200)
-  assert.equal(answer.headers['cache-control'], 'no-store')
-  const { access_token, ...rest } = answer.body
+  const response = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
+  assert.equal(response.status, 200)
+  assert.equal(response.headers['cache-control'], 'no-store')
+  const { access_token, ...rest } = response.body
   assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'write:notifications read:users' })
   const { alg, typ, kid } = decodeProtectedHeader(String(access_token))
   assert.deepEqual([alg, typ], ['ES256', 'at+jwt'])
@@ -64,15 +64,15 @@ test('a body that is not a form is rejected with a helpful description', async (
     ['application/json', '{"grant_type":"client_credentials"}'],
     ['text/plain', 'grant_type=client_credentials'],
   ] as const) {
-    const answer = await running.http.inject({
+    const response = await running.http.inject({
       method: 'POST',
       url: '/token',
       payload,
       headers: { 'content-type': type },
     })
-    assert.equal(answer.statusCode, 400, type)
-    assert.equal(answer.json().error, 'invalid_request')
-    assert.match(answer.json().error_description, /x-www-form-urlencoded/)
+    assert.equal(response.statusCode, 400, type)
+    assert.equal(response.json().error, 'invalid_request')
+    assert.match(response.json().error_description, /x-www-form-urlencoded/)
   }
 })
 

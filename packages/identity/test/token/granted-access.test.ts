@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { isManagementScope, managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
 import { nothingLeft, permittedScopes, userScopes } from '../../src/oauth/scope.ts'
-import { answerParameters, authorizeUrl, callback, pkce, TestBrowser, users } from '../support/journey.ts'
-import { type Answer, issuer, setupOnce } from '../support/setup.ts'
+import { authorizeUrl, callback, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
+import { issuer, setupOnce, type TestResponse } from '../support/setup.ts'
 
 const scopes = ['openid', 'offline_access', 'read:orders', 'admin:users', 'read:audit']
 const resources = ['https://photos.example', 'https://films.example']
@@ -56,14 +56,14 @@ const pageOf = async (browser: TestBrowser, client_id: string, scope: string, mo
 async function codeFor(client_id: string, scope: string, more: Record<string, string> = {}) {
   const browser = new TestBrowser(running)
   const { code_verifier, page } = await pageOf(browser, client_id, scope, more)
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   return { grant_type: 'authorization_code', code, code_verifier, ...secretOf(client_id) }
 }
 
 const tokens = async (client_id: string, scope: string, more: Record<string, string> = {}) => {
-  const answer = await running.post('/token', await codeFor(client_id, scope, more))
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Record<string, string>
+  const response = await running.post('/token', await codeFor(client_id, scope, more))
+  assert.equal(response.status, 200, response.text)
+  return response.body as Record<string, string>
 }
 
 const refresh = (client_id: string, refresh_token: unknown, more: Record<string, string> = {}) =>
@@ -135,8 +135,8 @@ test('a user whose roles allow none of the requested scopes is not asked for con
   for (const scope of ['admin:users', 'admin:users offline_access']) {
     const request = { client_id: 'console', response_type: 'code', scope, code_challenge: pkce().code_challenge }
     const login = await browser.get(authorizeUrl(request))
-    const answer = login.text.includes('action="/login"') ? await browser.signIn(login) : login
-    assert.equal(answerParameters(answer).error, 'access_denied')
+    const response = login.text.includes('action="/login"') ? await browser.signIn(login) : login
+    assert.equal(redirectParameters(response).error, 'access_denied')
   }
 })
 
@@ -145,18 +145,18 @@ test('a role gained after consent requires new consent before it adds scopes', a
   const browser = new TestBrowser(running)
   const { page } = await pageOf(browser, 'console', wholeScope)
   await setRoles('gatehouse-owner')
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   assert.ok(code, 'consent counts for what the page named')
   const request = { client_id: 'console', response_type: 'code', scope: wholeScope, prompt: 'none' }
   const silent = await browser.get(authorizeUrl({ ...request, code_challenge: pkce().code_challenge }))
-  assert.equal(answerParameters(silent).error, 'consent_required')
+  assert.equal(redirectParameters(silent).error, 'consent_required')
 })
 
 test('consent adds no scope that its page did not name, whatever roles were added meanwhile', async () => {
   const browser = new TestBrowser(running)
   const { page, code_verifier } = await pageOf(browser, 'console', wholeScope)
   await setRoles('gatehouse-owner')
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   const exchange = { grant_type: 'authorization_code', code, code_verifier, ...secretOf('console') }
   assert.equal((await running.post('/token', exchange)).body.scope, 'openid offline_access read:orders')
 })
@@ -219,11 +219,11 @@ test('a device gets no management scope beyond its user’s roles, initially or 
 test('a device is denied at once if its user’s roles allow none of the requested scopes', async () => {
   const { page, device_code } = await enterCode('admin:users')
   assert.match(page.text, /has none of the permissions that this device requested/)
-  const answer = await running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
-  assert.equal(answer.body.error, 'access_denied')
+  const response = await running.post('/token', { grant_type: device, device_code, client_id: 'tool' })
+  assert.equal(response.body.error, 'access_denied')
 })
 
-async function enterCode(scope: string): Promise<{ browser: TestBrowser; page: Answer; device_code: string }> {
+async function enterCode(scope: string): Promise<{ browser: TestBrowser; page: TestResponse; device_code: string }> {
   const { body } = await running.post('/device_authorization', { client_id: 'tool', scope })
   const user_code = String(body.user_code)
   const browser = new TestBrowser(running)
@@ -234,9 +234,9 @@ async function enterCode(scope: string): Promise<{ browser: TestBrowser; page: A
 /** The poll of a device whose user had a role when the page was shown. */
 async function approveDevice(
   role: string,
-  shown: (page: Answer) => Promise<void>,
+  shown: (page: TestResponse) => Promise<void>,
   approved: () => Promise<unknown> = async () => {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   await setRoles(role)
   const { browser, page, device_code } = await enterCode(wholeScope)
   await shown(page)
@@ -300,6 +300,6 @@ test('a consent page is stale once the user may grant nothing that it named', as
   assert.equal((await moved.browser.submit(moved.page, { decision: 'allow' })).status, 400)
   const demoted = await shownTo('gatehouse-auditor')
   await setRoles()
-  const answer = await demoted.browser.submit(demoted.page, { decision: 'allow' })
-  assert.equal(answerParameters(answer).error, 'access_denied')
+  const response = await demoted.browser.submit(demoted.page, { decision: 'allow' })
+  assert.equal(redirectParameters(response).error, 'access_denied')
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { answerParameters, authorizeUrl, callback, TestBrowser, users } from '../support/journey.ts'
+import { authorizeUrl, callback, redirectParameters, TestBrowser, users } from '../support/journey.ts'
 import { setupOnce } from '../support/setup.ts'
 
 const device = 'urn:ietf:params:oauth:grant-type:device_code' as const
@@ -37,14 +37,14 @@ async function getTokens(client_id: string, scope: string, more: Record<string, 
   const browser = new TestBrowser(running)
   const request = authorizeUrl({ client_id, response_type: 'code', scope, prompt: 'consent', ...more })
   const page = await browser.signIn(await browser.get(request))
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   return post({ grant_type: 'authorization_code', code, ...secretOf(client_id) })
 }
 
 async function post(form: Record<string, string>): Promise<Tokens> {
-  const answer = await running.post('/token', form)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body as Tokens
+  const response = await running.post('/token', form)
+  assert.equal(response.status, 200, response.text)
+  return response.body as Tokens
 }
 
 const refresh = (client_id: string, { refresh_token = '' }: Tokens, more: Record<string, string> = {}) =>
@@ -127,7 +127,7 @@ test('claims that the user does not have are omitted', async () => {
   const browser = new TestBrowser(running)
   const request = authorizeUrl({ client_id: 'whole', response_type: 'code', scope: 'openid profile email' })
   const page = await browser.signIn(await browser.get(request), 'nameless', 'a long and quiet password')
-  const { code = '' } = answerParameters(await browser.submit(page, { decision: 'allow' }))
+  const { code = '' } = redirectParameters(await browser.submit(page, { decision: 'allow' }))
   const tokens = await post({ grant_type: 'authorization_code', code, ...secretOf('whole') })
   assert.deepEqual(Object.keys(claimsIn(tokens)).sort(), ['preferred_username', 'updated_at'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { clients, getCode, getTokens, hiddenFields, TestBrowser, users, webSecret } from '../support/journey.ts'
-import { type Answer, type Running, service, setup } from '../support/setup.ts'
+import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 let running: Running
 let flooded = false
@@ -17,7 +17,7 @@ beforeEach(() => {
   flooded = false
 })
 
-const resultOf = ({ status, body, headers }: Answer) => [status, body.error, headers['retry-after']]
+const resultOf = ({ status, body, headers }: TestResponse) => [status, body.error, headers['retry-after']]
 const invalid = [400, 'invalid_grant', undefined]
 const limited = [429, 'temporarily_unavailable', '3']
 

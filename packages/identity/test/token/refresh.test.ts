@@ -28,11 +28,11 @@ test('a refresh token that was already used ends its family', async () => {
 
 test('a repeat within the grace period gets the same successor until that was used', async () => {
   const { refresh_token } = await getTokens(running)
-  const answered = await refresh(refresh_token)
+  const rotated = await refresh(refresh_token)
   running.clock.advance(9_000)
   const repeated = await refresh(refresh_token)
-  assert.equal(repeated.body.refresh_token, answered.body.refresh_token)
-  const used = await refresh(answered.body.refresh_token)
+  assert.equal(repeated.body.refresh_token, rotated.body.refresh_token)
+  const used = await refresh(rotated.body.refresh_token)
   assert.equal(used.status, 200)
   assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant')
   assert.equal((await refresh(used.body.refresh_token)).body.error, 'invalid_grant', 'the family has ended')
@@ -40,10 +40,10 @@ test('a repeat within the grace period gets the same successor until that was us
 
 test('a repeat after the grace period ends the family', async () => {
   const { refresh_token } = await getTokens(running)
-  const answered = await refresh(refresh_token)
+  const rotated = await refresh(refresh_token)
   running.clock.advance(10_001)
   assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant')
-  assert.equal((await refresh(answered.body.refresh_token)).body.error, 'invalid_grant')
+  assert.equal((await refresh(rotated.body.refresh_token)).body.error, 'invalid_grant')
 })
 
 test('a forged refresh token ends nothing', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManagementChange } from '@gatehouse/kit'
-import { answerOf, service, setupOnce } from '../../support/setup.ts'
+import { responseOf, service, setupOnce } from '../../support/setup.ts'
 
 const auditor = {
   client_id: 'auditor',
@@ -15,7 +15,7 @@ async function call(client: typeof auditor, method: 'GET' | 'POST', url: string,
   const { client_id, client_secret } = client
   const token = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
   const headers = { authorization: `Bearer ${token.body.access_token}` }
-  return answerOf(await running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) }))
+  return responseOf(await running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) }))
 }
 
 const items = async (query: string) =>

@@ -47,8 +47,8 @@ test('support mails a link to the user’s address without seeing either', async
     ['ada', 'reset', 'reset_password'],
     ['bea', 'verify', 'verify_email'],
   ] as const) {
-    const answer = await mail(user, kind)
-    assert.deepEqual([answer.status, answer.text], [204, ''])
+    const response = await mail(user, kind)
+    assert.deepEqual([response.status, response.text], [204, ''])
     const request = await sent.shift()
     assert.deepEqual([request?.event, request?.user_id], [event, user])
     assert.match(String(request?.data.link), /\?token=/)
@@ -60,9 +60,9 @@ test('the password of a management role holder is never reset by a mailed link',
   const owner = await tokenOf(running, 'gatehouse-owner')
   for (const role of managementRoles) {
     const request = { method: 'POST', url: `/admin/v1/users/a-${role}/mail`, payload: { kind: 'reset' } } as const
-    const answer = await call(running, owner, request)
-    assert.equal(answer.status, 422, answer.text)
-    assert.match(answer.text, /holds a management role/)
+    const response = await call(running, owner, request)
+    assert.equal(response.status, 422, response.text)
+    assert.match(response.text, /holds a management role/)
     const { rows } = await running.database.query('SELECT FROM identity.mailed_link WHERE user_id = $1', [`a-${role}`])
     assert.equal(rows.length, 0)
   }
@@ -75,8 +75,8 @@ test('a mail that cannot be sent is rejected with a reason', async () => {
     ['ada', 'greeting', 400, /\/kind/],
     ['nobody', 'reset', 404, /no user/],
   ] as const) {
-    const answer = await mail(user, kind)
-    assert.equal(answer.status, status, answer.text)
-    assert.match(answer.text, reason)
+    const response = await mail(user, kind)
+    assert.equal(response.status, status, response.text)
+    assert.match(response.text, reason)
   }
 })

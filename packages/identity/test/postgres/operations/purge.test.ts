@@ -23,8 +23,8 @@ test('expired rows are removed, live ones stay, and a refreshed grant stays one 
   await running.post('/device_authorization', { client_id: 'tv' })
   const before = await count()
   for (let turn = 0; turn < 20; turn++) {
-    const answer = await running.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
-    refresh_token = String(answer.body.refresh_token)
+    const response = await running.post('/token', { grant_type: 'refresh_token', refresh_token, ...webSecret })
+    refresh_token = String(response.body.refresh_token)
   }
   assert.equal(await count(), before)
   const { purge } = postgresIdentityStore(running.database)

@@ -172,3 +172,16 @@ describe('on PostgreSQL', () => {
     await database.close()
   })
 })
+
+test('private signing keys are sealed at rest and never published', async (t) => {
+  const running = await setup()
+  t.after(() => running.close())
+  const { rows } = await running.database.query<{ private_sealed: string }>(
+    'SELECT private_sealed FROM identity.signing_key',
+  )
+  assert.equal(rows.length, 2)
+  for (const { private_sealed } of rows) assert.ok(!Buffer.from(private_sealed, 'base64url').includes('PRIVATE'))
+  const jwks = (await running.http.inject('/.well-known/jwks.json')).json()
+  assert.deepEqual(jwks.keys.map((key: { alg: string }) => key.alg).sort(), ['ES256', 'RS256'])
+  for (const key of jwks.keys) for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi']) assert.ok(!(part in key))
+})

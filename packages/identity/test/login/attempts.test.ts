@@ -213,3 +213,66 @@ testWith('postgresql', 'of 10 concurrent uses of a sign-in link on PostgreSQL, o
     await server.stop()
   }
 })
+
+test('login attempts by name and by email address share their counters', async () => {
+  const checked: string[] = []
+  const counted = await setup({
+    declared: { clients, users },
+    limit: async (policy, identifiers) => {
+      checked.push(`${policy} ${identifiers.account ?? identifiers.client}`)
+      return { allowed: !policy.startsWith('login'), retryAfter: 7 }
+    },
+  })
+  const browser = new TestBrowser(counted)
+  const page = await browser.get('/account')
+  const byName = await browser.submit(page, { username: 'alice', password: 'correct horse' })
+  const byEmail = await browser.submit(page, { username: 'ALICE@example.com', password: 'correct horse' })
+  assert.deepEqual([byName.status, byName.headers['retry-after'], byEmail.status], [429, '7', 429])
+  assert.deepEqual(checked, ['login alice', 'login alice'])
+  await counted.close()
+})
+
+test('a known device is counted by account and address together only', async () => {
+  const checked: string[] = []
+  const counted = await setup({
+    declared: { clients, users },
+    notify: async () => {},
+    limit: async (policy) => {
+      checked.push(policy)
+      return { allowed: true }
+    },
+  })
+  const browser = new TestBrowser(counted)
+  await browser.signIn(await browser.get('/account'))
+  browser.cookies.delete('gatehouse_session')
+  await browser.signIn(await browser.get('/account'))
+  assert.deepEqual(checked, ['login', 'login-address', 'login-account', 'login'])
+  await counted.close()
+})
+
+test('a successful sign-in resets the counter of failed attempts', async () => {
+  const resets: string[] = []
+  const counted = await setup({
+    declared: { clients, users },
+    forgive: async (policy, { account, address }) => {
+      resets.push(`${policy} ${account} ${address}`)
+    },
+  })
+  const browser = new TestBrowser(counted)
+  const page = await browser.get('/account')
+  await browser.submit(page, { username: 'alice', password: 'wrong' })
+  assert.deepEqual(resets, [])
+  await browser.signIn(page)
+  assert.deepEqual(resets, ['login alice 127.0.0.1'])
+  await counted.close()
+})
+
+test('a sign-in succeeds when its counters cannot be reset', async () => {
+  const counted = await setup({
+    declared: { clients, users },
+    forgive: async () => Promise.reject(new Error('the store is unavailable')),
+  })
+  const browser = new TestBrowser(counted)
+  assert.equal((await browser.signIn(await browser.get('/account'))).status, 200)
+  await counted.close()
+})

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Passwords } from '../../src/passwords/hasher.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
@@ -50,17 +49,4 @@ test('a login that finds the queue full gets the form again with Retry-After', a
   assert.match(away?.text ?? '', /very busy right now/)
   assert.match(away?.text ?? '', /action="\/login"/, 'the form is there to try again')
   assert.match(away?.text ?? '', /value="alice"/)
-})
-
-test('a full queue rejects only the next request and then drains', async () => {
-  const passwords = new Passwords({ atOnce: 1, mostWaiting: 1 })
-  const [first, second, third] = await Promise.allSettled([
-    passwords.hash('correct horse'),
-    passwords.matches('correct horse', undefined),
-    passwords.matches('correct horse', undefined),
-  ])
-  assert.deepEqual([first.status, second.status, third.status], ['fulfilled', 'fulfilled', 'rejected'])
-  assert.equal(second.status === 'fulfilled' && second.value, false, 'nobody’s password matches')
-  assert.equal(passwords.depth, 0)
-  assert.equal(await passwords.matches('correct horse', first.status === 'fulfilled' ? first.value : ''), true)
 })

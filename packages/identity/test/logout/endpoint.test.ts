@@ -70,3 +70,16 @@ test('a refresh token with offline_access outlives the session', async () => {
   const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...webSecret }
   assert.equal((await running.post('/token', form)).status, 200)
 })
+
+test('a logout request without id_token_hint or client_id gets an error that says so', async () => {
+  const browser = new TestBrowser(running)
+  const address = 'post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fbye'
+  const nameless = await browser.get(`/end_session?${address}`)
+  assert.equal(nameless.status, 400)
+  assert.match(nameless.text, /post_logout_redirect_uri needs id_token_hint or client_id/)
+  assert.match((await browser.get(`/end_session?${address}&client_id=nobody`)).text, /client_id is not known here/)
+  const other = 'post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Felsewhere&client_id=web'
+  assert.match((await browser.get(`/end_session?${other}`)).text, /is not registered for this client/)
+  await getTokens(running, { browser })
+  assert.equal((await browser.get(`/end_session?${address}&client_id=web`)).status, 200)
+})

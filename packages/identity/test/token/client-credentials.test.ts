@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { StartError } from '@gatehouse/kit'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
-import { issuer, type Running, service, serviceToken, setup } from '../support/setup.ts'
+import { issuer, type Running, service, setup } from '../support/setup.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -98,52 +97,4 @@ test('the password and implicit grants are rejected and absent from the metadata
 test('duplicate parameters are rejected', async () => {
   const form = { grant_type: ['client_credentials', 'client_credentials'], client_id, client_secret }
   assert.equal((await running.post('/token', form)).body.error, 'invalid_request')
-})
-
-test('GET /users/{id} returns only id and plan, to callers with read:users', async () => {
-  const ask = async (id: string, scope: string) => {
-    const authorization = `Bearer ${await serviceToken(running, scope)}`
-    return running.http.inject({ url: `/users/${id}`, headers: { authorization } })
-  }
-  assert.deepEqual((await ask('alice', 'read:users')).json(), { id: 'alice', plan: 'pro' })
-  assert.equal((await ask('nobody', 'read:users')).statusCode, 404)
-  assert.equal((await ask(client_id, 'read:users')).statusCode, 404)
-  assert.equal((await ask('alice', 'write:notifications')).statusCode, 403)
-  assert.equal((await running.http.inject('/users/alice')).statusCode, 401)
-  assert.deepEqual(await running.identity.planOf(client_id), { plan: 'free' })
-})
-
-test('a generated secret is shown once and works', async () => {
-  const seeded = await setup({
-    declared: { clients: [{ client_id: 'robot', scopes: ['read:users'] }], users: [{ id: 'bob' }] },
-  })
-  const [robot, bob] = seeded.identity.seeded
-  assert.ok(robot?.kind === 'client' && robot.secret && bob?.kind === 'user' && bob.secret)
-  assert.ok(!JSON.stringify(seeded.identity.seeded).includes(robot.secret.reveal()))
-  const form = { grant_type: 'client_credentials', client_id: 'robot', client_secret: robot.secret.reveal() }
-  assert.equal((await seeded.post('/token', form)).status, 200)
-  await seeded.close()
-})
-
-test('an id cannot be both a user and a client', async () => {
-  const declared = { clients: [{ client_id: 'alice', scopes: [] }], users: [{ id: 'alice' }] }
-  await assert.rejects(
-    setup({ declared }),
-    (error) => error instanceof StartError && /alice belongs to a/.test(error.message),
-  )
-})
-
-test('a lifetime outside the bounds of the specification is rejected at start', async () => {
-  await assert.rejects(setup({ lifetimes: { accessToken: 60 } }), /accessToken must be .* from 300 to 3600, not 60/)
-})
-
-test('private signing keys are sealed at rest and never published', async () => {
-  const { rows } = await running.database.query<{ private_sealed: string }>(
-    'SELECT private_sealed FROM identity.signing_key',
-  )
-  assert.equal(rows.length, 2)
-  for (const { private_sealed } of rows) assert.ok(!Buffer.from(private_sealed, 'base64url').includes('PRIVATE'))
-  const jwks = (await running.http.inject('/.well-known/jwks.json')).json()
-  assert.deepEqual(jwks.keys.map((key: { alg: string }) => key.alg).sort(), ['ES256', 'RS256'])
-  for (const key of jwks.keys) for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi']) assert.ok(!(part in key))
 })

@@ -1,10 +1,7 @@
 /** A token gets the part of its grant that its client's registration and its user's roles allow at that moment. */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import fc from 'fast-check'
 import { decodeJwt } from 'jose'
-import { isManagementScope, managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
-import { nothingLeft, permittedScopes, userScopes } from '../../src/oauth/scope.ts'
 import { authorizeUrl, callback, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
 import { issuer, setupOnce, type TestResponse } from '../support/setup.ts'
 
@@ -78,43 +75,6 @@ const introspect = async (client_id: string, token: unknown) =>
   (await running.post('/introspect', { token: String(token), ...secretOf(client_id) })).body
 
 const wholeScope = scopes.join(' ')
-
-test('a permitted scope is registered and, if a management scope, allowed by a role', () => {
-  const names = fc.constantFrom(...userScopes, ...scopesOfRoles(managementRoles), 'read:orders', 'admin:orders')
-  const lists = fc.record({
-    granted: fc.uniqueArray(names),
-    registered: fc.uniqueArray(names),
-    roles: fc.uniqueArray(fc.constantFrom(...managementRoles, 'support', 'gatehouse-nobody')),
-  })
-  fc.assert(
-    fc.property(lists, ({ granted, registered, roles }) => {
-      const permitted = permittedScopes(granted, { scopes: registered }, { roles })
-      for (const scope of granted) {
-        const allowed = !isManagementScope(scope) || scopesOfRoles(roles).has(scope)
-        assert.equal(permitted.includes(scope), registered.includes(scope) && allowed, scope)
-      }
-      assert.ok(permitted.every((scope) => granted.includes(scope)))
-    }),
-  )
-})
-
-test('a person never gets a scope reserved for services, whatever their roles', () => {
-  const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:reserved-mails', 'write:audit', 'read:events']
-  assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
-})
-
-test('nothing is left of a grant that lost every scope but offline_access', () => {
-  for (const [before, after, nothing] of [
-    [[], [], false],
-    [['openid'], ['openid'], false],
-    [['offline_access'], ['offline_access'], false],
-    [['openid', 'admin:users'], ['openid'], false],
-    [['admin:users'], [], true],
-    [['offline_access', 'admin:users'], ['offline_access'], true],
-  ] as const) {
-    assert.equal(nothingLeft(before, after), nothing, `${before} to ${after}`)
-  }
-})
 
 test('management scopes are granted and shown only as far as the user’s roles allow', async () => {
   const { page } = await pageOf(new TestBrowser(running), 'console', wholeScope)

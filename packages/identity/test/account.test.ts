@@ -161,7 +161,7 @@ test('a new address is proven by a mailed link, and only when its page is confir
   assert.match((await browser.submit(page)).text, /Address confirmed/)
   assert.equal(await verified(), true)
   assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link is used')
-  await running.identity.management.changeUser('erin', { email: 'erin@example.org' })
+  await running.identity.management.updateUser('erin', { email: 'erin@example.org' })
   assert.equal(await verified(), false)
   assert.equal((await nextMail()).event, 'verify_email')
 })

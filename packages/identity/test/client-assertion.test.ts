@@ -154,7 +154,7 @@ test('an assertion with the endpoint as audience is good for five minutes, whate
 
 test('the endpoint as audience is for clients that sign, and only that endpoint of this issuer', async () => {
   await assert.rejects(
-    running.identity.management.changeClient('secretive', { assertion_audience: 'endpoint' }),
+    running.identity.management.updateClient('secretive', { assertion_audience: 'endpoint' }),
     /assertion_audience endpoint is for clients with token_endpoint_auth_method private_key_jwt/,
   )
   for (const aud of [[`${issuer}/token`], `${issuer}/token/`, 'https://other.example/token', `${issuer}/par`]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { ClientDirectory } from '../src/clients/cache.ts'
+import { ClientCache } from '../src/clients/cache.ts'
 import type { Client } from '../src/model/client.ts'
 
 /** A store whose every answer waits to be told. */
@@ -21,7 +21,7 @@ const named = (name: string) => ({ id: 'web', name }) as Client
 
 test('many who ask for a client at once ask the store once, and again after two seconds', async () => {
   const [store, clock] = [slowStore(), manualClock()]
-  const directory = new ClientDirectory(store, clock)
+  const directory = new ClientCache(store, clock)
   const answers = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
   store.asked[0]?.resolve(named('Web'))
   assert.equal((await answers).length, 20)
@@ -33,7 +33,7 @@ test('many who ask for a client at once ask the store once, and again after two 
 
 test('a client that changes while it is looked up is not remembered as it was', async () => {
   const store = slowStore()
-  const directory = new ClientDirectory(store, manualClock())
+  const directory = new ClientCache(store, manualClock())
   const before = directory.find('web')
   directory.forget('web')
   store.asked[0]?.resolve(named('Before'))
@@ -45,7 +45,7 @@ test('a client that changes while it is looked up is not remembered as it was', 
 
 test('neither a failure nor an unknown client is remembered', async () => {
   const store = slowStore()
-  const directory = new ClientDirectory(store, manualClock())
+  const directory = new ClientCache(store, manualClock())
   const failing = directory.find('web')
   store.asked[0]?.reject(new Error('the database is away'))
   await assert.rejects(failing)

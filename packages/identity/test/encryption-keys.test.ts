@@ -96,7 +96,7 @@ test('a sign-in that waits for its mailed link goes on after the key was replace
 
 test('a declared user stays as it was changed at run time when the first key changes', async () => {
   const process = await start(newKey, oldKey)
-  await process.identity.management.changeUser('bob', { plan: 'pro' })
+  await process.identity.management.updateUser('bob', { plan: 'pro' })
   for (const keys of [
     [oldKey, newKey],
     [newKey, oldKey],
@@ -147,7 +147,7 @@ test('a start without a key that is still needed names the key and what it seale
 test('a process that runs without a key publishes what it can not open, and signs with what it can', async () => {
   const [late, ahead] = [await start(oldKey), await start(newKey, oldKey)]
   const before = late.identity.keys().keys.map(({ kid }) => kid)
-  const kid = await ahead.identity.management.rotateKey('ES256')
+  const kid = await ahead.identity.management.rotateSigningKey('ES256')
   const isPublished = () => late.identity.keys().keys.some((key) => key.kid === kid)
   const deadline = performance.now() + 10_000
   while (!isPublished()) {

@@ -107,7 +107,7 @@ test("an API key of a person loses its management scopes with the person's roles
   assert.equal(made.status, 201, made.text)
   const usable = async () => (await running.identity.resolveApiKey(String(made.body.key)))?.scopes
   assert.deepEqual(await usable(), scopes)
-  await management.changeUser('helper', { roles: ['gatehouse-support'] })
+  await management.updateUser('helper', { roles: ['gatehouse-support'] })
   assert.deepEqual(await usable(), ['orders:read'])
 })
 
@@ -116,7 +116,7 @@ test('an API key of a client loses the scopes that the client loses', async () =
   await management.createClient({ client_id: 'shrinks', scopes: ['admin:users', 'orders:read'] })
   const { key = '' } = await management.createApiKey({ owner: 'shrinks', name: 'k', scopes: ['admin:users'] })
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, ['admin:users'])
-  await management.changeClient('shrinks', { scopes: ['orders:read'] })
+  await management.updateClient('shrinks', { scopes: ['orders:read'] })
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, [])
 })
 
@@ -198,9 +198,9 @@ test('the last owner is not removed, locked or deleted, and a locked owner does 
   }
   await last()
   await management.createUser({ id: 'second', password, roles: ['gatehouse-owner'] })
-  await management.changeUser('second', { locked: true })
+  await management.updateUser('second', { locked: true })
   await last()
-  await management.removeUser('second')
+  await management.deleteUser('second')
   assert.equal((await send(owner, 'GET', 'me')).status, 200)
 })
 

@@ -4,7 +4,7 @@ import { beforeEach, test } from 'node:test'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { isManagementScope, managementRoles, scopesOfRoles } from '../src/model/management-roles.ts'
-import { nothingLeft, permittedScopes, userScopes } from '../src/oauth/scope.ts'
+import { filterPermittedScopes, leavesNoAccess, userScopes } from '../src/oauth/scope.ts'
 import { answerParameters, authorizeUrl, callback, pkce, TestBrowser, users } from './journey.ts'
 import { type Answer, issuer, served } from './setup.ts'
 
@@ -37,10 +37,10 @@ const running = served({
 
 /** A second passes: what was issued in the second of the change is revoked with what was issued before. */
 const setRoles = async (...roles: string[]) => {
-  await running.identity.management.changeUser('alice', { roles })
+  await running.identity.management.updateUser('alice', { roles })
   running.clock.advance(1_000)
 }
-const register = (more: object) => running.identity.management.changeClient('losing', more)
+const register = (more: object) => running.identity.management.updateClient('losing', more)
 beforeEach(async () => {
   await setRoles('support')
   await register({ scopes, resources, grant_types })
@@ -88,7 +88,7 @@ test('a permitted scope is registered and, where it belongs to management, allow
   })
   fc.assert(
     fc.property(lists, ({ granted, registered, roles }) => {
-      const permitted = permittedScopes(granted, { scopes: registered }, { roles })
+      const permitted = filterPermittedScopes(granted, { scopes: registered }, { roles })
       for (const scope of granted) {
         const allowed = !isManagementScope(scope) || scopesOfRoles(roles).has(scope)
         assert.equal(permitted.includes(scope), registered.includes(scope) && allowed, scope)
@@ -100,7 +100,7 @@ test('a permitted scope is registered and, where it belongs to management, allow
 
 test('a person is given no scope that belongs between services, whatever roles they hold', () => {
   const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:reserved-mails', 'write:audit', 'read:events']
-  assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
+  assert.deepEqual(filterPermittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
 })
 
 test('nothing is left of a grant when it lost all but the leave to refresh', () => {
@@ -112,7 +112,7 @@ test('nothing is left of a grant when it lost all but the leave to refresh', () 
     [['admin:users'], [], true],
     [['offline_access', 'admin:users'], ['offline_access'], true],
   ] as const) {
-    assert.equal(nothingLeft(before, after), nothing, `${before} to ${after}`)
+    assert.equal(leavesNoAccess(before, after), nothing, `${before} to ${after}`)
   }
 })
 

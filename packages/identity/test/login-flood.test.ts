@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Passwords } from '../src/passwords/hasher.ts'
+import { PasswordHasher } from '../src/passwords/hasher.ts'
 import { clients, TestBrowser, users } from './journey.ts'
 import { type Answer, type Running, service, setup } from './setup.ts'
 
@@ -8,7 +8,7 @@ let running: Running
 before(async () => {
   running = await setup({
     declared: { clients: [...clients, service], users },
-    passwords: { atOnce: 2, mostWaiting: 2 },
+    passwords: { maxConcurrent: 2, maxWaiting: 2 },
     accessTokenAlgorithm: 'RS256',
   })
   const longCheck = "UPDATE identity.account SET password_hash = replace(password_hash, 't=2,', 't=20,')"
@@ -53,14 +53,14 @@ test('a login that finds the queue full is told so on its page, and when to come
 })
 
 test('a full queue refuses the next one alone: nothing else is hurt, and it empties', async () => {
-  const passwords = new Passwords({ atOnce: 1, mostWaiting: 1 })
+  const passwords = new PasswordHasher({ maxConcurrent: 1, maxWaiting: 1 })
   const [first, second, third] = await Promise.allSettled([
     passwords.hash('correct horse'),
-    passwords.matches('correct horse', undefined),
-    passwords.matches('correct horse', undefined),
+    passwords.verify('correct horse', undefined),
+    passwords.verify('correct horse', undefined),
   ])
   assert.deepEqual([first.status, second.status, third.status], ['fulfilled', 'fulfilled', 'rejected'])
   assert.equal(second.status === 'fulfilled' && second.value, false, 'nobody’s password matches')
   assert.equal(passwords.depth, 0)
-  assert.equal(await passwords.matches('correct horse', first.status === 'fulfilled' ? first.value : ''), true)
+  assert.equal(await passwords.verify('correct horse', first.status === 'fulfilled' ? first.value : ''), true)
 })

@@ -65,9 +65,9 @@ test('a reset link is worthless once the account has another address', async () 
   const { management } = running.identity
   await management.createUser(user('moved'))
   const link = await resetLink('moved@example.com')
-  const opened = await openedBefore(link, () => management.changeUser('moved', { email: 'moved@example.org' }))
+  const opened = await openedBefore(link, () => management.updateUser('moved', { email: 'moved@example.org' }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('moved', { email: 'moved@example.com' })
+  await management.updateUser('moved', { email: 'moved@example.com' })
   assert.equal((await new TestBrowser(running).get(link)).status, 400, 'not even when the address comes back')
 })
 
@@ -83,9 +83,9 @@ test('a reset link is worthless once the account was locked, unlocked again or n
   const { management } = running.identity
   await management.createUser(user('locked'))
   const link = await resetLink('locked@example.com')
-  const opened = await openedBefore(link, () => management.changeUser('locked', { locked: true }))
+  const opened = await openedBefore(link, () => management.updateUser('locked', { locked: true }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('locked', { locked: false })
+  await management.updateUser('locked', { locked: false })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
@@ -94,7 +94,7 @@ test('a reset link is worthless for an account that was made again under the sam
   await management.createUser(user('again'))
   const link = await resetLink('again@example.com')
   const opened = await openedBefore(link, async () => {
-    await management.removeUser('again')
+    await management.deleteUser('again')
     await management.createUser(user('again'))
   })
   assert.deepEqual(statuses(opened), [400, 400])
@@ -104,9 +104,9 @@ test('a link that proves an address is worthless once the account has another', 
   const { management } = running.identity
   await management.createUser({ ...user('unproven'), email_verified: false })
   const link = await mailed('verify_email', 'unproven')
-  const opened = await openedBefore(link, () => management.changeUser('unproven', { email: 'other@example.com' }))
+  const opened = await openedBefore(link, () => management.updateUser('unproven', { email: 'other@example.com' }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('unproven', { email: 'unproven@example.com' })
+  await management.updateUser('unproven', { email: 'unproven@example.com' })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
@@ -118,7 +118,7 @@ test('a registration link never works again, not even after its account was dele
   const [made] = (await running.identity.management.listUsers('', 200)).filter(
     ({ email }) => email === 'gone@example.com',
   )
-  await running.identity.management.removeUser(String(made?.id))
+  await running.identity.management.deleteUser(String(made?.id))
   assert.equal((await browser.submit(page, chosen)).status, 400)
   assert.equal((await browser.get(link)).status, 400)
 })
@@ -128,7 +128,7 @@ test('a registration link is worthless once its address had an account that came
   const link = await registrationLink('taken@example.com')
   const opened = await openedBefore(link, async () => {
     await management.createUser({ ...user('taken'), email: 'Taken@Example.com' })
-    await management.removeUser('taken')
+    await management.deleteUser('taken')
   })
   assert.deepEqual(statuses(opened), [400, 400])
 })
@@ -232,11 +232,11 @@ testWith('postgresql', 'of 20 uses of one mailed link one counts, whatever its k
 
 testWith('postgresql', 'a link put or used while the address of its account changes does not outlive it', async () =>
   onPostgres(async (racing, database) => {
-    const { links, accounts, users: accountsRead } = postgresIdentityStore(database)
+    const { mailedLinks: links, accounts, users: accountsRead } = postgresIdentityStore(database)
     const { management } = racing.identity
     await management.createUser(user('mover'))
     const now = racing.clock.now()
-    const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
+    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
     for (let round = 0; round < 20; round++) {
       const held = await accountsRead.find('mover')
       const [email, next] = [String(held?.email), `mover${round}@example.com`]
@@ -259,12 +259,12 @@ testWith('postgresql', 'a link put or used while the address of its account chan
       await links.put(link('before'), message(0))
       const [used, , putWhile] = await Promise.all([
         accounts.resetPassword(link('before').hash, 'no hash', end),
-        management.changeUser('mover', { email: next }),
+        management.updateUser('mover', { email: next }),
         links.put(link('while'), message(1)),
       ])
       assert.equal((await accountsRead.find('mover'))?.email, next, `used ${used}, put ${putWhile}`)
       assert.equal(await links.find(link('while').hash, 'reset', now), undefined)
-      assert.equal(await links.use(link('before').hash, 'reset', now), undefined)
+      assert.equal(await links.consume(link('before').hash, 'reset', now), undefined)
       const left = await database.query(
         "SELECT 1 FROM identity.mailed_link WHERE user_id = 'mover' AND purpose = 'reset'",
       )

@@ -104,7 +104,7 @@ test('no personal value of a user survives in a masked answer of any read or wri
       const seen = [...(await readEverything(reader, id)).values()].join('\n')
       const missing = values.filter((value) => !seen.includes(value))
       assert.deepEqual(missing, [], 'who may read personal data sees all of it')
-      await running.identity.management.removeUser(id)
+      await running.identity.management.deleteUser(id)
     }),
     { numRuns: 8 },
   )

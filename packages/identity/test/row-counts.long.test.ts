@@ -126,7 +126,7 @@ test('of a year in which people come once a week the last months leave no more r
     await liveAnHour(running, week)
     running.clock.advance(7 * 24 * hourMs)
     await purge()
-    if (week % 4 === 3) await running.identity.management.rotateKey('ES256')
+    if (week % 4 === 3) await running.identity.management.rotateSigningKey('ES256')
     weeks.push(await rowCounts(running))
   }
   const year = weeks.at(-1) ?? {}
@@ -165,7 +165,7 @@ test('however long people come and go, every table levels off, and empties when 
       running.clock.advance(hourMs)
       await purge()
     }
-    await running.identity.management.rotateKey('ES256')
+    await running.identity.management.rotateSigningKey('ES256')
     peaks.push(peak)
   }
   const [, , early = {}, , late = {}] = peaks

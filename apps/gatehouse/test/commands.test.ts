@@ -112,7 +112,7 @@ test('the first owner is made on the command line, and the last one stays', asyn
   await gatehouse('admin', 'revoke', 'olga', 'gatehouse-owner')
   assert.deepEqual(await gatehouse('admin', 'list'), [{ ...owner, user_id: 'otto', username: 'otto' }])
   const { audit } = postgresIdentityStore(database)
-  const events = await audit.list({ actor: 'command line', subject: 'olga', most: 10 })
+  const events = await audit.list({ actor: 'command line', subject: 'olga', limit: 10 })
   assert.deepEqual(events.map(({ action, before, after }) => [action, before, after]).slice(1), [
     ['roles.grant', { roles: [] }, { roles: ['gatehouse-owner'] }],
     ['roles.revoke', { roles: ['gatehouse-owner'] }, { roles: [] }],

@@ -1,27 +1,27 @@
 import { type Http, KeyRing, type RecordChange, type Worker } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
-import { type Management, managementOf } from './admin/commands.ts'
+import { createManagement, type Management } from './admin/commands.ts'
 import { type ResolvedApiKey, resolveApiKey } from './admin/keys/api-keys.ts'
 import { changeRecorder } from './audit/record.ts'
 import { startWorkers } from './background/workers.ts'
 import { ClientAssertions } from './clients/assertion.ts'
-import { ClientDirectory } from './clients/cache.ts'
-import { RefusalBudget } from './clients/failure-budget.ts'
-import { ClientProofs } from './clients/recent-authentications.ts'
+import { ClientCache } from './clients/cache.ts'
+import { AuditBudget } from './clients/failure-budget.ts'
+import { RecentAuthentications } from './clients/recent-authentications.ts'
 import { unlimited } from './config/attempt-limits.ts'
-import { featuresFrom } from './config/features.ts'
-import { lifetimesFrom } from './config/lifetimes.ts'
+import { parseFeatures } from './config/features.ts'
+import { parseLifetimes } from './config/lifetimes.ts'
 import type { IdentityOptions } from './config/options.ts'
-import { type Seeded, seed } from './config/seed.ts'
-import type { Parts } from './context/context.ts'
+import { applyDeclarations, type Seeded } from './config/seed.ts'
+import type { IdentityContext } from './context/context.ts'
 import { createIdentityMetrics } from './context/metrics.ts'
 import { type Introspected, introspect } from './introspect/endpoint.ts'
 import { MacKey } from './keys/mac-key.ts'
 import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
 import type { SigningAlgorithm } from './model/client.ts'
-import { Passwords } from './passwords/hasher.ts'
-import { PasswordRule } from './passwords/rule.ts'
-import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
+import { PasswordHasher } from './passwords/hasher.ts'
+import { PasswordPolicy } from './passwords/rule.ts'
+import { type RevocationPage, readRevocations } from './revoke/feed.ts'
 import { routes } from './routes.ts'
 
 /** The plan of a user for whom none is named: the specification's first tier. */
@@ -38,7 +38,7 @@ export interface Identity {
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
   /** Whether a signing key was compromised: what it signed is refused, whoever still has its public part. */
-  isForgottenKey(kid: string): boolean
+  isCompromisedKey(kid: string): boolean
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
   /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
@@ -61,49 +61,49 @@ export interface Identity {
  */
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
   const outbox: Worker[] = []
-  const parts = partsOf(options, () => {
-    for (const lane of outbox) lane.wake()
+  const context = createContext(options, () => {
+    for (const worker of outbox) worker.wake()
   })
-  await parts.keys.refresh()
-  const seeded = await seed(parts, options)
-  const workers = options.background === false ? undefined : startWorkers(parts, options)
+  await context.keys.refresh()
+  const seeded = await applyDeclarations(context, options)
+  const workers = options.background === false ? undefined : startWorkers(context, options)
   if (workers) outbox.push(workers.mails, workers.logouts)
   return {
-    plugin: (http) => routes(http, parts, options.authenticate),
+    plugin: (http) => routes(http, context, options.authenticate),
     seeded,
     workers: Object.values(workers ?? {}),
-    keys: () => parts.keys.jwks(),
-    isForgottenKey: (kid) => parts.keys.isForgotten(kid),
+    keys: () => context.keys.getJwks(),
+    isCompromisedKey: (kid) => context.keys.isCompromised(kid),
     async planOf(subject) {
-      const found = await parts.store.subjects.planOf(subject)
-      return found && { plan: found.plan ?? parts.defaultPlan }
+      const found = await context.store.subjects.findPlan(subject)
+      return found && { plan: found.plan ?? context.defaultPlan }
     },
-    resolveApiKey: (key) => resolveApiKey(parts, key),
-    introspect: (token) => introspect(parts, token),
-    revocations: (after) => revocationFeed(parts, after),
-    recordChange: changeRecorder(parts),
-    management: managementOf(parts),
-    ready: () => parts.store.ping(),
+    resolveApiKey: (key) => resolveApiKey(context, key),
+    introspect: (token) => introspect(context, token),
+    revocations: (after) => readRevocations(context, after),
+    recordChange: changeRecorder(context),
+    management: createManagement(context),
+    ready: () => context.store.ping(),
   }
 }
 
-function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
+function createContext(options: IdentityOptions, signalOutbox: () => void): IdentityContext {
   const { store, clock, log } = options
   const encryptionKey = KeyRing.of(options.encryptionKey)
-  const lifetimes = lifetimesFrom(options.lifetimes)
+  const lifetimes = parseLifetimes(options.lifetimes)
   const branding = brandingFrom(options.branding)
   const mail = options.notify !== undefined
-  const features = featuresFrom(options.features, mail)
-  const longestTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
-  const passwords = new Passwords(options.passwords)
+  const features = parseFeatures(options.features, mail)
+  const maxTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
+  const passwords = new PasswordHasher(options.passwords)
   const keys = new SigningKeys({
-    rows: store.signingKeys,
+    store: store.signingKeys,
     encryptionKey,
     clock,
     log,
-    algorithms: algorithmsOf(options),
+    algorithms: configuredAlgorithms(options),
     ageMs: lifetimes.signingKey * 1000,
-    longestTokenMs,
+    maxTokenMs,
   })
   return {
     issuer: options.issuer,
@@ -114,10 +114,10 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     lifetimes,
     defaultPlan: options.defaultPlan ?? defaultPlan,
     store,
-    clients: new ClientDirectory(store.clients, clock),
+    clients: new ClientCache(store.clients, clock),
     keys,
     passwords,
-    passwordRule: new PasswordRule(options.passwords, branding.name),
+    passwordPolicy: new PasswordPolicy(options.passwords, branding.name),
     metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
     refreshMac: new MacKey(encryptionKey, 'refresh token'),
     formMac: new MacKey(encryptionKey, 'form token'),
@@ -130,18 +130,18 @@ function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
     refund: options.refund ?? (async () => {}),
     blocked: options.blocked ?? (() => 0),
     forgive: options.forgive ?? (async () => {}),
-    clientProofs: new ClientProofs(clock),
-    wakeOutbox,
+    recentAuthentications: new RecentAuthentications(clock),
+    signalOutbox,
     mail,
     assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
-    refusals: new RefusalBudget(),
+    auditBudget: new AuditBudget(),
     clock,
     log,
   }
 }
 
 /** What is signed with from the start: what ID tokens are by default or can be, and what the configuration names. */
-function algorithmsOf({ accessTokenAlgorithm, declared }: IdentityOptions): SigningAlgorithm[] {
+function configuredAlgorithms({ accessTokenAlgorithm, declared }: IdentityOptions): SigningAlgorithm[] {
   const { clients = [], resources = [] } = declared ?? {}
   const named = [
     accessTokenAlgorithm,

@@ -2,11 +2,11 @@ export type { Branding } from '@gatehouse/kit/page'
 export type { Management } from './admin/commands.ts'
 export { adminScopes } from './admin/scopes.ts'
 export {
+  type AttemptDecision,
+  type AttemptLimitName,
+  attemptLimitPolicies,
   type Blocked,
   type Forgive,
-  type GuardDecision,
-  type GuardName,
-  guardPolicies,
   type Limit,
   type Refund,
 } from './config/attempt-limits.ts'
@@ -25,7 +25,7 @@ export { createIdentity, defaultPlan, type Identity } from './identity.ts'
 export {
   type GoneRecipient,
   identityEvents,
-  mailLifetimesOf,
+  mailLifetimes,
   type Notify,
   type NotifyRequest,
   type OnRecipient,

@@ -30,18 +30,18 @@ export const clientCommands: Commands = {
     run: (management, { args, options }) => {
       const id = first(args, 'the id of the client')
       const audience = text('assertion_audience', options['assertion-audience'])
-      return management.changeClient(id, checked(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
+      return management.updateClient(id, checked(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
     },
   },
   'client secret': {
     usage: '<id>',
     summary: 'make a new secret; the old one stops working',
-    run: (management, { args }) => management.renewSecret(first(args, 'the id of the client')),
+    run: (management, { args }) => management.rotateSecret(first(args, 'the id of the client')),
   },
   'client remove': {
     usage: '<id>',
     summary: 'delete a client and end every grant to it',
-    run: (management, { args }) => management.removeClient(first(args, 'the id of the client')),
+    run: (management, { args }) => management.deleteClient(first(args, 'the id of the client')),
   },
 }
 

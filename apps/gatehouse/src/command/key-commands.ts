@@ -24,12 +24,12 @@ export const keyCommands: Commands = {
   'api-key remove': {
     usage: '<id>',
     summary: 'make an API key useless',
-    run: (management, { args }) => management.removeApiKey(first(args, 'the id of the key')),
+    run: (management, { args }) => management.deleteApiKey(first(args, 'the id of the key')),
   },
   'keys list': {
     usage: '',
     summary: 'the keys that sign, or whose signatures may still be met',
-    run: async (management) => management.listKeys(),
+    run: async (management) => management.listSigningKeys(),
   },
   'keys rotate': {
     usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
@@ -38,7 +38,7 @@ export const keyCommands: Commands = {
       const asked = options.alg ?? 'ES256'
       const alg = signingAlgorithms.find((one) => one === asked)
       if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${asked}`)
-      return { alg, kid: await management.rotateKey(alg, options.compromised === true) }
+      return { alg, kid: await management.rotateSigningKey(alg, options.compromised === true) }
     },
   },
   'keys reseal': {

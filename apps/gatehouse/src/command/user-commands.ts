@@ -29,13 +29,13 @@ export const userCommands: Commands = {
     summary: 'change what is named; the rest stays',
     run: (management, { args, options }) => {
       const id = first(args, idOfUser)
-      return management.changeUser(id, checked(UserPatch, someOf(userMembers(options))))
+      return management.updateUser(id, checked(UserPatch, someOf(userMembers(options))))
     },
   },
   'user password': {
     usage: '<id>',
     summary: 'set a new password, which is made and shown once; all that was begun with the old one ends',
-    run: (management, { args }) => management.renewPassword(first(args, idOfUser)),
+    run: (management, { args }) => management.generatePassword(first(args, idOfUser)),
   },
   'user consents': {
     usage: '<id>',
@@ -72,17 +72,17 @@ export const userCommands: Commands = {
   'user lock': {
     usage: '<id>',
     summary: 'end what the user is signed in to, and let nobody in',
-    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: true }),
+    run: (management, { args }) => management.updateUser(first(args, idOfUser), { locked: true }),
   },
   'user unlock': {
     usage: '<id>',
     summary: 'let the user in again',
-    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: false }),
+    run: (management, { args }) => management.updateUser(first(args, idOfUser), { locked: false }),
   },
   'user remove': {
     usage: '<id>',
     summary: 'delete a user and everything of theirs',
-    run: (management, { args }) => management.removeUser(first(args, idOfUser)),
+    run: (management, { args }) => management.deleteUser(first(args, idOfUser)),
   },
 }
 

@@ -87,7 +87,7 @@ const noIssuer: Bearer = {
 function withKeysHere(feed: Revocations, issuer: () => Identity | undefined): Revocations {
   return {
     covers: (caller, keyId) =>
-      feed.covers(caller, keyId) || (keyId !== undefined && issuer()?.isForgottenKey(keyId) === true),
+      feed.covers(caller, keyId) || (keyId !== undefined && issuer()?.isCompromisedKey(keyId) === true),
     get revokedKeys() {
       return feed.revokedKeys ?? 0
     },

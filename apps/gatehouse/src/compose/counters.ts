@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { countClockMoves, countEvictions, showEviction, showGateways, showHotKeys } from '@gatehouse/gateway'
-import { guardPolicies } from '@gatehouse/identity'
+import { attemptLimitPolicies } from '@gatehouse/identity'
 import { type Database, type Log, migrate, type Registry } from '@gatehouse/kit'
 import { type CounterStore, hotKeyStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
 import { migrations, postgresStore } from '@gatehouse/limiter/postgres'
@@ -69,7 +69,7 @@ export async function openCounters(
 export function refuseUnshared({ areShared }: Counters, { tiers = {}, policies = {} }: Config['file']): void {
   if (areShared) return
   const found = Object.entries({ ...tiers, ...policies }).find(
-    ([name, { failure_mode: mode }]) => mode === 'closed' && !(name in guardPolicies),
+    ([name, { failure_mode: mode }]) => mode === 'closed' && !(name in attemptLimitPolicies),
   )
   if (found) {
     throw new RangeError(

@@ -11,7 +11,7 @@ import {
   observeLimiter,
   watchWith,
 } from '@gatehouse/gateway'
-import { guardPolicies, type Identity } from '@gatehouse/identity'
+import { attemptLimitPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import { type Settings, trustOf } from '../config.ts'
@@ -90,7 +90,7 @@ export async function composeEntrance(
     metrics,
     log,
     clock,
-    guards: guardPolicies,
+    guards: attemptLimitPolicies,
     ...declaredLimits(file),
   })
   const { attempts } = gateway

@@ -1,4 +1,4 @@
-import { defaultLifetimes, type IdentityOptions, mailLifetimesOf } from '@gatehouse/identity'
+import { defaultLifetimes, type IdentityOptions, mailLifetimes } from '@gatehouse/identity'
 import type { Notify, ReservedDeclarations, TemplateDeclaration } from '@gatehouse/notify'
 import { Pool } from 'undici'
 import { isOff } from '../config.ts'
@@ -11,7 +11,7 @@ type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOpt
  * them outlives its link.
  */
 export function reservedForIdentity(templates: readonly TemplateDeclaration[]): ReservedDeclarations {
-  const eventTypes = [...mailLifetimesOf(defaultLifetimes)].map(([event, seconds]) => ({
+  const eventTypes = [...mailLifetimes(defaultLifetimes)].map(([event, seconds]) => ({
     event,
     channels: ['email' as const],
     ttl_seconds: seconds,

@@ -77,7 +77,7 @@ export function lifetimes(declared: Parts['config']['file']['lifetimes'] = {}) {
     refreshToken: declared.refresh_token_seconds,
     idToken: declared.id_token_seconds,
     session: declared.session_seconds,
-    longestSession: declared.longest_session_seconds,
+    maxSession: declared.max_session_seconds,
     signingKey: declared.signing_key_seconds,
     auditEvent: declared.audit_event_seconds,
   })

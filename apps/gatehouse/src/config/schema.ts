@@ -204,7 +204,7 @@ export const FileSchema = Type.Object(
           refresh_token_seconds: lifetime('refreshToken', 'Refresh tokens.'),
           id_token_seconds: lifetime('idToken', 'ID tokens.'),
           session_seconds: lifetime('session', 'A signed-in browser that is not used.'),
-          longest_session_seconds: lifetime('longestSession', 'The same since its login, however much it is used.'),
+          max_session_seconds: lifetime('maxSession', 'The same since its login, however much it is used.'),
           signing_key_seconds: lifetime('signingKey', 'A signing key, before the next one takes over.'),
           audit_event_seconds: lifetime('auditEvent', 'Entries of the audit trail.'),
         },

@@ -1,9 +1,9 @@
 import { type Actor, type ManagementChange, Problem, recordChange } from '@gatehouse/kit'
 import { changeRecorder } from '../audit/record.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../model/management-roles.ts'
-import { isBetweenServices } from '../model/service-scopes.ts'
+import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
 
 /*
@@ -40,32 +40,32 @@ const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:events', 'admin:notifications'],
 ])
 
-function mayGive(by: Authority, scope: string): boolean {
+function mayAssign(by: Authority, scope: string): boolean {
   if (by.unrestricted || by.scopes.has(scope)) return true
   const administrator = administeredBy.get(scope)
   if (administrator !== undefined) return by.scopes.has(administrator)
-  return !isManagementScope(scope) && !isBetweenServices(scope)
+  return !isManagementScope(scope) && !isServiceScope(scope)
 }
 
 /** @throws Problem 403 naming the scopes that the caller does not hold */
-export function refuseLackedScopes(by: Authority, scopes: Iterable<string>, what: string): void {
-  const lacked = [...scopes].filter((scope) => !mayGive(by, scope))
-  if (lacked.length === 0) return
-  throw new Problem(403, `${what}, and you do not hold all of them: ${lacked.slice(0, 20).join(', ')}.`)
+export function requireScopes(by: Authority, scopes: Iterable<string>, what: string): void {
+  const missing = [...scopes].filter((scope) => !mayAssign(by, scope))
+  if (missing.length === 0) return
+  throw new Problem(403, `${what}, and you do not hold all of them: ${missing.slice(0, 20).join(', ')}.`)
 }
 
 /** @throws Problem 403 when the client holds a scope that the caller lacks */
-export function refuseUnlessOverClient(by: Authority, client: Client): void {
-  refuseLackedScopes(by, client.scopes, 'To change this client is to have its scopes')
+export function requireAuthorityOverClient(by: Authority, client: Client): void {
+  requireScopes(by, client.scopes, 'To change this client is to have its scopes')
 }
 
 /** @throws Problem 403 when the user holds a management role with a scope that the caller lacks */
-export function refuseUnlessOverUser(by: Authority, user: User): void {
-  refuseLackedScopes(by, scopesOfRoles(user.roles), 'This user holds a management role with scopes')
+export function requireAuthorityOverUser(by: Authority, user: User): void {
+  requireScopes(by, scopesOfRoles(user.roles), 'This user holds a management role with scopes')
 }
 
 /** Roles may change so. @throws Problem 403 for a reserved role that is not the caller's to give or to take away */
-export function refuseRoleChange(by: Authority, before: readonly string[], after: readonly string[]): void {
+export function requireRoleAuthority(by: Authority, before: readonly string[], after: readonly string[]): void {
   const changed = [...before, ...after].filter((role) => before.includes(role) !== after.includes(role))
   const reserved = changed.filter(isReservedRole)
   if (reserved.length === 0 || by.unrestricted) return
@@ -73,12 +73,12 @@ export function refuseRoleChange(by: Authority, before: readonly string[], after
     throw new Problem(403, `The scope admin:roles is needed to grant or revoke ${reserved.join(', ')}.`)
   }
   const known = reserved.filter(isManagementRole)
-  refuseLackedScopes(by, scopesOfRoles(known), `To grant or revoke ${known.join(', ')} is to give its scopes`)
+  requireScopes(by, scopesOfRoles(known), `To grant or revoke ${known.join(', ')} is to give its scopes`)
 }
 
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>
 
 /** Records what is about to be changed. @throws Problem 503 when that fails: then nothing may be changed */
-export function record(parts: Parts, by: Authority, change: Change): Promise<void> {
-  return recordChange(changeRecorder(parts), { service: 'identity', actor: by.actor, ...change })
+export function auditChange(context: IdentityContext, by: Authority, change: Change): Promise<void> {
+  return recordChange(changeRecorder(context), { service: 'identity', actor: by.actor, ...change })
 }

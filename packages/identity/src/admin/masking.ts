@@ -3,9 +3,9 @@ import { isEmailAddress, maskEmail, maskIpAddress, maskMembers, maskName, maskPh
 import { deviceName } from '../pages/device-name.ts'
 import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
-import type { MemberAnswer } from './roles/roles.ts'
-import type { SessionAnswer } from './users/access.ts'
-import type { UserAnswer } from './users/users.ts'
+import type { MemberResponse } from './roles/roles.ts'
+import type { SessionResponse } from './users/access.ts'
+import type { UserResponse } from './users/users.ts'
 
 /*
  * What callers see who may not read personal data. Identifiers (the subject, a client id) are shown: they name a record,
@@ -15,11 +15,11 @@ import type { UserAnswer } from './users/users.ts'
 const hidden = '•••'
 
 /** The answer as the caller may see it. */
-export function shown<Answer>(by: Authority, answer: Answer, mask: (answer: Answer) => Answer): Answer {
+export function maskUnlessPermitted<Answer>(by: Authority, answer: Answer, mask: (answer: Answer) => Answer): Answer {
   return by.unrestricted || by.scopes.has('read:personal-data') ? answer : mask(answer)
 }
 
-export function maskUser(user: UserAnswer): UserAnswer {
+export function maskUser(user: UserResponse): UserResponse {
   return {
     ...user,
     ...(user.username === undefined ? {} : { username: maskText(user.username) }),
@@ -28,11 +28,11 @@ export function maskUser(user: UserAnswer): UserAnswer {
   }
 }
 
-export function maskMember(member: MemberAnswer): MemberAnswer {
+export function maskMember(member: MemberResponse): MemberResponse {
   return { ...member, username: maskText(member.username) }
 }
 
-export function maskSession(session: SessionAnswer): SessionAnswer {
+export function maskSession(session: SessionResponse): SessionResponse {
   return { ...session, address: maskIpAddress(session.address), user_agent: coarseAgent(session.user_agent) }
 }
 

@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { type OperationId, operation } from '../http/operations.ts'
 import type { Authenticate, Caller } from '../model/caller.ts'
 import {
@@ -15,20 +15,20 @@ import type { User } from '../model/user.ts'
 import type { Authority } from './authority.ts'
 
 /** A path parameter that names something. */
-export function idOf(description: string) {
+export function idParameter(description: string) {
   return Type.String({ minLength: 1, maxLength: 256, description })
 }
 
 /** Path parameters of one thing. */
-export const byId = Type.Object({ id: idOf('The identifier of the resource.') })
+export const byId = Type.Object({ id: idParameter('The identifier of the resource.') })
 
-const mostListed = 200
+const maxPageSize = 200
 
 export const pageQuery = Type.Object(
   {
     after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: mostListed, default: 50, description: 'The most items of a page.' }),
+      Type.Integer({ minimum: 1, maximum: maxPageSize, default: 50, description: 'The most items of a page.' }),
     ),
   },
   { additionalProperties: false },
@@ -38,28 +38,28 @@ export const pageQuery = Type.Object(
 type Scopes = string | readonly string[]
 
 /** Lets callers through. */
-export interface Gate {
-  readonly parts: Parts
+export interface AdminAccess {
+  readonly context: IdentityContext
   /** Who calls, if they hold a scope, or one that includes it. @throws Problem 401, 403 */
-  check(request: FastifyRequest, scopes: Scopes): Promise<Authority>
+  requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
   /** Who calls, whatever they hold. @throws Problem 401 */
-  identify(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
+  authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
 }
 
-export function gateOf(parts: Parts, authenticate: Authenticate): Gate {
-  const identify = async (request: FastifyRequest, scopes: readonly string[] = []) => {
+export function createAdminAccess(context: IdentityContext, authenticate: Authenticate): AdminAccess {
+  const identifyCaller = async (request: FastifyRequest, scopes: readonly string[] = []) => {
     const caller = await authenticate(request, undefined)
-    const user = caller.kind === 'user' ? await parts.store.users.find(caller.subject) : undefined
-    return { caller, by: authorityOf(request, caller, user, scopes) }
+    const user = caller.kind === 'user' ? await context.store.users.find(caller.subject) : undefined
+    return { caller, by: createAuthority(request, caller, user, scopes) }
   }
   return {
-    parts,
-    identify,
-    async check(request, scopes) {
-      const enough = [scopes].flat()
-      const { by } = await identify(request, enough)
-      if (enough.some((scope) => by.scopes.has(scope))) return by
-      const [scope = ''] = enough
+    context,
+    authenticate: identifyCaller,
+    async requireScope(request, scopes) {
+      const accepted = [scopes].flat()
+      const { by } = await identifyCaller(request, accepted)
+      if (accepted.some((scope) => by.scopes.has(scope))) return by
+      const [scope = ''] = accepted
       await authenticate(request, scope)
       const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
       const headers = { 'www-authenticate': challenge }
@@ -69,7 +69,7 @@ export function gateOf(parts: Parts, authenticate: Authenticate): Gate {
 }
 
 /** A client holds what its token says; a person only what their roles allow now, however old the token is. */
-function authorityOf(
+function createAuthority(
   request: FastifyRequest,
   { kind, subject, clientId, scopes: carried }: Caller,
   user: User | undefined,
@@ -77,18 +77,18 @@ function authorityOf(
 ): Authority {
   const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
   const allowed = scopesOfRoles(roles)
-  const held = [...withIncludedScopes(carried)].filter(
+  const granted = [...withIncludedScopes(carried)].filter(
     (scope) => kind === 'client' || !isManagementScope(scope) || allowed.has(scope),
   )
   const role = roles.filter(isManagementRole).find((one) => needed.some((scope) => scopesOfRoles([one]).has(scope)))
   const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
-  return { actor, scopes: new Set(held), roles, unrestricted: false }
+  return { actor, scopes: new Set(granted), roles, unrestricted: false }
 }
 
 const done = Type.Null({ description: 'Done; no content.' })
 
 /** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
-export function doc(
+export function describeRoute(
   id: OperationId,
   scopes: Scopes,
   answer: object = done,
@@ -100,7 +100,7 @@ export function doc(
 }
 
 /** One page of a list, and where the next one begins. */
-export function pageOf<Item>(items: readonly Item[], most: number, idOf: (item: Item) => string) {
+export function createPage<Item>(items: readonly Item[], limit: number, idParameter: (item: Item) => string) {
   const last = items.at(-1)
-  return { items, ...(items.length === most && last !== undefined ? { next: idOf(last) } : {}) }
+  return { items, ...(items.length === limit && last !== undefined ? { next: idParameter(last) } : {}) }
 }

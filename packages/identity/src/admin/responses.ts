@@ -12,13 +12,13 @@ const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:
 const anything = Type.Object({}, { additionalProperties: true })
 
 /** One page of a list. */
-export function pageAnswer(item: TSchema): TSchema {
+export function pageSchema(item: TSchema): TSchema {
   const next = Type.String({ description: 'Where the next page begins: send it as `after`. Absent on the last page.' })
   return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
 }
 
 /** A list that is never long. */
-export function listAnswer(item: TSchema): TSchema {
+export function listSchema(item: TSchema): TSchema {
   return Type.Object({ items: Type.Array(item) })
 }
 
@@ -29,15 +29,15 @@ const client = {
   created_at: instant,
   updated_at: instant,
 }
-export const clientAnswer = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
+export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
 const secret = Type.String({ description: 'Shown this once.' })
-export const newClientAnswer = Type.Object(
+export const newClientSchema = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
   { title: 'NewOAuthClient', description: 'The client; with its secret, when it has one.' },
 )
-export const secretAnswer = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
-export const planAnswer = Type.Object({ id: text, plan: text }, { title: 'Plan' })
+export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
 
 const { username, email, plan } = UserPatch.properties
 const user = {
@@ -52,17 +52,17 @@ const user = {
   created_at: instant,
   updated_at: instant,
 }
-export const userAnswer = Type.Object(user, { title: 'User', description: 'A user.' })
-export const newUserAnswer = Type.Object(
+export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
+export const newUserSchema = Type.Object(
   { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
   { title: 'NewUser', description: 'The user; with the password, when none was given.' },
 )
 
-export const consentAnswer = Type.Object(
+export const consentSchema = Type.Object(
   { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
   { title: 'Consent' },
 )
-export const sessionAnswer = Type.Object(
+export const sessionSchema = Type.Object(
   {
     id: text,
     user_agent: text,
@@ -73,12 +73,12 @@ export const sessionAnswer = Type.Object(
   { title: 'Session' },
 )
 
-export const roleAnswer = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
-export const memberAnswer = Type.Object(
+export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const memberSchema = Type.Object(
   { user_id: text, username: text, locked: Type.Boolean() },
   { title: 'RoleMember' },
 )
-export const callerAnswer = Type.Object(
+export const callerSchema = Type.Object(
   {
     user: Type.Optional(text),
     client: Type.Optional(text),
@@ -88,7 +88,7 @@ export const callerAnswer = Type.Object(
   },
   { title: 'ManagementCaller' },
 )
-export const revealedAnswer = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
+export const revealedSchema = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
 
 const apiKey = {
   id: text,
@@ -99,9 +99,9 @@ const apiKey = {
   created_at: instant,
   expires_at: Type.Optional(instant),
 }
-export const apiKeyAnswer = Type.Object(apiKey, { title: 'ApiKey' })
-export const newApiKeyAnswer = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
-export const resolvedKeyAnswer = Type.Object(
+export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
+export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+export const resolvedKeySchema = Type.Object(
   {
     id: text,
     owner: text,
@@ -112,7 +112,7 @@ export const resolvedKeyAnswer = Type.Object(
   { title: 'ApiKeyOwner' },
 )
 
-export const signingKeyAnswer = Type.Object(
+export const signingKeySchema = Type.Object(
   {
     kid: text,
     alg: text,
@@ -122,9 +122,9 @@ export const signingKeyAnswer = Type.Object(
   },
   { title: 'SigningKey' },
 )
-export const newSigningKeyAnswer = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
+export const newSigningKeySchema = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
 
-export const auditEventAnswer = Type.Object(
+export const auditEventSchema = Type.Object(
   {
     id: text,
     at: instant,

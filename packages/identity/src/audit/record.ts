@@ -1,6 +1,6 @@
 import { type ManagementChange, orderedId, type RecordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { AuditType } from './event-type.ts'
 
 export interface AuditFacts {
@@ -10,11 +10,11 @@ export interface AuditFacts {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-type AuditParts = Pick<Parts, 'store' | 'clock' | 'metrics'>
+type AuditContext = Pick<IdentityContext, 'store' | 'clock' | 'metrics'>
 
 /** Writes a security event to the audit trail, with where the request came from. */
 export async function audit(
-  { store, clock, metrics }: AuditParts,
+  { store, clock, metrics }: AuditContext,
   request: Pick<FastifyRequest, 'ip' | 'id'> | undefined,
   type: AuditType,
   { details = {}, ...facts }: AuditFacts,
@@ -33,15 +33,15 @@ export async function audit(
 }
 
 /** Writes changes made through management to the audit trail, whichever service makes them. */
-export function changeRecorder(parts: AuditParts): RecordChange {
+export function changeRecorder(context: AuditContext): RecordChange {
   return async (change) => {
-    await parts.store.audit.record({
+    await context.store.audit.record({
       id: orderedId(),
-      at: parts.clock.now(),
+      at: context.clock.now(),
       type: 'management' satisfies AuditType,
       ...factsOf(change),
     })
-    parts.metrics.securityEvent('management')
+    context.metrics.securityEvent('management')
   }
 }
 

@@ -5,7 +5,7 @@ import { OAuthError } from '../oauth/error.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /** What stands between a sound request and its code. */
-export type Next = 'login' | 'consent' | 'code'
+export type NextStep = 'login' | 'consent' | 'code'
 
 export interface Situation {
   readonly request: AuthorizationRequest
@@ -25,7 +25,7 @@ export interface Situation {
  * Decides what comes next (OpenID Connect Core §3.1.2.3, §3.1.2.4).
  * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids asking
  */
-export function decide(situation: Situation): Next {
+export function chooseNextStep(situation: Situation): NextStep {
   const silent = situation.request.prompts.has('none')
   if (needsLogin(situation)) {
     if (silent) throw new OAuthError('login_required', 'the user must sign in')

@@ -6,17 +6,17 @@ import { originOf } from '../oauth/redirect-uri.ts'
 import { submitPage } from '../pages/submit-page.ts'
 
 /** Takes the answer to the client, with the issuer in it so that answers of two servers can't be mixed up (RFC 9207). */
-export function respond(
-  parts: PageParts & { readonly issuer: string },
+export function sendResponse(
+  context: PageParts & { readonly issuer: string },
   request: FastifyRequest,
   reply: FastifyReply,
   { redirectUri, responseMode, state }: Destination,
   answer: Readonly<Record<string, string>>,
 ): FastifyReply {
-  const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: parts.issuer }
+  const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: context.issuer }
   if (responseMode === 'form_post') {
-    const texts = textsFor(parts, request)
-    return sendPage(parts, reply, texts, submitPage(texts, redirectUri, originOf(redirectUri), fields))
+    const texts = textsFor(context, request)
+    return sendPage(context, reply, texts, submitPage(texts, redirectUri, originOf(redirectUri), fields))
   }
   const query = new URLSearchParams(fields).toString()
   const address = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
@@ -24,12 +24,12 @@ export function respond(
 }
 
 /** Takes an error to the client (RFC 6749 §4.1.2.1). */
-export function respondError(
-  parts: PageParts & { readonly issuer: string },
+export function sendErrorResponse(
+  context: PageParts & { readonly issuer: string },
   request: FastifyRequest,
   reply: FastifyReply,
   destination: Destination,
   error: OAuthError,
 ): FastifyReply {
-  return respond(parts, request, reply, destination, error.body())
+  return sendResponse(context, request, reply, destination, error.body())
 }

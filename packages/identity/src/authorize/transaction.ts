@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
-import { type AuthorizationRequest, type Destination, readRequest } from '../oauth/authorization-request.ts'
+import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readIdTokenHint } from '../oauth/id-token-hint.ts'
 import { Parameters } from '../oauth/parameters.ts'
-import { nothingLeft } from '../oauth/scope.ts'
+import { leavesNoAccess } from '../oauth/scope.ts'
 import type { Browser } from '../sessions/browser.ts'
 import type { Continuation } from '../sessions/continuation.ts'
-import { accessOf, permittedTo } from './access.ts'
-import { decide, type Next } from './next-step.ts'
+import { limitToRoles, requestedAccess } from './access.ts'
+import { chooseNextStep, type NextStep } from './next-step.ts'
 
 /** An authorization request on its way, from page to page. */
-export interface Proceeding {
+export interface AuthorizationTransaction {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly browser: Browser
@@ -24,52 +24,53 @@ export interface Proceeding {
   readonly waitingSince: number | undefined
 }
 
-export async function clientOf(parts: Parts, parameters: Parameters): Promise<Client> {
-  const client = await parts.clients.find(parameters.required('client_id'))
+export async function findClient(context: IdentityContext, parameters: Parameters): Promise<Client> {
+  const client = await context.clients.find(parameters.getRequired('client_id'))
   if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
   return client
 }
 
 /** The request as the page it comes back from was shown for. */
-export async function resumed(
-  parts: Parts,
-  at: Pick<Proceeding, 'request' | 'reply' | 'browser'>,
+export async function resumeTransaction(
+  context: IdentityContext,
+  transaction: Pick<AuthorizationTransaction, 'request' | 'reply' | 'browser'>,
   { request, pushed = false, startedAt }: Continuation,
-): Promise<Proceeding> {
+): Promise<AuthorizationTransaction> {
   const parameters = new Parameters(request)
-  return { ...at, client: await clientOf(parts, parameters), parameters, pushed, waitingSince: startedAt }
+  return { ...transaction, client: await findClient(context, parameters), parameters, pushed, waitingSince: startedAt }
 }
 
 /** Reads the request, as far as the user who is signed in may allow it, and decides what comes next. @throws OAuthError to be told by redirect */
-export async function nextOf(
-  parts: Parts,
-  at: Proceeding,
+export async function readNextStep(
+  context: IdentityContext,
+  transaction: AuthorizationTransaction,
   destination: Destination,
-): Promise<{ readonly asked: AuthorizationRequest; readonly next: Next }> {
-  refuseUnpushed(at)
-  const { signedIn } = at.browser
-  const read = readRequest(destination, at.parameters, parts)
-  const asked = signedIn === undefined ? read : permittedTo(parts, read, signedIn.user)
-  const hint = asked.idTokenHint === undefined ? undefined : await readIdTokenHint(parts, asked.idTokenHint)
-  if (asked.idTokenHint !== undefined && hint === undefined) {
+): Promise<{ readonly authorization: AuthorizationRequest; readonly next: NextStep }> {
+  requirePushedRequest(transaction)
+  const { signedIn } = transaction.browser
+  const read = parseRequest(destination, transaction.parameters, context)
+  const authorization = signedIn === undefined ? read : limitToRoles(context, read, signedIn.user)
+  const hint =
+    authorization.idTokenHint === undefined ? undefined : await readIdTokenHint(context, authorization.idTokenHint)
+  if (authorization.idTokenHint !== undefined && hint === undefined) {
     throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
   }
-  const next = decide({
-    request: asked,
-    access: accessOf(parts, asked),
+  const next = chooseNextStep({
+    request: authorization,
+    access: requestedAccess(context, authorization),
     signedIn,
-    consents: signedIn === undefined ? [] : await parts.store.consents.find(signedIn.user.id, at.client.id),
+    consents: signedIn === undefined ? [] : await context.store.consents.find(signedIn.user.id, transaction.client.id),
     hintedSubject: hint?.subject,
-    waitingSince: at.waitingSince,
-    now: parts.clock.now(),
+    waitingSince: transaction.waitingSince,
+    now: context.clock.now(),
   })
-  if (next !== 'login' && nothingLeft(read.scopes, asked.scopes)) {
+  if (next !== 'login' && leavesNoAccess(read.scopes, authorization.scopes)) {
     throw new OAuthError('access_denied', "the user's roles allow none of the scopes asked for")
   }
-  return { asked, next }
+  return { authorization, next }
 }
 
-function refuseUnpushed({ client, parameters, pushed }: Proceeding): void {
+function requirePushedRequest({ client, parameters, pushed }: AuthorizationTransaction): void {
   if (parameters.get('request_uri') !== undefined) {
     throw new OAuthError('request_uri_not_supported', 'only request_uri values of pushed requests are supported')
   }

@@ -1,81 +1,84 @@
 import { randomUUID } from 'node:crypto'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { safeFetch } from '../http/safe-fetch.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
-import { type Notify, type NotifyRequest, type OnRecipient, payloadOf, recipientOf } from '../mail/messages.ts'
+import { formatRecipient, type Notify, type NotifyRequest, type OnRecipient, openPayload } from '../mail/messages.ts'
 import type { LogoutNotice } from '../sessions/end-session.ts'
 import type { IdentityStore, OutboxMessage } from '../store/index.ts'
 
 export interface OutboxOptions {
-  readonly parts: Parts
+  readonly context: IdentityContext
   readonly notify: Notify | undefined
   readonly onRecipient: OnRecipient | undefined
 }
 
 /** Messages of one lane never wait for those of the other: addresses that clients chose may hang. */
-export const outboxLanes = { mails: ['mail', 'recipient'], logouts: ['logout'] } as const
+export const outboxQueues = { mails: ['mail', 'recipient'], logouts: ['logout'] } as const
 
 const leaseMs = 60_000
 /** A pass that has taken this long leaves the rest to the next one, before others could take it too. */
-const longestPassMs = leaseMs / 2
-const batch = 20
+const maxPassMs = leaseMs / 2
+const batchSize = 20
 const firstPauseMs = 1_000
-const longestPauseMs = 10 * 60_000
+const maxPauseMs = 10 * 60_000
 const logoutTokenSeconds = 120
 
 /**
  * Delivers what is in a lane of the outbox, at least once; what fails is tried again, later and later, until it is too old
  * to be of use. Mails go in order, logouts all at once. True when more is likely waiting.
  */
-export async function deliverOutbox(options: OutboxOptions, lane: keyof typeof outboxLanes): Promise<boolean> {
-  const { store, clock } = options.parts
+export async function deliverOutbox(options: OutboxOptions, queue: keyof typeof outboxQueues): Promise<boolean> {
+  const { store, clock } = options.context
   const claimedAt = clock.now()
-  const messages = await store.outbox.claim(outboxLanes[lane], claimedAt, leaseMs, batch)
-  if (lane === 'logouts') {
-    await Promise.all(messages.map((message) => attempt(options, message)))
-    return messages.length === batch
+  const messages = await store.outbox.claim(outboxQueues[queue], claimedAt, leaseMs, batchSize)
+  if (queue === 'logouts') {
+    await Promise.all(messages.map((message) => attemptDelivery(options, message)))
+    return messages.length === batchSize
   }
   for (const message of [...messages].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    if (clock.now() > claimedAt + longestPassMs) await store.outbox.postpone(message.id, clock.now())
-    else await attempt(options, message)
+    if (clock.now() > claimedAt + maxPassMs) await store.outbox.postpone(message.id, clock.now())
+    else await attemptDelivery(options, message)
   }
-  return messages.length === batch
+  return messages.length === batchSize
 }
 
 type Claimed = Awaited<ReturnType<IdentityStore['outbox']['claim']>>[number]
 
-async function attempt(options: OutboxOptions, message: Claimed): Promise<void> {
-  const { store, clock, log } = options.parts
+async function attemptDelivery(options: OutboxOptions, message: Claimed): Promise<void> {
+  const { store, clock, log } = options.context
   try {
     await deliver(options, message)
-    await store.outbox.done(message.id)
+    await store.outbox.remove(message.id)
   } catch (error) {
-    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** message.attempts)
+    const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** message.attempts)
     log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
     await store.outbox.postpone(message.id, clock.now() + pause)
   }
 }
 
-async function deliver({ parts, notify, onRecipient }: OutboxOptions, message: OutboxMessage): Promise<void> {
+async function deliver({ context, notify, onRecipient }: OutboxOptions, message: OutboxMessage): Promise<void> {
   if (message.kind === 'mail') {
-    await notify?.(payloadOf<NotifyRequest>(message, parts.encryptionKey))
+    await notify?.(openPayload<NotifyRequest>(message, context.encryptionKey))
     return
   }
   if (message.kind === 'recipient') {
-    const user = await parts.store.users.find(message.subject)
-    await onRecipient?.(user === undefined ? { user_id: message.subject, removed: true } : recipientOf(user))
+    const user = await context.store.users.find(message.subject)
+    await onRecipient?.(user === undefined ? { user_id: message.subject, removed: true } : formatRecipient(user))
     return
   }
-  await tellLogout(parts, payloadOf<LogoutNotice>(message, parts.encryptionKey))
+  await sendLogoutToken(context, openPayload<LogoutNotice>(message, context.encryptionKey))
 }
 
 /** Sends a logout token (OpenID Connect Back-Channel Logout §2.4, §2.5). */
-async function tellLogout(parts: Parts, { clientId, subject, sessionId }: LogoutNotice): Promise<void> {
-  const client = await parts.clients.find(clientId)
+async function sendLogoutToken(
+  context: IdentityContext,
+  { clientId, subject, sessionId }: LogoutNotice,
+): Promise<void> {
+  const client = await context.clients.find(clientId)
   if (client?.backchannelLogoutUri === undefined) return
-  const now = Math.floor(parts.clock.now() / 1000)
-  const token = await signJwt(await parts.keys.signing(client.idTokenAlgorithm), 'logout+jwt', {
-    iss: parts.issuer,
+  const now = Math.floor(context.clock.now() / 1000)
+  const token = await signJwt(await context.keys.getOrCreate(client.idTokenAlgorithm), 'logout+jwt', {
+    iss: context.issuer,
     aud: client.id,
     iat: now,
     exp: now + logoutTokenSeconds,
@@ -88,7 +91,7 @@ async function tellLogout(parts: Parts, { clientId, subject, sessionId }: Logout
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ logout_token: token }).toString(),
-    loopback: parts.features.loopbackCalls,
+    loopback: context.features.loopbackCalls,
   })
   if (answer.status !== 200 && answer.status !== 204 && answer.status !== 400) {
     throw new Error(`the client's logout address answered ${answer.status}`)

@@ -3,7 +3,7 @@ import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, type JWTPaylo
 import type { Client } from '../model/client.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { AuthenticationCheck, AuthenticationFault } from './authentication-fault.ts'
-import { ClientKeys } from './jwks.ts'
+import { ClientJwks } from './jwks.ts'
 
 /** How clients may sign their assertions: with a private key of their own, never with a shared secret. */
 export const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
@@ -27,47 +27,47 @@ export interface AssertionPlace {
   readonly issuer: string
   /** The address of the endpoint that was called. */
   readonly endpoint: string
-  readonly store: Pick<IdentityStore, 'usedOnce'>
+  readonly store: Pick<IdentityStore, 'replayCache'>
 }
 
 /** Checks the assertions by which clients authenticate (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
 export class ClientAssertions {
-  readonly #keys: ClientKeys
+  readonly #keys: ClientJwks
   readonly #clock: Clock
 
   constructor({ clock, loopback }: { readonly clock: Clock; readonly loopback: boolean }) {
     this.#clock = clock
-    this.#keys = new ClientKeys({ clock, loopback })
+    this.#keys = new ClientJwks({ clock, loopback })
   }
 
   /**
    * Why the assertion does not prove the client; undefined when it does: signed by it, for this server alone, fresh, and
    * used for the first time.
    */
-  async faultOf(place: AssertionPlace, client: Client, assertion: string): Promise<AuthenticationFault | undefined> {
+  async verify(place: AssertionPlace, client: Client, assertion: string): Promise<AuthenticationFault | undefined> {
     if (assertion.length > maxAssertionLength) {
       return { check: 'format', detail: `the assertion is longer than ${maxAssertionLength} characters` }
     }
-    const verified = await this.#verified(client, assertion)
+    const verified = await this.#tryVerify(client, assertion)
     if ('fault' in verified) return verified.fault
     const { payload } = verified
     const now = this.#clock.now() / 1000
-    const fault = faultOfClaims(payload, client, place) ?? faultOfTimes(payload, client, now)
+    const fault = checkClaims(payload, client, place) ?? checkTimes(payload, client, now)
     if (fault !== undefined) return fault
     const used = tokenHash(`${client.id} ${payload.jti}`)
-    const expiresAt = endOf(payload, client) * 1000 + 60_000
-    if (await place.store.usedOnce.use('client assertion', used, expiresAt)) return undefined
+    const expiresAt = effectiveExpiry(payload, client) * 1000 + 60_000
+    if (await place.store.replayCache.add('client assertion', used, expiresAt)) return undefined
     return { check: 'replayed', detail: 'an assertion with this jti was used before' }
   }
 
-  async #verified(
+  async #tryVerify(
     client: Client,
     assertion: string,
   ): Promise<{ readonly payload: JWTPayload } | { readonly fault: AuthenticationFault }> {
     try {
       return { payload: await this.#verify(client, assertion) }
     } catch (error) {
-      return { fault: faultOfError(error) }
+      return { fault: classifyError(error) }
     }
   }
 
@@ -80,18 +80,18 @@ export class ClientAssertions {
     }
     const { jwksUri: address } = client
     const first =
-      address === undefined ? (client.jwks as unknown as JSONWebKeySet) : await this.#published(address, false)
+      address === undefined ? (client.jwks as unknown as JSONWebKeySet) : await this.#fetchKeys(address, false)
     try {
       return (await jwtVerify(assertion, createLocalJWKSet(first), options)).payload
     } catch (error) {
       if (address === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error
-      return (await jwtVerify(assertion, createLocalJWKSet(await this.#published(address, true)), options)).payload
+      return (await jwtVerify(assertion, createLocalJWKSet(await this.#fetchKeys(address, true)), options)).payload
     }
   }
 
-  async #published(address: string, isKeyMissing: boolean): Promise<JSONWebKeySet> {
+  async #fetchKeys(address: string, isKeyMissing: boolean): Promise<JSONWebKeySet> {
     try {
-      return await (isKeyMissing ? this.#keys.again(address) : this.#keys.at(address))
+      return await (isKeyMissing ? this.#keys.refresh(address) : this.#keys.get(address))
     } catch (cause) {
       throw new KeysUnavailable(`jwks_uri: ${(cause as Error).message}`, { cause })
     }
@@ -102,37 +102,37 @@ class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable'
 }
 
-function faultOfClaims(
+function checkClaims(
   { iss, sub, aud, jti }: JWTPayload,
   client: Client,
   place: AssertionPlace,
 ): AuthenticationFault | undefined {
-  if (iss !== client.id) return differs('issuer', 'iss', iss, [client.id])
-  if (sub !== client.id) return differs('subject', 'sub', sub, [client.id])
+  if (iss !== client.id) return mismatch('issuer', 'iss', iss, [client.id])
+  if (sub !== client.id) return mismatch('subject', 'sub', sub, [client.id])
   if (typeof jti !== 'string' || jti === '') return { check: 'claim', detail: 'jti must be a string that is not empty' }
-  const expected = audiencesFor(client, place)
-  return typeof aud === 'string' && expected.includes(aud) ? undefined : differs('audience', 'aud', aud, expected)
+  const expected = acceptedAudiences(client, place)
+  return typeof aud === 'string' && expected.includes(aud) ? undefined : mismatch('audience', 'aud', aud, expected)
 }
 
 /**
  * The audience is the issuer (RFC 10070): an address that another server may name as its own lets that server collect
  * assertions for this one. Clients that can't be told otherwise name the endpoint, by their registration.
  */
-function audiencesFor(client: Client, { issuer, endpoint }: AssertionPlace): readonly string[] {
+function acceptedAudiences(client: Client, { issuer, endpoint }: AssertionPlace): readonly string[] {
   return client.assertionAudience === 'endpoint' ? [issuer, `${issuer}/token`, endpoint] : [issuer]
 }
 
 /** Libraries that name the endpoint may set `exp` an hour ahead: what counts then is five minutes from `iat`. */
-function endOf({ exp = 0, iat }: JWTPayload, client: Client): number {
+function effectiveExpiry({ exp = 0, iat }: JWTPayload, client: Client): number {
   return client.assertionAudience === 'endpoint' && iat !== undefined ? Math.min(exp, iat + maxLifeSeconds) : exp
 }
 
-function faultOfTimes(payload: JWTPayload, client: Client, now: number): AuthenticationFault | undefined {
+function checkTimes(payload: JWTPayload, client: Client, now: number): AuthenticationFault | undefined {
   const { iat } = payload
   if (client.assertionAudience === 'endpoint' && iat !== undefined && iat > now + clockToleranceSeconds) {
     return { check: 'not_yet_valid', detail: `iat is ${Math.round(iat - now)} s ahead of the time here` }
   }
-  const left = endOf(payload, client) - now
+  const left = effectiveExpiry(payload, client) - now
   if (left <= -clockToleranceSeconds) {
     return { check: 'expired', detail: `the assertion is older than ${maxLifeSeconds} s by its iat` }
   }
@@ -141,7 +141,7 @@ function faultOfTimes(payload: JWTPayload, client: Client, now: number): Authent
   return { check: 'lifetime', detail: `exp is ${Math.round(left)} s ahead, at most ${maxLifeSeconds} s are allowed` }
 }
 
-function differs(
+function mismatch(
   check: AuthenticationCheck,
   claim: string,
   found: unknown,
@@ -152,7 +152,7 @@ function differs(
 }
 
 /** What the library's errors say, as a check of ours. */
-function faultOfError(error: unknown): AuthenticationFault {
+function classifyError(error: unknown): AuthenticationFault {
   const detail = (error as Error).message
   if (error instanceof KeysUnavailable) return { check: 'jwks_uri', detail }
   if (error instanceof errors.JWTExpired) return { check: 'expired', detail }

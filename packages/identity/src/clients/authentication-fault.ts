@@ -35,7 +35,7 @@ export interface AuthenticationFault {
 }
 
 /** A refused attempt of a client to prove who it is. */
-export interface RefusedClient {
+export interface FailedAuthentication {
   /** As it is registered; undefined when no such client is. */
   readonly clientId: string | undefined
   readonly method: AuthMethod

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify'
-import type { GuardName } from '../config/attempt-limits.ts'
-import type { Parts } from '../context/context.ts'
+import type { AttemptLimitName } from '../config/attempt-limits.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { type Client, hasSecret } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { clientIdOf } from './assertion.ts'
 import type { AuthenticationFault } from './authentication-fault.ts'
 import { type Credentials, invalidClient, readCredentials } from './credentials.ts'
-import { reportRefusal } from './failure-report.ts'
+import { reportFailedAuthentication } from './failure-report.ts'
 import { tooManyRequests } from './limits.ts'
 
-type AuthParts = Pick<
-  Parts,
+type AuthContext = Pick<
+  IdentityContext,
   | 'clients'
   | 'assertions'
-  | 'refusals'
+  | 'auditBudget'
   | 'issuer'
   | 'store'
   | 'clock'
@@ -22,10 +22,10 @@ type AuthParts = Pick<
   | 'log'
   | 'limit'
   | 'blocked'
-  | 'clientProofs'
+  | 'recentAuthentications'
 >
 
-const longestClientId = 255
+const maxClientIdLength = 255
 
 /**
  * The client that a request comes from, once it has proven so in the way it is registered for (RFC 6749 §2.3). Which
@@ -35,7 +35,7 @@ const longestClientId = 255
  * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` (429) past the limit
  */
 export async function authenticateClient(
-  parts: AuthParts,
+  context: AuthContext,
   request: FastifyRequest,
   parameters: Parameters,
 ): Promise<Client> {
@@ -44,9 +44,9 @@ export async function authenticateClient(
     const credentials = readCredentials(request.headers.authorization, parameters)
     id =
       credentials.clientId ?? (credentials.method === 'private_key_jwt' ? clientIdOf(credentials.assertion) : undefined)
-    const client = id === undefined ? undefined : await parts.clients.find(id)
+    const client = id === undefined ? undefined : await context.clients.find(id)
     const refuse = async (fault: AuthenticationFault): Promise<never> => {
-      await reportRefusal(parts, request, { clientId: client?.id, method: credentials.method, fault })
+      await reportFailedAuthentication(context, request, { clientId: client?.id, method: credentials.method, fault })
       throw invalidClient('the client is unknown, or did not prove who it is as registered', credentials.method)
     }
     if (client === undefined)
@@ -54,20 +54,20 @@ export async function authenticateClient(
     const isSecretless = credentials.method === 'none' && client.authMethods.includes('none')
     // There is nothing to be guessed about a client that has no secret.
     if (isSecretless) return client
-    refuseBlocked(parts, client.id, request.ip)
-    const fault = await faultOf(parts, request, credentials, client)
+    requireUnblocked(context, client.id, request.ip)
+    const fault = await findFault(context, request, credentials, client)
     if (fault !== undefined) return await refuse(fault)
-    parts.clientProofs.remember(client.id, request.ip)
+    context.recentAuthentications.add(client.id, request.ip)
     return client
   } catch (error) {
-    if (error instanceof OAuthError && error.code === 'invalid_client') await countFailure(parts, id, request.ip)
+    if (error instanceof OAuthError && error.code === 'invalid_client') await recordFailure(context, id, request.ip)
     throw error
   }
 }
 
 /** Why the credentials do not prove the client; undefined when they do. */
-async function faultOf(
-  parts: AuthParts,
+async function findFault(
+  context: AuthContext,
   request: FastifyRequest,
   credentials: Credentials,
   client: Client,
@@ -78,33 +78,37 @@ async function faultOf(
   }
   if (method === 'none') return undefined
   if (method === 'private_key_jwt') {
-    const { issuer, store } = parts
+    const { issuer, store } = context
     const place = { issuer, endpoint: `${issuer}${request.routeOptions.url ?? ''}`, store }
-    return parts.assertions.faultOf(place, client, credentials.assertion)
+    return context.assertions.verify(place, client, credentials.assertion)
   }
   return hasSecret(client, credentials.secret)
     ? undefined
     : { check: 'secret', detail: 'the secret is not that of the client' }
 }
 
-type Check = readonly [GuardName, Readonly<Record<string, string>>]
+type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]
 
 /** What a failure counts against. A client that is known at the address has a count of its own there. */
-function checksOf({ clientProofs }: AuthParts, id: string | undefined, address: string): Check[] {
-  const named = id !== undefined && id.length <= longestClientId
+function limitsFor(
+  { recentAuthentications: clientProofs }: AuthContext,
+  id: string | undefined,
+  address: string,
+): Check[] {
+  const named = id !== undefined && id.length <= maxClientIdLength
   const byClient: Check[] = named ? [['client-authentication', { client: id, address }]] : []
   if (named && clientProofs.has(id, address)) return byClient
   return [...byClient, ['client-authentication-address', { address }]]
 }
 
-function refuseBlocked(parts: AuthParts, id: string, address: string): void {
-  const seconds = Math.max(...checksOf(parts, id, address).map((check) => parts.blocked(...check)))
+function requireUnblocked(context: AuthContext, id: string, address: string): void {
+  const seconds = Math.max(...limitsFor(context, id, address).map((check) => context.blocked(...check)))
   if (seconds > 0) throw tooManyFailures(seconds)
 }
 
 /** @throws OAuthError 429 past the limit: then also what is wrong is no answer any more */
-async function countFailure(parts: AuthParts, id: string | undefined, address: string): Promise<void> {
-  const decisions = await Promise.all(checksOf(parts, id, address).map((check) => parts.limit(...check)))
+async function recordFailure(context: AuthContext, id: string | undefined, address: string): Promise<void> {
+  const decisions = await Promise.all(limitsFor(context, id, address).map((check) => context.limit(...check)))
   const refused = decisions.filter(({ allowed }) => !allowed)
   if (refused.length === 0) return
   throw tooManyFailures(Math.max(...refused.map(({ retryAfter = 1 }) => retryAfter)))

@@ -3,19 +3,19 @@ import type { Client } from '../model/client.ts'
 import type { Clients } from '../store/index.ts'
 
 /** How long a client is remembered, in milliseconds: so long another process's change may go unseen. */
-export const clientMemoryMs = 2_000
-const mostRemembered = 10_000
+export const clientCacheMs = 2_000
+const maxEntries = 10_000
 
-interface Remembered {
+interface Entry {
   readonly client: Promise<Client | undefined>
   readonly until: number
 }
 
 /** Clients by id, remembered for a moment: every token request asks for one, and many at once ask together. */
-export class ClientDirectory {
+export class ClientCache {
   readonly #clients: Pick<Clients, 'find'>
   readonly #clock: Clock
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #entries = new Map<string, Entry>()
 
   constructor(clients: Pick<Clients, 'find'>, clock: Clock) {
     this.#clients = clients
@@ -24,24 +24,24 @@ export class ClientDirectory {
 
   find(id: string): Promise<Client | undefined> {
     const now = this.#clock.now()
-    const known = this.#remembered.get(id)
+    const known = this.#entries.get(id)
     if (known !== undefined && known.until > now) return known.client
-    if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
-    const asked: Remembered = { client: this.#clients.find(id), until: now + clientMemoryMs }
-    this.#remembered.set(id, asked)
-    asked.client.then(
-      (client) => client ?? this.#drop(id, asked),
-      () => this.#drop(id, asked),
+    if (this.#entries.size >= maxEntries) this.#entries.clear()
+    const entry: Entry = { client: this.#clients.find(id), until: now + clientCacheMs }
+    this.#entries.set(id, entry)
+    entry.client.then(
+      (client) => client ?? this.#drop(id, entry),
+      () => this.#drop(id, entry),
     )
-    return asked.client
+    return entry.client
   }
 
   /** After a change in this process. */
   forget(id: string): void {
-    this.#remembered.delete(id)
+    this.#entries.delete(id)
   }
 
-  #drop(id: string, asked: Remembered): void {
-    if (this.#remembered.get(id) === asked) this.#remembered.delete(id)
+  #drop(id: string, entry: Entry): void {
+    if (this.#entries.get(id) === entry) this.#entries.delete(id)
   }
 }

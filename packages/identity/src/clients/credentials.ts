@@ -23,8 +23,8 @@ export function readCredentials(authorization: string | undefined, parameters: P
   const clientId = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   const assertion = parameters.get('client_assertion')
-  const assertionGiven = assertion !== undefined || parameters.get('client_assertion_type') !== undefined
-  if ([basic, secret, assertionGiven || undefined].filter((one) => one !== undefined).length > 1) {
+  const hasAssertion = assertion !== undefined || parameters.get('client_assertion_type') !== undefined
+  if ([basic, secret, hasAssertion || undefined].filter((one) => one !== undefined).length > 1) {
     throw new OAuthError('invalid_request', 'more than one way of client authentication was used')
   }
   if (basic) {
@@ -33,7 +33,7 @@ export function readCredentials(authorization: string | undefined, parameters: P
     }
     return { method: 'client_secret_basic', ...basic }
   }
-  if (assertionGiven) {
+  if (hasAssertion) {
     if (assertion === undefined || parameters.get('client_assertion_type') !== assertionType) {
       throw new OAuthError('invalid_request', `client_assertion needs client_assertion_type ${assertionType}`)
     }
@@ -50,15 +50,15 @@ function readBasic(authorization: string): { clientId: string; secret: string } 
   if (encoded === undefined) throw invalidClient('the Authorization header is not HTTP Basic', 'client_secret_basic')
   const decoded = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = decoded.indexOf(':')
-  const clientId = formDecoded(decoded.slice(0, colon))
-  const secret = formDecoded(decoded.slice(colon + 1))
+  const clientId = decodeFormText(decoded.slice(0, colon))
+  const secret = decodeFormText(decoded.slice(colon + 1))
   if (colon < 1 || !clientId || secret === undefined || decoded.includes('\ufffd')) {
     throw invalidClient('the Authorization header does not hold an id and a secret', 'client_secret_basic')
   }
   return { clientId, secret }
 }
 
-function formDecoded(text: string): string | undefined {
+function decodeFormText(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

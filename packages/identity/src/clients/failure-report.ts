@@ -1,29 +1,29 @@
 import type { FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { printable } from '../oauth/error.ts'
-import type { RefusedClient } from './authentication-fault.ts'
+import type { FailedAuthentication } from './authentication-fault.ts'
 
-type RefusalParts = Pick<Parts, 'refusals' | 'store' | 'clock' | 'metrics' | 'log'>
+type RefusalContext = Pick<IdentityContext, 'auditBudget' | 'store' | 'clock' | 'metrics' | 'log'>
 
 /**
  * Tells the operator why a client was refused: the log each time, the audit trail as far as the budget goes. The client
  * itself is told no more than that it was. Never rejects: the answer to the client does not depend on it.
  */
-export async function reportRefusal(
-  parts: RefusalParts,
+export async function reportFailedAuthentication(
+  context: RefusalContext,
   request: FastifyRequest,
-  refused: RefusedClient,
+  failure: FailedAuthentication,
 ): Promise<void> {
-  const { clientId, method, fault } = refused
+  const { clientId, method, fault } = failure
   const facts = { method, check: fault.check, detail: printable(fault.detail), endpoint: request.routeOptions.url }
-  parts.log.warn({ client_id: clientId, request_id: request.id, ...facts }, 'client authentication failed')
-  const leftOut = parts.refusals.admit(refused, parts.clock.now())
-  if (leftOut === undefined) return
-  const details = { ...facts, ...(leftOut > 0 ? { left_out_before: leftOut } : {}) }
+  context.log.warn({ client_id: clientId, request_id: request.id, ...facts }, 'client authentication failed')
+  const omitted = context.auditBudget.admit(failure, context.clock.now())
+  if (omitted === undefined) return
+  const details = { ...facts, ...(omitted > 0 ? { left_out_before: omitted } : {}) }
   try {
-    await audit(parts, request, 'client_authentication_failed', { clientId, details })
+    await audit(context, request, 'client_authentication_failed', { clientId, details })
   } catch (err) {
-    parts.log.error({ err }, 'a refused client could not be recorded in the audit trail')
+    context.log.error({ err }, 'a refused client could not be recorded in the audit trail')
   }
 }

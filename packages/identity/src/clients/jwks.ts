@@ -6,9 +6,9 @@ import { safeFetch } from '../http/safe-fetch.ts'
 const rememberedMs = 5 * 60_000
 /** The least time between two fetches of one address, whatever they came to and whoever causes them. */
 const spacingMs = 30_000
-const mostAddresses = 1_000
-const mostFetches = 32
-const mostKeys = 64
+const maxAddresses = 1_000
+const maxConcurrentFetches = 32
+const maxKeys = 64
 
 interface Known {
   /** Undefined while none could be fetched. */
@@ -22,7 +22,7 @@ interface Known {
  * one fetch of an address at a time, one in 30 seconds even when it fails or a key is still missing, 32 at once in all;
  * each in the time and size of {@link safeFetch}.
  */
-export class ClientKeys {
+export class ClientJwks {
   readonly #known = new Map<string, Known>()
   readonly #fetching = new Map<string, Promise<void>>()
   readonly #clock: Clock
@@ -37,7 +37,7 @@ export class ClientKeys {
    * The keys at an address, at most 5 minutes old.
    * @throws Error when they can't be had now
    */
-  async at(address: string): Promise<JSONWebKeySet> {
+  async get(address: string): Promise<JSONWebKeySet> {
     if (this.#fresh(address) === undefined) await this.#fetch(address)
     return this.#fresh(address) ?? refuse(`the keys at ${address} can't be fetched`)
   }
@@ -46,9 +46,9 @@ export class ClientKeys {
    * The same when a key is missing in them, which the client may have added since: fetched again, if that is due.
    * @throws Error when they can't be had now
    */
-  async again(address: string): Promise<JSONWebKeySet> {
+  async refresh(address: string): Promise<JSONWebKeySet> {
     await this.#fetch(address)
-    return this.at(address)
+    return this.get(address)
   }
 
   #fresh(address: string): JSONWebKeySet | undefined {
@@ -63,7 +63,7 @@ export class ClientKeys {
     const now = this.#clock.now()
     const known = this.#known.get(address)
     if (known !== undefined && now - known.attemptedAt < spacingMs) return Promise.resolve()
-    if (this.#fetching.size >= mostFetches)
+    if (this.#fetching.size >= maxConcurrentFetches)
       return Promise.reject(new Error('too many keys of clients are being fetched'))
     const fetched = this.#read(address)
       .then((keys) => this.#remember(address, { keys, fetchedAt: now, attemptedAt: now }))
@@ -77,7 +77,7 @@ export class ClientKeys {
     const { status, body } = await safeFetch(address, { loopback: this.#loopback })
     if (status !== 200) throw new Error(`jwks_uri answered ${status}`)
     const set = JSON.parse(body) as Partial<JSONWebKeySet> | null
-    if (!Array.isArray(set?.keys) || set.keys.length > mostKeys) throw new Error('jwks_uri answered no JWK Set')
+    if (!Array.isArray(set?.keys) || set.keys.length > maxKeys) throw new Error('jwks_uri answered no JWK Set')
     return { keys: set.keys }
   }
 
@@ -85,7 +85,7 @@ export class ClientKeys {
   #remember(address: string, known: Known): void {
     this.#known.delete(address)
     const [oldest] = this.#known.keys()
-    if (this.#known.size >= mostAddresses && oldest !== undefined) this.#known.delete(oldest)
+    if (this.#known.size >= maxAddresses && oldest !== undefined) this.#known.delete(oldest)
     this.#known.set(address, known)
   }
 }

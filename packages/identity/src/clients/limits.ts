@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 
@@ -8,8 +8,8 @@ import { OAuthError } from '../oauth/error.ts'
  * public client, whose name anyone can say, is limited by address.
  * @throws OAuthError `temporarily_unavailable` (429, Retry-After)
  */
-export async function limitClient(
-  { limit }: Pick<Parts, 'limit'>,
+export async function enforceClientLimit(
+  { limit }: Pick<IdentityContext, 'limit'>,
   endpoint: 'introspect' | 'revoke' | 'par',
   client: Client,
   { ip: address }: FastifyRequest,

@@ -7,7 +7,7 @@ const maxRemembered = 10_000
  * Which clients have lately proven from which addresses who they are, as this process knows it: what others at the same
  * address guess is no reason to shut them out.
  */
-export class ClientProofs {
+export class RecentAuthentications {
   readonly #clock: Clock
   readonly #until = new Map<string, number>()
 
@@ -15,7 +15,7 @@ export class ClientProofs {
     this.#clock = clock
   }
 
-  remember(clientId: string, address: string): void {
+  add(clientId: string, address: string): void {
     const key = keyOf(clientId, address)
     this.#until.delete(key)
     this.#until.set(key, this.#clock.now() + rememberedMs)

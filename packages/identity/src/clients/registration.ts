@@ -1,20 +1,20 @@
 import type { ClientPatch } from '../config/declarations.ts'
 import { type ClientMetadata, type GrantType, isPublic } from '../model/client.ts'
 import { isReservedRole } from '../model/management-roles.ts'
-import { faultOfRedirectUri } from '../oauth/redirect-uri.ts'
+import { checkRedirectUri } from '../oauth/redirect-uri.ts'
 import { userScopes } from '../oauth/scope.ts'
 
 type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
 
 /** Reads the members of a registration, with the defaults for those left out. */
-export function metadataOf(id: string, members: Members): ClientMetadata {
+export function parseMetadata(id: string, members: Members): ClientMetadata {
   const method = members.token_endpoint_auth_method
   const redirectUris = members.redirect_uris ?? []
   return {
     name: members.client_name ?? id,
     authMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
     assertionAudience: members.assertion_audience ?? 'issuer',
-    grantTypes: members.grant_types ?? defaultGrants(redirectUris),
+    grantTypes: members.grant_types ?? defaultGrantTypes(redirectUris),
     redirectUris,
     postLogoutRedirectUris: members.post_logout_redirect_uris ?? [],
     scopes: members.scopes ?? (redirectUris.length > 0 ? userScopes : []),
@@ -27,7 +27,7 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
     idTokenAlgorithm: members.id_token_signed_response_alg ?? 'RS256',
     idTokenClaims: members.id_token_claims ?? false,
     allowedOrigins: members.allowed_origins ?? [],
-    ...present({
+    ...omitUndefined({
       jwks: members.jwks,
       jwksUri: members.jwks_uri,
       accessTokenFormat: members.access_token_format,
@@ -44,12 +44,12 @@ export function metadataOf(id: string, members: Members): ClientMetadata {
   }
 }
 
-function defaultGrants(redirectUris: readonly string[]): GrantType[] {
+function defaultGrantTypes(redirectUris: readonly string[]): GrantType[] {
   return redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : ['client_credentials']
 }
 
 /** The registration again, as it is declared; what stands at its default is told too. */
-export function membersOf(client: ClientMetadata): ClientPatch {
+export function formatMembers(client: ClientMetadata): ClientPatch {
   return {
     client_name: client.name,
     ...(client.authMethods.length === 1 ? { token_endpoint_auth_method: client.authMethods[0] as 'none' } : {}),
@@ -67,7 +67,7 @@ export function membersOf(client: ClientMetadata): ClientPatch {
     id_token_signed_response_alg: client.idTokenAlgorithm,
     id_token_claims: client.idTokenClaims,
     allowed_origins: [...client.allowedOrigins],
-    ...present({
+    ...omitUndefined({
       jwks: client.jwks as ClientPatch['jwks'],
       jwks_uri: client.jwksUri,
       access_token_format: client.accessTokenFormat,
@@ -86,7 +86,7 @@ export function membersOf(client: ClientMetadata): ClientPatch {
 
 type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
 
-function present<Members extends object>(members: Members): Present<Members> {
+function omitUndefined<Members extends object>(members: Members): Present<Members> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>
 }
 
@@ -97,11 +97,11 @@ export interface ClientFault {
 }
 
 /** Everything that is wrong about a registration, each with the member it is about. */
-export function faultsOfClient(client: ClientMetadata): ClientFault[] {
-  return [...faultsOfAddresses(client), ...faultsTogether(client)]
+export function findClientFaults(client: ClientMetadata): ClientFault[] {
+  return [...findAddressFaults(client), ...findCombinationFaults(client)]
 }
 
-function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
+function findAddressFaults(client: ClientMetadata): ClientFault[] {
   const each = <Value>(member: string, values: readonly Value[], faultOf: (value: Value) => string | undefined) =>
     values.flatMap((value, index): ClientFault[] => {
       const detail = faultOf(value)
@@ -115,13 +115,13 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
     policy_uri: client.policyUri,
     tos_uri: client.tosUri,
   }
-  const faultOfRedirect = (uri: string) => faultOfRedirectUri(uri, client.dotlessRedirectSchemes)
+  const faultOfRedirect = (uri: string) => checkRedirectUri(uri, client.dotlessRedirectSchemes)
   return [
     ...each('redirect_uris', client.redirectUris, faultOfRedirect),
     ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirect),
-    ...each('allowed_origins', client.allowedOrigins, faultOfOrigin),
-    ...each('resources', client.resources, faultOfResource),
-    ...each('roles', client.roles, faultOfRole),
+    ...each('allowed_origins', client.allowedOrigins, checkOrigin),
+    ...each('resources', client.resources, checkResource),
+    ...each('roles', client.roles, checkRole),
     ...Object.entries(webAddresses)
       .filter(([, uri]) => uri !== undefined && !isWebAddress(uri))
       .map(([member]) => ({ pointer: `/${member}`, detail: 'must be an https:// URL (http:// on localhost)' })),
@@ -132,7 +132,7 @@ function faultsOfAddresses(client: ClientMetadata): ClientFault[] {
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
 
 /** What does not go together. */
-function faultsTogether(client: ClientMetadata): ClientFault[] {
+function findCombinationFaults(client: ClientMetadata): ClientFault[] {
   const faults: ClientFault[] = []
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
   if (isPublic(client)) {
@@ -153,17 +153,17 @@ function faultsTogether(client: ClientMetadata): ClientFault[] {
   return faults
 }
 
-function faultOfOrigin(origin: string): string | undefined {
+function checkOrigin(origin: string): string | undefined {
   return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
 }
 
 /** People hold the management roles; a client holds scopes. */
-function faultOfRole(role: string): string | undefined {
+function checkRole(role: string): string | undefined {
   return isReservedRole(role) ? 'is reserved for people: a client manages by its scopes' : undefined
 }
 
 /** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */
-function faultOfResource(resource: string): string | undefined {
+function checkResource(resource: string): string | undefined {
   const isUri = URL.parse(resource) !== null && !resource.includes('#') && !/\s/.test(resource)
   return isUri ? undefined : 'must be an absolute URI without fragment'
 }

@@ -1,25 +1,28 @@
 import { PageError } from '../pages/page-error.ts'
 
 /** What the limiter answers. */
-export interface GuardDecision {
+export interface AttemptDecision {
   readonly allowed: boolean
   /** Whole seconds to wait. */
   readonly retryAfter?: number | undefined
 }
 
 /** One check: the policy's name, and who is counted. */
-export type Limit = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => Promise<GuardDecision>
+export type Limit = (
+  policy: AttemptLimitName,
+  identifiers: Readonly<Record<string, string>>,
+) => Promise<AttemptDecision>
 
 /** Takes back one attempt that a policy has counted by these identifiers, since it was right. */
-export type Refund = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => Promise<void>
+export type Refund = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
 /** Whole seconds for which attempts by these identifiers are known to be rejected, without asking anybody; 0 for none. */
-export type Blocked = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => number
+export type Blocked = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => number
 
 /** Forgets what a policy has counted by these identifiers. */
-export type Forgive = (policy: GuardName, identifiers: Readonly<Record<string, string>>) => Promise<void>
+export type Forgive = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-export type GuardName =
+export type AttemptLimitName =
   | 'login'
   | 'login-account'
   | 'login-address'
@@ -45,8 +48,8 @@ export type GuardName =
  * are strict on account and address together, and count failures alone by the account and by the address: past the
  * account's an unknown device confirms by mail, so that nobody locks others out.
  */
-export const guardPolicies: Readonly<
-  Record<GuardName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
+export const attemptLimitPolicies: Readonly<
+  Record<AttemptLimitName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
 > = {
   login: { limit: 10, windowSeconds: 300, by: ['account', 'address'] },
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
@@ -73,9 +76,9 @@ export const guardPolicies: Readonly<
 export const unlimited: Limit = async () => ({ allowed: true })
 
 /** Asks the guards in turn. @throws PageError 429 with Retry-After at the first that says no */
-export async function pass(
+export async function enforceLimits(
   limit: Limit,
-  checks: readonly (readonly [GuardName, Readonly<Record<string, string>>])[],
+  checks: readonly (readonly [AttemptLimitName, Readonly<Record<string, string>>])[],
 ): Promise<void> {
   for (const [policy, identifiers] of checks) {
     const decision = await limit(policy, identifiers)

@@ -11,7 +11,7 @@ export interface Features {
 }
 
 /** The defaults with `chosen` over them. @throws StartError for what needs mail where there is none */
-export function featuresFrom(chosen: Partial<Features> = {}, mail: boolean): Features {
+export function parseFeatures(chosen: Partial<Features> = {}, mail: boolean): Features {
   if (!mail && (chosen.registration || chosen.passwordReset)) {
     throw new StartError(
       'features.registration and features.password_reset need mail: a notification service whose email channel is on',

@@ -13,7 +13,7 @@ export interface Lifetimes {
   /** A signed-in browser that is not used. */
   readonly session: number
   /** Since the login, however much it is used. */
-  readonly longestSession: number
+  readonly maxSession: number
   /** How long a rotated refresh token is answered with its successor. */
   readonly refreshGrace: number
   readonly signingKey: number
@@ -36,7 +36,7 @@ export const defaultLifetimes: Lifetimes = {
   pushedRequest: 60,
   interaction: 30 * minute,
   session: 14 * day,
-  longestSession: 90 * day,
+  maxSession: 90 * day,
   refreshGrace: 10,
   signingKey: 90 * day,
   verifyLink: 2 * day,
@@ -55,7 +55,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   pushedRequest: [5, 90],
   interaction: [minute, 60 * minute],
   session: [5 * minute, 90 * day],
-  longestSession: [5 * minute, 365 * day],
+  maxSession: [5 * minute, 365 * day],
   refreshGrace: [0, 60],
   signingKey: [day, 365 * day],
   verifyLink: [10 * minute, 7 * day],
@@ -68,16 +68,18 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
  * The defaults with `chosen` over them.
  * @throws StartError naming every lifetime out of bounds and what was expected
  */
-export function lifetimesFrom(chosen: Partial<Lifetimes> = {}): Lifetimes {
+export function parseLifetimes(chosen: Partial<Lifetimes> = {}): Lifetimes {
   const lifetimes = { ...defaultLifetimes, ...chosen }
-  const faults = (Object.keys(lifetimeBounds) as (keyof Lifetimes)[]).flatMap((name) => faultOf(name, lifetimes[name]))
+  const faults = (Object.keys(lifetimeBounds) as (keyof Lifetimes)[]).flatMap((name) =>
+    checkLifetime(name, lifetimes[name]),
+  )
   if (faults.length > 0) throw new StartError(faults.join('; '))
   return lifetimes
 }
 
 /** Why `seconds` is no lifetime for `name`, as a list of none or one. */
-function faultOf(name: keyof Lifetimes, seconds: number): string[] {
-  const [least, most] = lifetimeBounds[name]
-  if (Number.isInteger(seconds) && seconds >= least && seconds <= most) return []
-  return [`lifetime ${name} must be a whole number of seconds from ${least} to ${most}, not ${seconds}`]
+function checkLifetime(name: keyof Lifetimes, seconds: number): string[] {
+  const [min, max] = lifetimeBounds[name]
+  if (Number.isInteger(seconds) && seconds >= min && seconds <= max) return []
+  return [`lifetime ${name} must be a whole number of seconds from ${min} to ${max}, not ${seconds}`]
 }

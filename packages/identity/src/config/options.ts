@@ -38,7 +38,7 @@ export interface IdentityOptions {
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>
   readonly features?: Partial<Features>
-  /** Counts attempts; left out: nothing is limited. The policies are {@link guardPolicies}. */
+  /** Counts attempts; left out: nothing is limited. The policies are {@link attemptLimitPolicies}. */
   readonly limit?: Limit | undefined
   /** Takes back an attempt that was right. */
   readonly refund?: Refund | undefined

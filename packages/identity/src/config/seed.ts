@@ -8,23 +8,23 @@ import {
   StartError,
   tokenHash,
 } from '@gatehouse/kit'
-import { faultsOfClient, metadataOf } from '../clients/registration.ts'
+import { findClientFaults, parseMetadata } from '../clients/registration.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { recipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
-import { faultOfUserRole } from '../model/management-roles.ts'
+import { checkUserRole } from '../model/management-roles.ts'
 import { serviceScopes } from '../model/service-scopes.ts'
-import { normalName } from '../model/user.ts'
-import type { Passwords } from '../passwords/hasher.ts'
-import type { PasswordRule } from '../passwords/rule.ts'
-import { endOfUser } from '../sessions/end-session.ts'
+import { normalizeName } from '../model/user.ts'
+import type { PasswordHasher } from '../passwords/hasher.ts'
+import type { PasswordPolicy } from '../passwords/rule.ts'
+import { signOutOptions } from '../sessions/end-session.ts'
 import {
-  type DeclaredEntry,
+  type DeclarationEntry,
   type IdentityStore,
-  NameTaken,
+  NameConflict,
   type NewClient,
   type NewUser,
-  type Written,
+  type WriteResult,
 } from '../store/index.ts'
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
 import type { IdentityOptions } from './options.ts'
@@ -40,10 +40,10 @@ export type Seeded =
       readonly secret?: Secret
     }
 
-interface SeedParts {
-  readonly store: Pick<IdentityStore, 'declared'>
-  readonly passwords: Passwords
-  readonly passwordRule: PasswordRule
+interface SeedContext {
+  readonly store: Pick<IdentityStore, 'declarations'>
+  readonly passwords: PasswordHasher
+  readonly passwordPolicy: PasswordPolicy
   readonly clock: Clock
   readonly defaultPlan: string
   readonly encryptionKey: KeyRing
@@ -53,32 +53,34 @@ interface SeedParts {
  * Applies what the configuration declares, last edit wins, and answers what was made afresh.
  * @throws StartError naming every declaration that can't be
  */
-export async function seed(
-  parts: SeedParts,
+export async function applyDeclarations(
+  context: SeedContext,
   { declared, serviceClient }: Pick<IdentityOptions, 'declared' | 'serviceClient'>,
 ): Promise<Seeded[]> {
   const secrets = new Map<string, Secret>()
-  const clients = [...(declared?.clients ?? []), ...(serviceClient ? [declarationOf(serviceClient)] : [])]
+  const clients = [...(declared?.clients ?? []), ...(serviceClient ? [serviceClientDeclaration(serviceClient)] : [])]
   const users = declared?.users ?? []
-  refuseFaults(parts.passwordRule, clients, users)
-  const now = parts.clock.now()
+  requireNoFaults(context.passwordPolicy, clients, users)
+  const now = context.clock.now()
   try {
-    const writtenClients = await parts.store.declared.clients(
+    const writtenClients = await context.store.declarations.applyClients(
       clients.map((client) => clientEntry(client, secrets)),
       now,
     )
-    const writtenUsers = await parts.store.declared.users(
-      users.map((user) => userEntry(parts, user, secrets)),
-      (userId) => recipientMessage(parts, userId),
-      endOfUser(parts),
+    const writtenUsers = await context.store.declarations.applyUsers(
+      users.map((user) => userEntry(context, user, secrets)),
+      (userId) => recipientMessage(context, userId),
+      signOutOptions(context),
     )
-    const made = (written: Map<string, Written>, id: string) => written.get(id) === 'created'
+    const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'
     return [
-      ...clients.filter(({ client_id: id }) => made(writtenClients, id) && id !== serviceClient?.id).map(seededClient),
-      ...users.filter(({ id }) => made(writtenUsers, id)).map(seededUser),
-    ].map((one) => ({ ...one, ...shown(secrets, one.id) }))
+      ...clients
+        .filter(({ client_id: id }) => isCreated(writtenClients, id) && id !== serviceClient?.id)
+        .map(seededClient),
+      ...users.filter(({ id }) => isCreated(writtenUsers, id)).map(seededUser),
+    ].map((one) => ({ ...one, ...generatedSecret(secrets, one.id) }))
   } catch (error) {
-    if (error instanceof NameTaken) throw new StartError(`a declared client or user can't be: ${error.message}`)
+    if (error instanceof NameConflict) throw new StartError(`a declared client or user can't be: ${error.message}`)
     throw error
   }
 }
@@ -91,12 +93,12 @@ function seededUser({ id, username = id, roles = [] }: UserDeclaration): Seeded 
   return { kind: 'user', id, username, roles }
 }
 
-function shown(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
+function generatedSecret(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
   const secret = secrets.get(id)
   return secret === undefined ? {} : { secret }
 }
 
-function declarationOf(serviceClient: { id: string; secret: Secret }): ClientDeclaration {
+function serviceClientDeclaration(serviceClient: { id: string; secret: Secret }): ClientDeclaration {
   return {
     client_id: serviceClient.id,
     client_name: 'Gatehouse services',
@@ -108,14 +110,14 @@ function declarationOf(serviceClient: { id: string; secret: Secret }): ClientDec
   }
 }
 
-function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewClient> {
+function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclarationEntry<NewClient> {
   const { client_id: id, client_secret, plan, ...members } = client
   const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
   return {
     id,
     entry,
     async record() {
-      const metadata = metadataOf(id, members)
+      const metadata = parseMetadata(id, members)
       if (client_secret !== undefined) return { id, plan, metadata, secretHashes: [tokenHash(client_secret)] }
       if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
         return { id, plan, metadata, secretHashes: [] }
@@ -127,13 +129,17 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
   }
 }
 
-function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string, Secret>): DeclaredEntry<NewUser> {
+function userEntry(
+  context: SeedContext,
+  user: UserDeclaration,
+  secrets: Map<string, Secret>,
+): DeclarationEntry<NewUser> {
   const { password, ...entry } = user
-  const mac = new MacKey(parts.encryptionKey, 'declared password')
+  const mac = new MacKey(context.encryptionKey, 'declared password')
   const known = {
     id: user.id,
-    username: normalName(user.username ?? user.id),
-    plan: user.plan ?? parts.defaultPlan,
+    username: normalizeName(user.username ?? user.id),
+    plan: user.plan ?? context.defaultPlan,
     email: user.email,
     emailVerified: user.email_verified ?? false,
     roles: user.roles ?? [],
@@ -141,36 +147,37 @@ function userEntry(parts: SeedParts, user: UserDeclaration, secrets: Map<string,
   }
   return {
     id: user.id,
-    entry: password === undefined ? entry : { ...entry, password: mac.of(password) },
-    formerly: password === undefined ? [] : mac.formerly(password).map((one) => ({ ...entry, password: one })),
+    entry: password === undefined ? entry : { ...entry, password: mac.sign(password) },
+    previousEntries:
+      password === undefined ? [] : mac.signWithPrevious(password).map((one) => ({ ...entry, password: one })),
     async record(current) {
       if (password === undefined) {
-        const generated = parts.passwordRule.generate()
+        const generated = context.passwordPolicy.generate()
         secrets.set(user.id, new Secret(generated))
-        return { ...known, passwordHash: undefined, firstPasswordHash: await parts.passwords.hash(generated) }
+        return { ...known, passwordHash: undefined, firstPasswordHash: await context.passwords.hash(generated) }
       }
-      const stays = current !== undefined && (await parts.passwords.matches(password, current))
-      return { ...known, passwordHash: stays ? undefined : await parts.passwords.hash(password) }
+      const stays = current !== undefined && (await context.passwords.verify(password, current))
+      return { ...known, passwordHash: stays ? undefined : await context.passwords.hash(password) }
     },
   }
 }
 
-function refuseFaults(
-  rule: PasswordRule,
+function requireNoFaults(
+  rule: PasswordPolicy,
   clients: readonly ClientDeclaration[],
   users: readonly UserDeclaration[],
 ): void {
   const faults = clients.flatMap((client) =>
-    faultsOfClient(metadataOf(client.client_id, client)).map(
+    findClientFaults(parseMetadata(client.client_id, client)).map(
       ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
     ),
   )
   for (const { id, roles = [] } of users) {
-    const wrong = roles.map((role, index) => ({ index, detail: faultOfUserRole(role) }))
+    const wrong = roles.map((role, index) => ({ index, detail: checkUserRole(role) }))
     const named = wrong.filter(({ detail }) => detail !== undefined)
     faults.push(...named.map(({ index, detail }) => `user ${id}: roles.${index} ${detail}`))
   }
-  faults.push(...users.flatMap((user) => faultsOfUser(rule, user)))
+  faults.push(...users.flatMap((user) => findUserFaults(rule, user)))
   for (const [what, ids] of [
     ['client', clients.map((client) => client.client_id)],
     ['user', users.map((user) => user.id)],
@@ -182,8 +189,8 @@ function refuseFaults(
 }
 
 /** What a declaration says that its schema can't check, or that came here without one. */
-function faultsOfUser(rule: PasswordRule, { id, username = id, email, password }: UserDeclaration): string[] {
-  const reason = password === undefined ? undefined : rule.reasonAgainst(password, { username, email })
+function findUserFaults(rule: PasswordPolicy, { id, username = id, email, password }: UserDeclaration): string[] {
+  const reason = password === undefined ? undefined : rule.describeFault(password, { username, email })
   return [
     ...(email === undefined || isEmailAddress(email) ? [] : [`user ${id}: email ${emailAddressExpected}`]),
     ...(reason === undefined ? [] : [`user ${id}: password ${reason}`]),

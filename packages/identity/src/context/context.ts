@@ -1,9 +1,9 @@
 import type { Clock, KeyRing, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { ClientAssertions } from '../clients/assertion.ts'
-import type { ClientDirectory } from '../clients/cache.ts'
-import type { RefusalBudget } from '../clients/failure-budget.ts'
-import type { ClientProofs } from '../clients/recent-authentications.ts'
+import type { ClientCache } from '../clients/cache.ts'
+import type { AuditBudget } from '../clients/failure-budget.ts'
+import type { RecentAuthentications } from '../clients/recent-authentications.ts'
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
@@ -11,13 +11,13 @@ import type { Lifetimes } from '../config/lifetimes.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
-import type { Passwords } from '../passwords/hasher.ts'
-import type { PasswordRule } from '../passwords/rule.ts'
+import type { PasswordHasher } from '../passwords/hasher.ts'
+import type { PasswordPolicy } from '../passwords/rule.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { IdentityMetrics } from './metrics.ts'
 
 /** What the endpoints are made of; each takes what it needs. */
-export interface Parts extends PageParts {
+export interface IdentityContext extends PageParts {
   /** The authorization server's address and the claim iss; no slash at its end. */
   readonly issuer: string
   readonly baseUrl: string
@@ -28,13 +28,13 @@ export interface Parts extends PageParts {
   readonly lifetimes: Lifetimes
   readonly defaultPlan: string
   readonly store: IdentityStore
-  readonly clients: ClientDirectory
+  readonly clients: ClientCache
   readonly keys: SigningKeys
   readonly assertions: ClientAssertions
-  readonly refusals: RefusalBudget
-  readonly passwords: Passwords
+  readonly auditBudget: AuditBudget
+  readonly passwords: PasswordHasher
   /** Which passwords may be set. */
-  readonly passwordRule: PasswordRule
+  readonly passwordPolicy: PasswordPolicy
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey
   /** Signs the tokens of forms. */
@@ -48,9 +48,9 @@ export interface Parts extends PageParts {
   readonly refund: Refund
   readonly blocked: Blocked
   readonly forgive: Forgive
-  readonly clientProofs: ClientProofs
+  readonly recentAuthentications: RecentAuthentications
   /** Hints that the outbox has something. */
-  readonly wakeOutbox: () => void
+  readonly signalOutbox: () => void
   /** Whether mail can be sent at all. */
   readonly mail: boolean
   readonly metrics: IdentityMetrics

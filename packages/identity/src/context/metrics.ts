@@ -3,7 +3,7 @@ import type { AuditType } from '../audit/event-type.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { GrantType } from '../model/client.ts'
 import type { OAuthErrorCode } from '../oauth/error.ts'
-import type { Passwords } from '../passwords/hasher.ts'
+import type { PasswordHasher } from '../passwords/hasher.ts'
 
 /**
  * What came of a sign-in: `busy` and `limited` were turned away before the password was looked at, `unconfirmed` waits for a
@@ -14,40 +14,40 @@ export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirm
 /** What identity counts. Labels are closed sets: grants, error codes, outcomes, tables. */
 export interface IdentityMetrics {
   tokensIssued(grantType: GrantType): void
-  tokenRefused(error: OAuthErrorCode): void
-  login(outcome: LoginOutcome): void
+  tokenRejected(error: OAuthErrorCode): void
+  signIn(outcome: LoginOutcome): void
   securityEvent(type: AuditType): void
-  purged(rows: Readonly<Record<string, number>>): void
+  rowsPurged(rows: Readonly<Record<string, number>>): void
 }
 
-export interface Watched {
-  readonly passwords: Passwords
+export interface Observed {
+  readonly passwords: PasswordHasher
   readonly keys: SigningKeys
   readonly clock: Clock
 }
 
 /** Registers what identity counts, and what is read off it when somebody asks. */
-export function createIdentityMetrics(registry: Registry, watched: Watched): IdentityMetrics {
+export function createIdentityMetrics(registry: Registry, watched: Observed): IdentityMetrics {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
   const refused = counter('token_errors_total', 'Refused token requests, by the error they were told', 'error')
   const logins = counter('logins_total', 'Sign-ins by password, by what came of them', 'outcome')
   const events = counter('security_events_total', 'Events written to the audit trail', 'type')
-  const purged = counter('purged_rows_total', 'Rows removed because they had ended', 'table')
-  watch(registry, watched)
+  const rowsPurged = counter('purged_rows_total', 'Rows removed because they had ended', 'table')
+  registerGauges(registry, watched)
   return {
     tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
-    tokenRefused: (error) => refused.inc({ error }),
-    login: (outcome) => logins.inc({ outcome }),
+    tokenRejected: (error) => refused.inc({ error }),
+    signIn: (outcome) => logins.inc({ outcome }),
     securityEvent: (type) => events.inc({ type }),
-    purged(rows) {
-      for (const [table, count] of Object.entries(rows)) purged.inc({ table }, count)
+    rowsPurged(rows) {
+      for (const [table, count] of Object.entries(rows)) rowsPurged.inc({ table }, count)
     },
   }
 }
 
-function watch(registry: Registry, { passwords, keys, clock }: Watched): void {
+function registerGauges(registry: Registry, { passwords, keys, clock }: Observed): void {
   const registers = [registry]
   new Gauge({
     name: 'identity_password_hashes_pending',
@@ -63,7 +63,7 @@ function watch(registry: Registry, { passwords, keys, clock }: Watched): void {
     labelNames: ['alg'],
     registers,
     collect() {
-      for (const { alg, activatesAt } of keys.allActive()) {
+      for (const { alg, activatesAt } of keys.listActive()) {
         this.set({ alg }, (clock.now() - activatesAt) / 1000)
       }
     },

@@ -1,19 +1,19 @@
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, deviceGrant } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
-import { requestedResources } from '../oauth/resource.ts'
-import { allowedScopes, isUserScope, parseScope } from '../oauth/scope.ts'
-import { userAgentOf } from '../sessions/browser.ts'
+import { parseResources } from '../oauth/resource.ts'
+import { isUserScope, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
+import { readUserAgent } from '../sessions/browser.ts'
 import { makeUserCode, userCodeHash } from './user-code.ts'
 
 const intervalSeconds = 5
-const mostTries = 5
+const maxAttempts = 5
 
 interface DeviceAuthorization {
   readonly device_code: string
@@ -27,43 +27,45 @@ interface DeviceAuthorization {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<DeviceAuthorization>
 
 /** POST /device_authorization (RFC 8628 §3.1): a code for the device and one for its user. */
-export function deviceAuthorizationEndpoint(parts: Parts): Handler {
+export function deviceAuthorizationEndpoint(context: IdentityContext): Handler {
   return async (request, reply) => {
     const parameters = formParameters(request)
-    const client = await authenticateClient(parts, request, parameters)
+    const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(deviceGrant)) {
       throw new OAuthError('unauthorized_client', 'this client may not use the device grant')
     }
     const deviceCode = randomToken()
-    const userCode = await open(parts, request, client, parameters, tokenHash(deviceCode))
+    const userCode = await openDeviceRequest(context, request, client, parameters, tokenHash(deviceCode))
     reply.header('cache-control', 'no-store')
     return {
       device_code: deviceCode,
       user_code: userCode,
-      verification_uri: `${parts.issuer}/device`,
-      verification_uri_complete: `${parts.issuer}/device?user_code=${userCode}`,
-      expires_in: parts.lifetimes.deviceCode,
+      verification_uri: `${context.issuer}/device`,
+      verification_uri_complete: `${context.issuer}/device?user_code=${userCode}`,
+      expires_in: context.lifetimes.deviceCode,
       interval: intervalSeconds,
     }
   }
 }
 
-async function open(
-  parts: Parts,
+async function openDeviceRequest(
+  context: IdentityContext,
   request: FastifyRequest,
   client: Client,
   parameters: Parameters,
   hash: string,
 ): Promise<string> {
-  const asked = parseScope(parameters.get('scope'))
+  const requested = parseScope(parameters.get('scope'))
   const scopes =
-    asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((one) => !isUserScope(one))
-  const resources = requestedResources(parts, client, scopes, parameters.all('resource'))
-  const createdAt = parts.clock.now()
-  for (let tries = 0; tries < mostTries; tries++) {
+    requested.length > 0
+      ? requireAllowedScopes(requested, client.scopes)
+      : client.scopes.filter((one) => !isUserScope(one))
+  const resources = parseResources(context, client, scopes, parameters.getAll('resource'))
+  const createdAt = context.clock.now()
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
     const userCode = makeUserCode()
-    const opened = await parts.store.deviceCodes.open({
+    const opened = await context.store.deviceCodes.open({
       hash,
       userCodeHash: userCodeHash(userCode),
       clientId: client.id,
@@ -75,9 +77,9 @@ async function open(
       intervalMs: intervalSeconds * 1000,
       polledAt: undefined,
       address: request.ip,
-      userAgent: userAgentOf(request),
+      userAgent: readUserAgent(request),
       createdAt,
-      expiresAt: createdAt + parts.lifetimes.deviceCode * 1000,
+      expiresAt: createdAt + context.lifetimes.deviceCode * 1000,
     })
     if (opened) return userCode
   }

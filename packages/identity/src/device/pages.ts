@@ -2,55 +2,55 @@ import { randomUUIDv7 } from 'node:crypto'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import { pass } from '../config/attempt-limits.ts'
-import type { Parts } from '../context/context.ts'
+import { enforceLimits } from '../config/attempt-limits.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { pageParameters } from '../http/page-route.ts'
-import { type Access, onPage } from '../model/consent.ts'
+import { type Access, withoutOwnApi } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
-import { longestAccessTokenMs } from '../model/revocation-times.ts'
-import { apisFor, grantResources } from '../oauth/resource.ts'
-import { nothingLeft, permittedScopes } from '../oauth/scope.ts'
+import { maxAccessTokenMs } from '../model/revocation-times.ts'
+import { grantResources, listApis } from '../oauth/resource.ts'
+import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { openContinuation, sealContinuation } from '../sessions/continuation.ts'
-import { signInFirst } from '../sessions/require-sign-in.ts'
+import { requireSignIn } from '../sessions/require-sign-in.ts'
 import type { DeviceRequest } from '../store/index.ts'
 import { readUserCode, userCodeHash } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** GET /device: where a user types the code. A code in the address is filled in, never sent by itself. */
-export function devicePageEndpoint(parts: Parts): Handler {
+export function devicePageEndpoint(context: IdentityContext): Handler {
   return async (request, reply) => {
-    const browser = await readBrowser(parts, request, reply)
+    const browser = await readBrowser(context, request, reply)
     const parameters = pageParameters(request)
     const sealed = parameters.get('continuation')
-    const form = sealed === undefined ? parameters.form : openContinuation(parts, browser, sealed).request
+    const form = sealed === undefined ? parameters.form : openContinuation(context, browser, sealed).request
     if (browser.signedIn === undefined) {
       const code = readUserCode(parameters.get('user_code'))
-      return signInFirst(parts, request, reply, browser, '/device', code === undefined ? {} : { user_code: code })
+      return requireSignIn(context, request, reply, browser, '/device', code === undefined ? {} : { user_code: code })
     }
-    const texts = textsFor(parts, request)
+    const texts = textsFor(context, request)
     const code = readUserCode(typeof form.user_code === 'string' ? form.user_code : undefined)
-    return sendPage(parts, reply, texts, devicePage(texts, { formToken: formToken(parts, browser), code }))
+    return sendPage(context, reply, texts, devicePage(texts, { formToken: formToken(context, browser), code }))
   }
 }
 
 /** POST /device: takes the code, binds it to this session and asks. Attempts are counted. */
-export function deviceCodeEndpoint(parts: Parts): Handler {
+export function deviceCodeEndpoint(context: IdentityContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    const { browser, signedIn } = await readSignedIn(parts, request, reply)
+    const { browser, signedIn } = await readSignedIn(context, request, reply)
     const typed = parameters.get('user_code')
-    const texts = textsFor(parts, request)
+    const texts = textsFor(context, request)
     const refuse = (text: string, status: number, values: Record<string, string> = {}) => {
-      const page = { formToken: formToken(parts, browser), code: typed?.slice(0, 20), status }
-      return sendPage(parts, reply, texts, devicePage(texts, { ...page, wrong: texts.say(text, values) }))
+      const page = { formToken: formToken(context, browser), code: typed?.slice(0, 20), status }
+      return sendPage(context, reply, texts, devicePage(texts, { ...page, wrong: texts.say(text, values) }))
     }
     try {
-      await pass(parts.limit, [
+      await enforceLimits(context.limit, [
         ['device-code', { user: signedIn.user.id }],
         ['device-code-address', { address: request.ip }],
       ])
@@ -61,39 +61,39 @@ export function deviceCodeEndpoint(parts: Parts): Handler {
       return refuse('device.limited', 429, { seconds })
     }
     const code = readUserCode(typed)
-    const found = code && (await claim(parts, code, signedIn))
-    const client = found && (await parts.clients.find(found.clientId))
-    if (!code || !found || !client) return refuse('device.unknown', 400)
-    const scopes = permittedScopes(found.scopes, client, signedIn.user)
-    if (nothingLeft(found.scopes, scopes)) {
-      await deny(parts, request, found, signedIn)
-      return sendPage(parts, reply, texts, messagePage(texts, 'device.powerless'))
+    const deviceRequest = code && (await claimRequest(context, code, signedIn))
+    const client = deviceRequest && (await context.clients.find(deviceRequest.clientId))
+    if (!code || !deviceRequest || !client) return refuse('device.unknown', 400)
+    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
+    if (leavesNoAccess(deviceRequest.scopes, scopes)) {
+      await denyRequest(context, request, deviceRequest, signedIn)
+      return sendPage(context, reply, texts, messagePage(texts, 'device.powerless'))
     }
-    const shown = { scopes, resources: apisFor(parts, scopes, found.resources), claims: [] }
+    const shown = { scopes, resources: listApis(context, scopes, deviceRequest.resources), claims: [] }
     const page = deviceConfirmPage(texts, {
-      formToken: formToken(parts, browser),
-      continuation: continuationOf(parts, browser, signedIn, { code, shown }),
+      formToken: formToken(context, browser),
+      continuation: sealDecision(context, browser, signedIn, { code, shown }),
       code,
       client: client.name,
       user: signedIn.user.email ?? signedIn.user.username,
-      access: onPage(parts, shown),
-      address: found.address,
-      userAgent: found.userAgent,
+      access: withoutOwnApi(context, shown),
+      address: deviceRequest.address,
+      userAgent: deviceRequest.userAgent,
     })
-    return sendPage(parts, reply, texts, page)
+    return sendPage(context, reply, texts, page)
   }
 }
 
-function continuationOf(
-  parts: Parts,
+function sealDecision(
+  context: IdentityContext,
   browser: Browser,
   { session }: SignedIn,
   { code, shown }: { readonly code: string; readonly shown: Access },
 ): string {
-  return sealContinuation(parts, browser, {
+  return sealContinuation(context, browser, {
     to: '/device',
     request: { user_code: code },
-    startedAt: parts.clock.now(),
+    startedAt: context.clock.now(),
     consentIn: session.id,
     shown,
   })
@@ -103,91 +103,106 @@ function continuationOf(
  * POST /device/decision: what the session that entered the code decided on the page that asked it, and on no other,
  * about the scopes which that page named.
  */
-export function deviceDecisionEndpoint(parts: Parts): Handler {
+export function deviceDecisionEndpoint(context: IdentityContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    const { browser, signedIn } = await readSignedIn(parts, request, reply)
-    const continuation = openContinuation(parts, browser, parameters.get('continuation'))
+    const { browser, signedIn } = await readSignedIn(context, request, reply)
+    const continuation = openContinuation(context, browser, parameters.get('continuation'))
     const { shown } = continuation
     if (continuation.to !== '/device' || continuation.consentIn !== signedIn.session.id || shown === undefined) {
       throw new PageError(400, 'error.stale')
     }
-    const found = await parts.store.deviceCodes.find(userCodeHash(String(continuation.request.user_code)))
-    const texts = textsFor(parts, request)
-    if (found === undefined) throw new PageError(400, 'device.unknown')
+    const deviceRequest = await context.store.deviceCodes.find(userCodeHash(String(continuation.request.user_code)))
+    const texts = textsFor(context, request)
+    if (deviceRequest === undefined) throw new PageError(400, 'device.unknown')
     if (parameters.get('decision') === 'allow') {
-      await approve(parts, request, found, { ...signedIn, shown })
-      return sendPage(parts, reply, texts, messagePage(texts, 'device.done'))
+      await approveRequest(context, request, deviceRequest, { ...signedIn, shown })
+      return sendPage(context, reply, texts, messagePage(texts, 'device.done'))
     }
-    await deny(parts, request, found, signedIn)
-    return sendPage(parts, reply, texts, messagePage(texts, 'device.denied'))
+    await denyRequest(context, request, deviceRequest, signedIn)
+    return sendPage(context, reply, texts, messagePage(texts, 'device.denied'))
   }
 }
 
-async function approve(
-  parts: Parts,
+async function approveRequest(
+  context: IdentityContext,
   request: FastifyRequest,
-  found: DeviceRequest,
+  deviceRequest: DeviceRequest,
   { shown, ...signedIn }: SignedIn & { readonly shown: Access },
 ): Promise<void> {
-  const client = await parts.clients.find(found.clientId)
-  const permitted = client === undefined ? [] : permittedScopes(found.scopes, client, signedIn.user)
+  const client = await context.clients.find(deviceRequest.clientId)
+  const permitted = client === undefined ? [] : filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
-  if (client === undefined || nothingLeft(found.scopes, scopes)) throw new PageError(400, 'error.stale')
-  await decide(parts, request, found, signedIn, grantOf(parts, { ...found, scopes }, signedIn))
+  if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
+  await recordDecision(
+    context,
+    request,
+    deviceRequest,
+    signedIn,
+    createGrant(context, { ...deviceRequest, scopes }, signedIn),
+  )
 }
 
-function deny(parts: Parts, request: FastifyRequest, found: DeviceRequest, signedIn: SignedIn): Promise<void> {
-  return decide(parts, request, found, signedIn, undefined)
-}
-
-async function decide(
-  parts: Parts,
+function denyRequest(
+  context: IdentityContext,
   request: FastifyRequest,
-  found: DeviceRequest,
+  deviceRequest: DeviceRequest,
+  signedIn: SignedIn,
+): Promise<void> {
+  return recordDecision(context, request, deviceRequest, signedIn, undefined)
+}
+
+async function recordDecision(
+  context: IdentityContext,
+  request: FastifyRequest,
+  deviceRequest: DeviceRequest,
   signedIn: SignedIn,
   grant: GrantRecord | undefined,
 ): Promise<void> {
   const { session, user } = signedIn
-  if (!(await parts.store.deviceCodes.decide(found.hash, session.id, grant, parts.clock.now()))) {
+  if (!(await context.store.deviceCodes.decide(deviceRequest.hash, session.id, grant, context.clock.now()))) {
     throw new PageError(400, 'device.unknown')
   }
-  const details = { scopes: grant?.scopes ?? found.scopes, address: found.address }
-  const facts = { actor: user.id, subject: user.id, clientId: found.clientId, details }
-  await audit(parts, request, grant === undefined ? 'device_denied' : 'device_approved', facts)
+  const details = { scopes: grant?.scopes ?? deviceRequest.scopes, address: deviceRequest.address }
+  const facts = { actor: user.id, subject: user.id, clientId: deviceRequest.clientId, details }
+  await audit(context, request, grant === undefined ? 'device_denied' : 'device_approved', facts)
 }
 
 type SignedIn = NonNullable<Browser['signedIn']>
 
 async function readSignedIn(
-  parts: Parts,
+  context: IdentityContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<{ browser: Browser; signedIn: SignedIn }> {
-  const browser = await readBrowser(parts, request, reply)
-  checkForm(parts, request, browser, pageParameters(request))
+  const browser = await readBrowser(context, request, reply)
+  checkForm(context, request, browser, pageParameters(request))
   if (browser.signedIn === undefined) throw new PageError(400, 'error.stale')
   return { browser, signedIn: browser.signedIn }
 }
 
-function claim({ store, clock }: Parts, code: string, { session }: SignedIn): Promise<DeviceRequest | undefined> {
+function claimRequest(
+  { store, clock }: IdentityContext,
+  code: string,
+  { session }: SignedIn,
+): Promise<DeviceRequest | undefined> {
   return store.deviceCodes.claim(userCodeHash(code), session.id, clock.now())
 }
 
-function grantOf(parts: Parts, found: DeviceRequest, { session, user }: SignedIn): GrantRecord {
+function createGrant(context: IdentityContext, deviceRequest: DeviceRequest, { session, user }: SignedIn): GrantRecord {
   return {
     id: randomUUIDv7(),
     userId: user.id,
-    clientId: found.clientId,
+    clientId: deviceRequest.clientId,
     sessionId: undefined,
-    scopes: found.scopes,
-    resources: grantResources(parts, found.scopes, found.resources),
+    scopes: deviceRequest.scopes,
+    resources: grantResources(context, deviceRequest.scopes, deviceRequest.resources),
     claims: { userinfo: [], idToken: [] },
     authTime: session.authTime,
     amr: session.amr,
-    userAgent: found.userAgent,
-    createdAt: parts.clock.now(),
-    expiresAt: found.expiresAt + longestAccessTokenMs,
+    userAgent: deviceRequest.userAgent,
+    createdAt: context.clock.now(),
+    expiresAt: deviceRequest.expiresAt + maxAccessTokenMs,
     revokedAt: undefined,
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { originOf } from '../oauth/redirect-uri.ts'
 
@@ -44,8 +44,8 @@ export function openPreflight(methods: string) {
 }
 
 /** For an endpoint that knows its client only by a token: the origin of any registered one. */
-export async function allowOriginOf(
-  { clients }: Pick<Parts, 'clients'>,
+export async function allowOriginOfClient(
+  { clients }: Pick<IdentityContext, 'clients'>,
   request: FastifyRequest,
   reply: FastifyReply,
   clientId: string,

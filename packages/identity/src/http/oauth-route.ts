@@ -32,7 +32,7 @@ export const oauthRoute = {
 } as const
 
 function writeOAuthError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const known = oauthErrorOf(error)
+  const known = toOAuthError(error)
   if (known.status >= 500) request.log.error({ err: error }, 'request failed')
   for (const [name, value] of Object.entries(known.headers)) reply.header(name, value)
   reply
@@ -45,11 +45,11 @@ function writeOAuthError(error: FastifyError, request: FastifyRequest, reply: Fa
 }
 
 /** What is told of an error, whatever it is. */
-export function oauthErrorOf(error: unknown): OAuthError {
-  return error instanceof OAuthError ? error : translated(error as FastifyError)
+export function toOAuthError(error: unknown): OAuthError {
+  return error instanceof OAuthError ? error : translateError(error as FastifyError)
 }
 
-function translated(error: FastifyError): OAuthError {
+function translateError(error: FastifyError): OAuthError {
   const status = error instanceof Problem ? error.status : (error.statusCode ?? 500)
   const headers = error instanceof Problem ? error.headers : {}
   if (status === 415) return new OAuthError('invalid_request', `the body must be ${formType} (RFC 6749 section 3.2)`)

@@ -5,36 +5,36 @@ import { OAuthError } from '../oauth/error.ts'
 import { type Form, Parameters } from '../oauth/parameters.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
-import { Busy } from '../passwords/hasher.ts'
+import { PasswordQueueFull } from '../passwords/hasher.ts'
 
 /** What routes that answer with pages have in common: the schema documents, and errors are pages too. */
-export function pageRoute(parts: PageParts) {
+export function pageRoute(context: PageParts) {
   return {
     validatorCompiler: () => () => true,
     errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-      const texts = textsFor(parts, request)
-      const { status, headers, ...wrong } = told(error)
+      const texts = textsFor(context, request)
+      const { status, headers, ...wrong } = describeError(error)
       if (status >= 500) request.log.error({ err: error }, 'request failed')
       for (const [name, value] of Object.entries(headers)) reply.header(name, value)
-      sendPage(parts, reply, texts, { ...errorPage(texts, { ...wrong, requestId: request.id }), status })
+      sendPage(context, reply, texts, { ...errorPage(texts, { ...wrong, requestId: request.id }), status })
     },
   } as const
 }
 
-interface Told {
+interface PageFault {
   readonly status: number
   readonly text: string
   readonly detail?: string
-  readonly next?: NextStep | undefined
+  readonly nextStep?: NextStep | undefined
   readonly headers: Readonly<Record<string, string>>
 }
 
-function told(error: FastifyError): Told {
+function describeError(error: FastifyError): PageFault {
   if (error instanceof PageError) {
-    const { status, text, headers, next } = error
-    return { status, text, headers, next }
+    const { status, text, headers, next: nextStep } = error
+    return { status, text, headers, nextStep }
   }
-  if (error instanceof Busy) return { status: 503, text: 'login.busy', headers: { 'retry-after': '5' } }
+  if (error instanceof PasswordQueueFull) return { status: 503, text: 'login.busy', headers: { 'retry-after': '5' } }
   if (error instanceof OAuthError) {
     const { error: code, error_description } = error.body()
     return { status: error.status, text: 'error.lead', detail: `${code}: ${error_description}`, headers: error.headers }

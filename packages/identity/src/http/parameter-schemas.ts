@@ -67,7 +67,7 @@ export const authorization = [
 ] as const satisfies readonly Name[]
 
 /** An object of parameters, those first that are required. */
-function objectOf(required: readonly Name[], optional: readonly Name[]): TSchema {
+function createSchema(required: readonly Name[], optional: readonly Name[]): TSchema {
   const members: TProperties = {}
   for (const name of required) members[name] = parameters[name]
   for (const name of optional) members[name] = Type.Optional(parameters[name])
@@ -76,12 +76,12 @@ function objectOf(required: readonly Name[], optional: readonly Name[]): TSchema
 
 /** A form of parameters; of those that may come more than once each is a member of its own (RFC 8707 §2). */
 export function form(required: readonly Name[], optional: readonly Name[]): object {
-  return { content: { 'application/x-www-form-urlencoded': { schema: objectOf(required, optional) } } }
+  return { content: { 'application/x-www-form-urlencoded': { schema: createSchema(required, optional) } } }
 }
 
 /** A query of parameters. */
 export function query(required: readonly Name[], optional: readonly Name[]): TSchema {
-  return objectOf(required, optional)
+  return createSchema(required, optional)
 }
 
 /** The token of a mailed link. */

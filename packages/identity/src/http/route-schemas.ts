@@ -17,7 +17,7 @@ const oauthError = Type.Object(
 const errors = { 400: oauthError, 401: oauthError, 429: oauthError, 500: oauthError, 503: oauthError }
 const clientAuth = [{ basic: [] }, {}]
 
-const tokenAnswer = Type.Object(
+const tokenSchema = Type.Object(
   {
     access_token: text,
     token_type: text,
@@ -37,7 +37,7 @@ export const token = {
     ['grant_type'],
     [...credentials, 'scope', 'resource', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'device_code'],
   ),
-  response: { 200: tokenAnswer, ...errors },
+  response: { 200: tokenSchema, ...errors },
 }
 
 export const revoke = {

@@ -8,12 +8,12 @@ export interface SafeRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly timeoutMs?: number
-  readonly mostBytes?: number
+  readonly maxBytes?: number
   /** Lets it call http:// on this very machine: for development and tests. */
   readonly loopback?: boolean
 }
 
-export interface SafeAnswer {
+export interface SafeResponse {
   readonly status: number
   readonly body: string
 }
@@ -66,7 +66,7 @@ export function isBlockedAddress(address: string): boolean {
  * Calls an address that somebody else chose: https only, never into our own networks (the name is resolved once and
  * that address is used), no redirects, bounded in time and size. Rejects when any of that would be broken.
  */
-export function safeFetch(address: string, options: SafeRequest = {}): Promise<SafeAnswer> {
+export function safeFetch(address: string, options: SafeRequest = {}): Promise<SafeResponse> {
   const url = new URL(address)
   const local = options.loopback === true && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url.protocol !== 'https:' && !(local && url.protocol === 'http:')) {
@@ -76,21 +76,21 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
   if (!local && isIP(bare) !== 0 && isBlockedAddress(bare)) {
     return Promise.reject(new Error(`${url.hostname} is in a network that is not called`))
   }
-  const { method = 'GET', headers = {}, body, timeoutMs = 5_000, mostBytes = 64 * 1024 } = options
+  const { method = 'GET', headers = {}, body, timeoutMs = 5_000, maxBytes = 64 * 1024 } = options
   const settings: RequestOptions = {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
     signal: AbortSignal.timeout(timeoutMs),
     agent: false,
-    ...(local ? {} : { lookup: guardedLookup }),
+    ...(local ? {} : { lookup: safeLookup }),
   }
-  const { promise, resolve: answer, reject } = Promise.withResolvers<SafeAnswer>()
+  const { promise, resolve: answer, reject } = Promise.withResolvers<SafeResponse>()
   const call = (url.protocol === 'https:' ? overHttps : overHttp)(url, settings, (response) => {
     const chunks: Buffer[] = []
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > mostBytes) call.destroy(new Error(`the answer is larger than ${mostBytes} bytes`))
+      if (bytes > maxBytes) call.destroy(new Error(`the answer is larger than ${maxBytes} bytes`))
       chunks.push(chunk)
     })
     response.on('error', reject)
@@ -101,7 +101,7 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
   return promise
 }
 
-const guardedLookup: LookupFunction = (hostname, options, callback) => {
+const safeLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     const allowed = error ? [] : addresses.filter(({ address }) => !isBlockedAddress(address))
     const [first] = allowed

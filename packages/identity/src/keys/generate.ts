@@ -16,7 +16,7 @@ const pairs = {
 } as const satisfies Record<SigningAlgorithm, () => unknown>
 
 /** What the private part of that key is sealed for: one key's is never taken for another's. */
-export function sealedFor(kid: string): string {
+export function signingKeyPurpose(kid: string): string {
   return `signing key ${kid}`
 }
 
@@ -33,7 +33,7 @@ export async function generateSigningKey(
     kid,
     alg,
     publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
-    privateSealed: seal(pem, encryptionKey, sealedFor(kid)),
+    privateSealed: seal(pem, encryptionKey, signingKeyPurpose(kid)),
     createdAt,
     activatesAt,
     expiresAt: undefined,

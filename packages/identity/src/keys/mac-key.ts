@@ -10,21 +10,21 @@ export class MacKey {
   }
 
   /** HMAC-SHA-256 in base64url. */
-  of(text: string): string {
-    return macOf(this.#keys[0] as Buffer, text)
+  sign(text: string): string {
+    return computeMac(this.#keys[0] as Buffer, text)
   }
 
-  /** What {@link of} answered while another of the keys was the first. */
-  formerly(text: string): string[] {
-    return this.#keys.slice(1).map((key) => macOf(key, text))
+  /** What {@link sign} answered while another of the keys was the first. */
+  signWithPrevious(text: string): string[] {
+    return this.#keys.slice(1).map((key) => computeMac(key, text))
   }
 
   /** Whether `mac` is that of `text` under one of the keys, in a time that does not tell how much of it is right. */
-  matches(text: string, mac: string): boolean {
-    return this.#keys.some((key) => constantTimeEqual(macOf(key, text), mac))
+  verify(text: string, mac: string): boolean {
+    return this.#keys.some((key) => constantTimeEqual(computeMac(key, text), mac))
   }
 }
 
-function macOf(key: Buffer, text: string): string {
+function computeMac(key: Buffer, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }

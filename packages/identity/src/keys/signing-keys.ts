@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../model/client.ts'
-import type { SigningKeyRows, StoredKey } from '../store/index.ts'
-import { generateSigningKey, sealedFor } from './generate.ts'
+import type { SigningKeyStore, StoredKey } from '../store/index.ts'
+import { generateSigningKey, signingKeyPurpose } from './generate.ts'
 
 export interface SigningKey {
   readonly kid: string
@@ -19,7 +19,7 @@ export interface PublicJwk {
 }
 
 export interface SigningKeysOptions {
-  readonly rows: SigningKeyRows
+  readonly store: SigningKeyStore
   readonly encryptionKey: KeyRing
   readonly clock: Clock
   readonly log: Log
@@ -28,7 +28,7 @@ export interface SigningKeysOptions {
   /** How long a key signs, in milliseconds. */
   readonly ageMs: number
   /** The longest life of what a key signs, in milliseconds: an old key is published that long. */
-  readonly longestTokenMs: number
+  readonly maxTokenMs: number
 }
 
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
@@ -48,9 +48,9 @@ export class SigningKeys {
   #stored: readonly StoredKey[] = []
   readonly #private = new Map<string, KeyObject>()
   /** Keys that were compromised: what is still being read may name them. */
-  readonly #forgotten = new Set<string>()
+  readonly #compromised = new Set<string>()
   readonly #unreadable = new Set<string>()
-  readonly #making = new Map<SigningAlgorithm, Promise<void>>()
+  readonly #creating = new Map<SigningAlgorithm, Promise<void>>()
   #started = false
   #lastRead: Promise<void> = Promise.resolve()
   #reading: Promise<void> | undefined
@@ -68,7 +68,7 @@ export class SigningKeys {
     await this.#read()
     const made: StoredKey[] = []
     const used = this.#stored.map(({ alg }) => alg)
-    for (const alg of new Set([...this.#options.algorithms, ...used])) made.push(...(await this.#makeIfDue(alg)))
+    for (const alg of new Set([...this.#options.algorithms, ...used])) made.push(...(await this.#createIfDue(alg)))
     if (made.length > 0) await this.#read()
     return made
   }
@@ -79,47 +79,47 @@ export class SigningKeys {
    */
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
     await this.#read()
-    const { rows, clock } = this.#options
+    const { store, clock } = this.#options
     const now = clock.now()
-    const activatesAt = compromised || this.#active(alg) === undefined ? now : now + announcedAheadMs
+    const activatesAt = compromised || this.#findActive(alg) === undefined ? now : now + announcedAheadMs
     const key = await this.#generate(alg, activatesAt)
-    if (compromised) for (const kid of await rows.replace(key, now)) this.#forgotten.add(kid)
-    else await rows.add(key, this.#endOfOld(activatesAt), Number.MAX_SAFE_INTEGER)
+    if (compromised) for (const kid of await store.replace(key, now)) this.#compromised.add(kid)
+    else await store.add(key, this.#oldKeyExpiry(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
     return key.kid
   }
 
   /** Whether this key was compromised, as far as this process has heard. */
-  isForgotten(kid: string): boolean {
-    return this.#forgotten.has(kid)
+  isCompromised(kid: string): boolean {
+    return this.#compromised.has(kid)
   }
 
   /** The key that signs now: of those that are active the one made last. */
-  active(alg: SigningAlgorithm): SigningKey {
-    const key = this.#active(alg)
+  getActive(alg: SigningAlgorithm): SigningKey {
+    const key = this.#findActive(alg)
     if (key === undefined) throw new Error(`there is no ${alg} key to sign with`)
     return key
   }
 
   /** The key that signs now with `alg`; when there was none yet, it is made. */
-  async signing(alg: SigningAlgorithm): Promise<SigningKey> {
-    const key = this.#active(alg)
+  async getOrCreate(alg: SigningAlgorithm): Promise<SigningKey> {
+    const key = this.#findActive(alg)
     if (key !== undefined) return key
-    const making = this.#making.get(alg) ?? this.#make(alg).finally(() => this.#making.delete(alg))
-    this.#making.set(alg, making)
+    const making = this.#creating.get(alg) ?? this.#create(alg).finally(() => this.#creating.delete(alg))
+    this.#creating.set(alg, making)
     await making
-    return this.active(alg)
+    return this.getActive(alg)
   }
 
   /** The keys that sign now, one of each algorithm that is used. */
-  allActive(): SigningKey[] {
+  listActive(): SigningKey[] {
     const used = new Set(this.#stored.map(({ alg }) => alg))
-    return [...used].map((alg) => this.#active(alg)).filter((key) => key !== undefined)
+    return [...used].map((alg) => this.#findActive(alg)).filter((key) => key !== undefined)
   }
 
   /** The JWK Set (RFC 7517 §5): public parts of every key whose signatures may be met. */
-  jwks(): { keys: PublicJwk[] } {
-    const keys = this.#live(this.#options.clock.now())
+  getJwks(): { keys: PublicJwk[] } {
+    const keys = this.#listLive(this.#options.clock.now())
     return { keys: keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' as const })) }
   }
 
@@ -127,9 +127,9 @@ export class SigningKeys {
    * The JWK Set in which the key of this JWT is to be looked for: read again, once a second at most, when it names one that
    * is not known here, which another process may have made a moment ago.
    */
-  async jwksFor(token: string): Promise<{ keys: PublicJwk[] }> {
-    const kid = kidOf(token)
-    const known = this.jwks()
+  async findJwks(token: string): Promise<{ keys: PublicJwk[] }> {
+    const kid = readKid(token)
+    const known = this.getJwks()
     if (kid === undefined || known.keys.some((key) => key.kid === kid)) return known
     const now = this.#options.clock.now()
     if (this.#reading === undefined && now >= this.#rereadAfter) {
@@ -139,17 +139,17 @@ export class SigningKeys {
       })
     }
     await this.#reading
-    return this.jwks()
+    return this.getJwks()
   }
 
   /** What operators may know of the keys. */
   list(): Omit<StoredKey, 'privateSealed'>[] {
-    return this.#live(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
+    return this.#listLive(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
   }
 
-  #active(alg: SigningAlgorithm): SigningKey | undefined {
+  #findActive(alg: SigningAlgorithm): SigningKey | undefined {
     const now = this.#options.clock.now()
-    for (const stored of this.#live(now)) {
+    for (const stored of this.#listLive(now)) {
       const privateKey = this.#private.get(stored.kid)
       if (stored.alg === alg && stored.activatesAt <= now && privateKey !== undefined)
         return { kid: stored.kid, alg, privateKey, activatesAt: stored.activatesAt }
@@ -157,9 +157,9 @@ export class SigningKeys {
     return undefined
   }
 
-  #live(now: number): StoredKey[] {
+  #listLive(now: number): StoredKey[] {
     return this.#stored.filter(
-      ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#forgotten.has(kid),
+      ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#compromised.has(kid),
     )
   }
 
@@ -172,34 +172,34 @@ export class SigningKeys {
 
   async #readNow(): Promise<void> {
     const now = this.#options.clock.now()
-    const stored = await this.#options.rows.all(now)
+    const stored = await this.#options.store.list(now)
     const kids = new Set(stored.map(({ kid }) => kid))
     // Nothing but a compromise removes a key before its end.
-    for (const { kid } of this.#live(now)) if (!kids.has(kid)) this.#forgotten.add(kid)
+    for (const { kid } of this.#listLive(now)) if (!kids.has(kid)) this.#compromised.add(kid)
     for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
     for (const key of stored) this.#open(key)
     this.#started = true
     this.#stored = stored
   }
 
-  async #make(alg: SigningAlgorithm): Promise<void> {
-    await this.#makeIfDue(alg)
+  async #create(alg: SigningAlgorithm): Promise<void> {
+    await this.#createIfDue(alg)
     await this.#read()
   }
 
-  async #makeIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
-    const { clock, rows, ageMs } = this.#options
+  async #createIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
+    const { clock, store, ageMs } = this.#options
     const now = clock.now()
-    const youngest = this.#live(now).find((key) => key.alg === alg)
+    const youngest = this.#listLive(now).find((key) => key.alg === alg)
     const dueSince = now - ageMs + publishedAheadMs
     if (youngest !== undefined && youngest.activatesAt > dueSince) return []
     const activatesAt = youngest === undefined ? now : now + publishedAheadMs
     const key = await this.#generate(alg, activatesAt)
-    return (await rows.add(key, this.#endOfOld(activatesAt), dueSince)) ? [key] : []
+    return (await store.add(key, this.#oldKeyExpiry(activatesAt), dueSince)) ? [key] : []
   }
 
-  #endOfOld(activatesAt: number): number {
-    return activatesAt + this.#options.longestTokenMs + overlapMs
+  #oldKeyExpiry(activatesAt: number): number {
+    return activatesAt + this.#options.maxTokenMs + overlapMs
   }
 
   #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
@@ -211,25 +211,28 @@ export class SigningKeys {
   #open({ kid, privateSealed }: StoredKey): void {
     if (this.#private.has(kid) || this.#unreadable.has(kid)) return
     try {
-      this.#private.set(kid, createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, sealedFor(kid))))
+      this.#private.set(
+        kid,
+        createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, signingKeyPurpose(kid))),
+      )
     } catch (error) {
-      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${reasonOf(error)}`)
+      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${describeReason(error)}`)
       this.#unreadable.add(kid)
       this.#options.log.error({ err: error, kid }, 'a signing key can not be opened, and does not sign here')
     }
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   if (error instanceof UnknownKeyError) return `it is sealed with an encryption key that is not there, ${error.message}`
   return 'what is stored was changed'
 }
 
-const longestHeader = 1_000
+const maxHeaderLength = 1_000
 
-function kidOf(token: string): string | undefined {
+function readKid(token: string): string | undefined {
   const [header = ''] = token.split('.', 1)
-  if (header.length > longestHeader) return undefined
+  if (header.length > maxHeaderLength) return undefined
   try {
     const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid?: unknown }
     return typeof kid === 'string' ? kid : undefined

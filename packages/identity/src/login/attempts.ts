@@ -1,8 +1,8 @@
-import { pass } from '../config/attempt-limits.ts'
-import type { Parts } from '../context/context.ts'
+import { enforceLimits } from '../config/attempt-limits.ts'
+import type { IdentityContext } from '../context/context.ts'
 
 /** Who tries to sign in, and from where. */
-export interface Attempt {
+export interface SignInAttempt {
   readonly account: string
   readonly address: string
   /** Whether the user signed in with this browser before. */
@@ -15,28 +15,34 @@ export interface Attempt {
  * @returns whether a right password has to be confirmed by mail: others guess at this account
  * @throws PageError 429 when there were too many for this account, or too many failures at all, from this address
  */
-export async function countAttempt(parts: Parts, { account, address, isKnown }: Attempt): Promise<boolean> {
-  await pass(parts.limit, [
+export async function recordAttempt(
+  context: IdentityContext,
+  { account, address, isKnown }: SignInAttempt,
+): Promise<boolean> {
+  await enforceLimits(context.limit, [
     ['login', { account, address }],
     ...(isKnown ? [] : [['login-address', { address }] as const]),
   ])
   // Without mail nobody could confirm anything, and whoever guesses could lock the owner out.
-  if (isKnown || !parts.mail) return false
-  return !(await parts.limit('login-account', { account })).allowed
+  if (isKnown || !context.mail) return false
+  return !(await context.limit('login-account', { account })).allowed
 }
 
 /**
  * Takes back what was counted of an attempt that was right: only failures count. Who knows the password guesses this account
  * no more, so its count from there begins again; that of the address goes on, for it may be about other accounts.
  */
-export async function forgetAttempts(parts: Parts, { account, address, isKnown }: Attempt): Promise<void> {
+export async function refundAttempt(
+  context: IdentityContext,
+  { account, address, isKnown }: SignInAttempt,
+): Promise<void> {
   const refunds = [
-    parts.forgive('login', { account, address }),
-    ...(isKnown ? [] : [parts.refund('login-address', { address })]),
-    ...(isKnown || !parts.mail ? [] : [parts.refund('login-account', { account })]),
+    context.forgive('login', { account, address }),
+    ...(isKnown ? [] : [context.refund('login-address', { address })]),
+    ...(isKnown || !context.mail ? [] : [context.refund('login-account', { account })]),
   ]
   for (const outcome of await Promise.allSettled(refunds)) {
     if (outcome.status === 'fulfilled') continue
-    parts.log.warn({ err: outcome.reason }, 'an attempt counted at sign-in is not forgotten')
+    context.log.warn({ err: outcome.reason }, 'an attempt counted at sign-in is not forgotten')
   }
 }

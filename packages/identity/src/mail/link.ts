@@ -1,15 +1,18 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { LinkPurpose, OutboxMessage } from '../store/index.ts'
-import { identityEvents, message, type NotifyRequest } from './messages.ts'
+import { createMessage, identityEvents, type NotifyRequest } from './messages.ts'
 
 /** Where a mail's link leads, and whether it works with the credentials of this moment alone. */
 const links = {
   verify: { path: '/email/verify', letsIn: false, lifetime: 'verifyLink' },
   reset: { path: '/password/reset', letsIn: true, lifetime: 'resetLink' },
-} as const satisfies Record<LinkPurpose, { path: string; letsIn: boolean; lifetime: keyof Parts['lifetimes'] }>
+} as const satisfies Record<
+  LinkPurpose,
+  { path: string; letsIn: boolean; lifetime: keyof IdentityContext['lifetimes'] }
+>
 
 /** Whose a mail is and where it goes: it takes its address along. */
 export interface MailAddress {
@@ -28,8 +31,8 @@ export interface LinkMail {
 }
 
 /** A mail with a link; its address comes from the configuration, never from the request (checked by a test). */
-export function linkMail(
-  parts: Pick<Parts, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
+export function createLinkMail(
+  context: Pick<IdentityContext, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
   { kind, to, name, path, lifeSeconds }: LinkMail,
 ): OutboxMessage {
   const request: NotifyRequest = {
@@ -39,17 +42,17 @@ export function linkMail(
     ...(to.locale === undefined ? {} : { locale: to.locale }),
     dedup_key: randomUUIDv7(),
     data: {
-      link: `${parts.issuer}${path}`,
+      link: `${context.issuer}${path}`,
       minutes: Math.round(lifeSeconds / 60),
-      product: parts.branding.name,
+      product: context.branding.name,
       name,
     },
   }
-  return message(parts, 'mail', to.userId, request, lifeSeconds * 1000)
+  return createMessage(context, 'mail', to.userId, request, lifeSeconds * 1000)
 }
 
 /** Where mails to a user go. */
-export function addressOf({ id, email, claims: { locale } }: User & { readonly email: string }): MailAddress {
+export function mailAddress({ id, email, claims: { locale } }: User & { readonly email: string }): MailAddress {
   const isTag = typeof locale === 'string' && locale.length >= 1 && locale.length <= maxTagLength
   return { userId: id, email, ...(isTag ? { locale } : {}) }
 }
@@ -61,21 +64,21 @@ const maxTagLength = 100
  * Mails a link to a user's own address; an earlier one of its kind stops working. The link works once, while the account
  * has this address and, where it lets somebody in, the credentials that it has in `user`.
  */
-export async function mailLink(parts: Parts, purpose: LinkPurpose, user: User): Promise<void> {
+export async function sendLink(context: IdentityContext, purpose: LinkPurpose, user: User): Promise<void> {
   const { email } = user
-  if (email === undefined || !parts.mail) return
+  if (email === undefined || !context.mail) return
   const { path, letsIn, lifetime } = links[purpose]
   const token = randomToken()
-  const lifeSeconds = parts.lifetimes[lifetime]
+  const lifeSeconds = context.lifetimes[lifetime]
   const link = {
     hash: tokenHash(token),
     purpose,
     userId: user.id,
     email,
     credentialVersion: letsIn ? user.credentialVersion : undefined,
-    expiresAt: parts.clock.now() + lifeSeconds * 1000,
+    expiresAt: context.clock.now() + lifeSeconds * 1000,
   }
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const mail = { kind: purpose, to: addressOf({ ...user, email }), name, path: `${path}?token=${token}`, lifeSeconds }
-  if (await parts.store.links.put(link, linkMail(parts, mail))) parts.wakeOutbox()
+  const mail = { kind: purpose, to: mailAddress({ ...user, email }), name, path: `${path}?token=${token}`, lifeSeconds }
+  if (await context.store.mailedLinks.put(link, createLinkMail(context, mail))) context.signalOutbox()
 }

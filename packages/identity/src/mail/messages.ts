@@ -1,6 +1,6 @@
 import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
 import type { Lifetimes } from '../config/lifetimes.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from '../store/index.ts'
 
@@ -47,7 +47,7 @@ export const identityEvents = {
 } as const
 
 /** Which lifetime the link of each event type's mails has; that of `account_exists` is of no use for longer either. */
-const mailLifetimes = {
+const linkLifetimes = {
   verify: 'verifyLink',
   reset: 'resetLink',
   signIn: 'signInLink',
@@ -56,45 +56,45 @@ const mailLifetimes = {
 } as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
 
 /** For each event type of identity's mails, how long its link works, in seconds: later a mail is of no use. */
-export function mailLifetimesOf(lifetimes: Lifetimes): ReadonlyMap<string, number> {
+export function mailLifetimes(lifetimes: Lifetimes): ReadonlyMap<string, number> {
   const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
-  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[mailLifetimes[kind]]]))
+  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[linkLifetimes[kind]]]))
 }
 
 /** What the payload of that message is sealed for: one message's is never taken for another's. */
-export function sealedFor(id: string): string {
+export function outboxPurpose(id: string): string {
   return `outbox ${id}`
 }
 
-type MessageParts = Pick<Parts, 'clock' | 'encryptionKey'>
+type MessageContext = Pick<IdentityContext, 'clock' | 'encryptionKey'>
 
 /** A message for the outbox; sealed, for it may hold a link that opens an account. */
-export function message(
-  { clock, encryptionKey }: MessageParts,
+export function createMessage(
+  { clock, encryptionKey }: MessageContext,
   kind: OutboxMessage['kind'],
   subject: string,
   payload: object,
-  keptMs: number,
+  ttlMs: number,
 ): OutboxMessage {
   const id = orderedId()
   const dueAt = clock.now()
-  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, sealedFor(id))
-  return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + keptMs }
+  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, outboxPurpose(id))
+  return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + ttlMs }
 }
 
-export function payloadOf<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
-  return JSON.parse(unseal(payloadSealed, encryptionKey, sealedFor(id))) as Payload
+export function openPayload<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
+  return JSON.parse(unseal(payloadSealed, encryptionKey, outboxPurpose(id))) as Payload
 }
 
 const recipientKeptMs = 30 * 86_400_000
 
 /** Tells the notification service what is known of a user by the time the message is delivered. */
-export function recipientMessage(parts: MessageParts, userId: string): OutboxMessage {
-  return message(parts, 'recipient', userId, {}, recipientKeptMs)
+export function recipientMessage(context: MessageContext, userId: string): OutboxMessage {
+  return createMessage(context, 'recipient', userId, {}, recipientKeptMs)
 }
 
 /** A user as a recipient. */
-export function recipientOf(user: User): Recipient {
+export function formatRecipient(user: User): Recipient {
   const text = (name: string) => {
     const value = user.claims[name]
     return typeof value === 'string' ? { [name]: value } : {}

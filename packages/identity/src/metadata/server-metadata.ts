@@ -1,5 +1,5 @@
 import { assertionAlgorithms } from '../clients/assertion.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { authMethods, grantTypes, signingAlgorithms } from '../model/client.ts'
 import { userClaims } from '../model/user.ts'
 import { passwordAcr } from '../oauth/acr.ts'
@@ -10,7 +10,7 @@ export function serverMetadata({
   issuer,
   resources,
   languages,
-}: Pick<Parts, 'issuer' | 'resources' | 'languages'>): Record<string, unknown> {
+}: Pick<IdentityContext, 'issuer' | 'resources' | 'languages'>): Record<string, unknown> {
   const scopes = new Set([...userScopes, ...[...resources.values()].flatMap((resource) => resource.scopes ?? [])])
   const confidential = authMethods.filter((method) => method !== 'none')
   return {

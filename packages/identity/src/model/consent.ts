@@ -20,6 +20,6 @@ export function covers(shown: Access, requested: Access): boolean {
 }
 
 /** What a page shows of it: this server's own API goes without saying. */
-export function onPage({ apiIdentifier }: { readonly apiIdentifier: string }, access: Access): Access {
+export function withoutOwnApi({ apiIdentifier }: { readonly apiIdentifier: string }, access: Access): Access {
   return { ...access, resources: access.resources.filter((one) => one !== apiIdentifier) }
 }

@@ -97,7 +97,7 @@ export function isReservedRole(role: string): boolean {
 }
 
 /** What is wrong about a role of a user: a reserved name that is none of the roles. */
-export function faultOfUserRole(role: string): string | undefined {
+export function checkUserRole(role: string): string | undefined {
   if (!isReservedRole(role) || isManagementRole(role)) return undefined
   return `begins with ${reservedRolePrefix}, so it must be one of ${managementRoles.join(', ')}`
 }

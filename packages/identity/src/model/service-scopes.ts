@@ -12,7 +12,7 @@ export const serviceScopes = [
  * What the services need of one another, and what systems read of everybody: no person holds one, and only who holds it
  * gives it away, or who administers what it reads.
  */
-const betweenServices: ReadonlySet<string> = new Set([
+const internalScopes: ReadonlySet<string> = new Set([
   'read:revocations',
   'read:api-keys',
   'write:reserved-mails',
@@ -21,6 +21,6 @@ const betweenServices: ReadonlySet<string> = new Set([
 ])
 
 /** Whether only the services themselves hold the scope, never a person. */
-export function isBetweenServices(scope: string): boolean {
-  return betweenServices.has(scope)
+export function isServiceScope(scope: string): boolean {
+  return internalScopes.has(scope)
 }

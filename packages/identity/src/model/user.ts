@@ -59,6 +59,6 @@ export function claimsOf(user: User): Record<string, unknown> {
 }
 
 /** Usernames and addresses are compared without case and without the spaces people type around them. */
-export function normalName(name: string): string {
+export function normalizeName(name: string): string {
   return name.trim().normalize('NFKC').toLowerCase()
 }

@@ -1,10 +1,10 @@
 import { tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
 /** What a valid access token of ours says, whatever its format. Times are Unix seconds. */
-export interface AccessTokenFacts {
+export interface AccessTokenInfo {
   readonly subject: string
   readonly clientId: string
   readonly grantId: string
@@ -16,19 +16,19 @@ export interface AccessTokenFacts {
   readonly tokenId: string | undefined
 }
 
-type VerifyParts = Pick<Parts, 'issuer' | 'keys' | 'store' | 'clock'>
+type VerifyContext = Pick<IdentityContext, 'issuer' | 'keys' | 'store' | 'clock'>
 
-const longestToken = 8_192
+const maxTokenLength = 8_192
 const opaqueToken = /^at_[\w-]{43}$/
 
 /** The facts of an access token this server issued, unless it is over or revoked. An ID token is never one. */
-export async function findAccessToken(parts: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
-  const facts = opaqueToken.test(token) ? await findOpaque(parts, token) : await verifyJwt(parts, token)
-  if (facts === undefined || (await parts.store.revocations.hits(facts))) return undefined
-  return facts
+export async function findAccessToken(context: VerifyContext, token: string): Promise<AccessTokenInfo | undefined> {
+  const info = opaqueToken.test(token) ? await findOpaque(context, token) : await verifyJwt(context, token)
+  if (info === undefined || (await context.store.revocations.isRevoked(info))) return undefined
+  return info
 }
 
-async function findOpaque({ store, clock }: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
+async function findOpaque({ store, clock }: VerifyContext, token: string): Promise<AccessTokenInfo | undefined> {
   const found = await store.accessTokens.find(tokenHash(token), clock.now())
   return (
     found && {
@@ -40,12 +40,12 @@ async function findOpaque({ store, clock }: VerifyParts, token: string): Promise
   )
 }
 
-async function verifyJwt({ issuer, keys, clock }: VerifyParts, token: string): Promise<AccessTokenFacts | undefined> {
-  if (token.length > longestToken) return undefined
+async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string): Promise<AccessTokenInfo | undefined> {
+  if (token.length > maxTokenLength) return undefined
   try {
     const { payload } = await jwtVerify(
       token,
-      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      createLocalJWKSet((await keys.findJwks(token)) as unknown as JSONWebKeySet),
       {
         algorithms: [...signingAlgorithms],
         typ: 'at+jwt',

@@ -1,4 +1,4 @@
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import type { ClaimsRequest } from '../model/grant.ts'
 import { claimsCoveredBy } from '../model/user.ts'
@@ -6,10 +6,10 @@ import { passwordAcr } from './acr.ts'
 import { OAuthError } from './error.ts'
 import type { Form, Parameters } from './parameters.ts'
 import { checkChallenge } from './pkce.ts'
-import { sameRedirectUri } from './redirect-uri.ts'
-import { answerWishes } from './request-object.ts'
-import { requestedResources } from './resource.ts'
-import { allowedScopes, isUserScope, parseScope } from './scope.ts'
+import { matchesRedirectUri } from './redirect-uri.ts'
+import { readResponseParameters } from './request-object.ts'
+import { parseResources } from './resource.ts'
+import { isUserScope, parseScope, requireAllowedScopes } from './scope.ts'
 
 /** Begins the `request_uri` of every pushed request (RFC 9126 §2.2). */
 export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
@@ -49,28 +49,28 @@ const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account'
  * Finds where the answer may go. Nothing is redirected before this is known.
  * @throws OAuthError for an address that is not registered: to be shown on a page
  */
-export function destinationOf(client: Client, parameters: Parameters): Destination {
-  const asked = parameters.get('redirect_uri')
+export function findDestination(client: Client, parameters: Parameters): Destination {
+  const requested = parameters.get('redirect_uri')
   const only = client.redirectUris.length === 1 ? client.redirectUris[0] : undefined
-  const redirectUri = asked ?? only
+  const redirectUri = requested ?? only
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
   const anyPort = isPublic(client)
-  if (!client.redirectUris.some((registered) => sameRedirectUri(registered, redirectUri, anyPort))) {
+  if (!client.redirectUris.some((registered) => matchesRedirectUri(registered, redirectUri, anyPort))) {
     throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client')
   }
-  const { state, responseMode } = answerWishes(parameters)
+  const { state, responseMode } = readResponseParameters(parameters)
   return { client, redirectUri, responseMode: responseMode === 'form_post' ? 'form_post' : 'query', state }
 }
 
 /** Reads the rest of the request. @throws OAuthError to be told by redirect */
-export function readRequest(
+export function parseRequest(
   destination: Destination,
   parameters: Parameters,
-  parts: Pick<Parts, 'issuer' | 'apiIdentifier'>,
+  context: Pick<IdentityContext, 'issuer' | 'apiIdentifier'>,
 ): AuthorizationRequest {
   const { client } = destination
-  refuseUnsupported(client, parameters)
-  const scopes = scopesOf(client, parameters)
+  requireSupported(client, parameters)
+  const scopes = parseScopes(client, parameters)
   if (parameters.get('response_type') === undefined && scopes.includes('openid')) {
     throw new OAuthError('invalid_request', 'response_type is missing; with openid it must be code')
   }
@@ -81,20 +81,20 @@ export function readRequest(
   return {
     ...destination,
     scopes,
-    resources: requestedResources(parts, client, scopes, parameters.all('resource')),
+    resources: parseResources(context, client, scopes, parameters.getAll('resource')),
     codeChallenge,
     nonce: parameters.get('nonce'),
-    prompts: promptsOf(parameters),
-    maxAgeSeconds: maxAgeOf(parameters),
+    prompts: parsePrompts(parameters),
+    maxAgeSeconds: parseMaxAge(parameters),
     loginHint: parameters.get('login_hint'),
     idTokenHint: parameters.get('id_token_hint'),
-    ...claimsOf(client, scopes, parameters),
+    ...parseClaims(client, scopes, parameters),
     uiLocales: parameters.get('ui_locales'),
     form: parameters.form,
   }
 }
 
-function refuseUnsupported(client: Client, parameters: Parameters): void {
+function requireSupported(client: Client, parameters: Parameters): void {
   if (!client.grantTypes.includes('authorization_code')) {
     throw new OAuthError('unauthorized_client', 'this client may not use the authorization code grant')
   }
@@ -112,15 +112,17 @@ function refuseUnsupported(client: Client, parameters: Parameters): void {
 }
 
 /** Without a scope asked for: all that the client is registered for, save what only OpenID Connect knows. */
-function scopesOf(client: Client, parameters: Parameters): string[] {
-  const asked = parseScope(parameters.get('scope'))
-  return asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((scope) => !isUserScope(scope))
+function parseScopes(client: Client, parameters: Parameters): string[] {
+  const requested = parseScope(parameters.get('scope'))
+  return requested.length > 0
+    ? requireAllowedScopes(requested, client.scopes)
+    : client.scopes.filter((scope) => !isUserScope(scope))
 }
 
-function promptsOf(parameters: Parameters): ReadonlySet<Prompt> {
-  const asked = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
-  const known = prompts.filter((prompt) => asked.includes(prompt))
-  if (known.length < new Set(asked).size) {
+function parsePrompts(parameters: Parameters): ReadonlySet<Prompt> {
+  const requested = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
+  const known = prompts.filter((prompt) => requested.includes(prompt))
+  if (known.length < new Set(requested).size) {
     throw new OAuthError('invalid_request', `prompt must be among ${prompts.join(', ')}`)
   }
   if (known.includes('none') && known.length > 1) {
@@ -129,7 +131,7 @@ function promptsOf(parameters: Parameters): ReadonlySet<Prompt> {
   return new Set(known)
 }
 
-function maxAgeOf(parameters: Parameters): number | undefined {
+function parseMaxAge(parameters: Parameters): number | undefined {
   const text = parameters.get('max_age')
   if (text === undefined) return undefined
   if (!/^\d{1,10}$/.test(text)) throw new OAuthError('invalid_request', 'max_age must be a whole number of seconds')
@@ -140,22 +142,22 @@ function maxAgeOf(parameters: Parameters): number | undefined {
  * The parameter claims (OpenID Connect Core §5.5): those that a scope covers which the client is registered for. The
  * others are left out without an error, as §5.5.1 has it of claims that are not given.
  */
-function claimsOf(
+function parseClaims(
   client: Client,
   scopes: readonly string[],
   parameters: Parameters,
 ): { claims: ClaimsRequest; subject: string | undefined } {
   const text = parameters.get('claims')
   if (text === undefined) return { claims: { userinfo: [], idToken: [] }, subject: undefined }
-  const asked = parseObject(text)
+  const requested = parseObject(text)
   const registered = scopes.includes('openid') ? [...claimsCoveredBy(client.scopes)] : []
   const names = (part: unknown) =>
     part !== null && typeof part === 'object' ? registered.filter((name) => Object.hasOwn(part, name)) : []
-  const idToken = asked.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
-  refuseUnmet(idToken?.acr)
+  const idToken = requested.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
+  requireSupportedAcr(idToken?.acr)
   const value = idToken?.sub?.value
   return {
-    claims: { userinfo: names(asked.userinfo), idToken: names(asked.id_token) },
+    claims: { userinfo: names(requested.userinfo), idToken: names(requested.id_token) },
     subject: typeof value === 'string' ? value : undefined,
   }
 }
@@ -167,7 +169,7 @@ interface EssentialAcr {
 }
 
 /** What must be met and can't be is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is a mere wish. */
-function refuseUnmet(acr: EssentialAcr | null | undefined): void {
+function requireSupportedAcr(acr: EssentialAcr | null | undefined): void {
   if (acr?.essential !== true) return
   const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
   if (!wanted.includes(passwordAcr)) {

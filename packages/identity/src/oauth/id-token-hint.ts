@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
 export interface IdTokenHint {
@@ -8,18 +8,18 @@ export interface IdTokenHint {
   readonly sessionId: string | undefined
 }
 
-const longestHint = 8_192
+const maxHintLength = 8_192
 
 /** Reads an ID token of ours that is given back as a hint; it may be over, but its signature must hold. */
 export async function readIdTokenHint(
-  { issuer, keys }: Pick<Parts, 'issuer' | 'keys'>,
+  { issuer, keys }: Pick<IdentityContext, 'issuer' | 'keys'>,
   token: string,
 ): Promise<IdTokenHint | undefined> {
-  if (token.length > longestHint) return undefined
+  if (token.length > maxHintLength) return undefined
   try {
     const { payload } = await jwtVerify(
       token,
-      createLocalJWKSet((await keys.jwksFor(token)) as unknown as JSONWebKeySet),
+      createLocalJWKSet((await keys.findJwks(token)) as unknown as JSONWebKeySet),
       {
         algorithms: [...signingAlgorithms],
         typ: 'JWT',

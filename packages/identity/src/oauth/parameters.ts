@@ -6,7 +6,7 @@ export type Form = Readonly<Record<string, string | readonly string[]>>
 
 /** What may be sent more than once (RFC 8707 §2). */
 const repeatable = new Set(['resource'])
-const mostParameters = 100
+const maxParameters = 100
 
 /** Decodes an `application/x-www-form-urlencoded` body. */
 export function parseForm(text: string): Form {
@@ -21,8 +21,8 @@ export class Parameters {
   constructor(form: Form) {
     const repeated = Object.keys(form).filter((name) => Array.isArray(form[name]) && !repeatable.has(name))
     if (repeated.length > 0) throw new OAuthError('invalid_request', `repeated: ${repeated.slice(0, 10).join(', ')}`)
-    if (Object.keys(form).length > mostParameters) {
-      throw new OAuthError('invalid_request', `more than ${mostParameters} parameters`)
+    if (Object.keys(form).length > maxParameters) {
+      throw new OAuthError('invalid_request', `more than ${maxParameters} parameters`)
     }
     this.#form = form
   }
@@ -33,14 +33,14 @@ export class Parameters {
   }
 
   /** @throws OAuthError `invalid_request` when it is missing */
-  required(name: string): string {
+  getRequired(name: string): string {
     const value = this.get(name)
     if (value === undefined) throw new OAuthError('invalid_request', `the parameter ${name} is missing`)
     return value
   }
 
   /** Every value of a parameter that may repeat. */
-  all(name: string): string[] {
+  getAll(name: string): string[] {
     const value = this.#form[name]
     if (value === undefined || value === '') return []
     return typeof value === 'string' ? [value] : value.filter((one) => one !== '')

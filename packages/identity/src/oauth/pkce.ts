@@ -27,7 +27,7 @@ export function checkChallenge(codeChallenge: string | undefined, method: string
 }
 
 /** Whether `codeVerifier` is the one behind `codeChallenge` (RFC 7636 §4.6). A side without the other never matches. */
-export function verifierMatches(codeVerifier: string | undefined, codeChallenge: string | undefined): boolean {
+export function matchesChallenge(codeVerifier: string | undefined, codeChallenge: string | undefined): boolean {
   if (codeChallenge === undefined || codeVerifier === undefined) return codeChallenge === codeVerifier
   if (!verifier.test(codeVerifier)) return false
   return constantTimeEqual(createHash('sha256').update(codeVerifier).digest('base64url'), codeChallenge)

@@ -22,7 +22,7 @@ const reversedDomain = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
  *
  * @param dotless whether the scheme may be any other word too, which any other application may take as well
  */
-export function faultOfRedirectUri(uri: string, dotless: boolean = false): string | undefined {
+export function checkRedirectUri(uri: string, dotless: boolean = false): string | undefined {
   const url = URL.parse(uri)
   if (url === null || /[\s\\\u0000-\u001f\u007f]/.test(uri)) return 'must be an absolute URI'
   if (uri.includes('#')) return 'must have no fragment'
@@ -51,9 +51,9 @@ function isLocal(url: URL): boolean {
  * Whether `asked` is `registered`, character by character. For a public client the port of a loopback address may vary,
  * since a native application can't choose it beforehand (RFC 8252 §7.3); of the addresses each stands for itself.
  */
-export function sameRedirectUri(registered: string, asked: string, anyPort: boolean): boolean {
-  if (registered === asked) return true
-  return anyPort && faultOfRedirectUri(asked) === undefined && withoutPort(registered) === withoutPort(asked)
+export function matchesRedirectUri(registered: string, requested: string, anyPort: boolean): boolean {
+  if (registered === requested) return true
+  return anyPort && checkRedirectUri(requested) === undefined && withoutPort(registered) === withoutPort(requested)
 }
 
 /** A loopback address with its port taken out; anything else as it is. */

@@ -7,7 +7,7 @@ export interface RefreshToken {
    * Whether its signature holds. One that was signed with an encryption key that is gone is still ours if its hash is one
    * that is kept; whatever else has no signature is made up, and must end nothing.
    */
-  readonly signed: boolean
+  readonly isSigned: boolean
   readonly grantId: string
   readonly generation: number
   readonly hash: string
@@ -19,9 +19,9 @@ const form = /^rt_([0-9a-f]{32})\.([0-9a-z]{1,7})\.([\w-]{43})\.([\w-]{43})$/
  * Makes a refresh token. It names its grant and its generation and is signed, so that a token from long ago is still
  * known as one of ours without being kept, and a made-up one is told apart and can end nothing.
  */
-export function makeRefreshToken(mac: MacKey, grantId: string, generation: number): string {
+export function createRefreshToken(mac: MacKey, grantId: string, generation: number): string {
   const body = `rt_${grantId.replaceAll('-', '')}.${generation.toString(36)}.${randomToken()}`
-  return `${body}.${mac.of(body)}`
+  return `${body}.${mac.sign(body)}`
 }
 
 /** Reads a refresh token; undefined for anything that has not its form. */
@@ -29,16 +29,16 @@ export function readRefreshToken(mac: MacKey, token: string): RefreshToken | und
   const [, grant, generation, , signature] = form.exec(token) ?? []
   if (grant === undefined || generation === undefined || signature === undefined) return undefined
   const grantId = grant.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  const signed = mac.matches(token.slice(0, token.lastIndexOf('.')), signature)
-  return { signed, grantId, generation: Number.parseInt(generation, 36), hash: tokenHash(token) }
+  const isSigned = mac.verify(token.slice(0, token.lastIndexOf('.')), signature)
+  return { isSigned, grantId, generation: Number.parseInt(generation, 36), hash: tokenHash(token) }
 }
 
 /** Whether this server made the token: it is signed, or the family keeps its hash. */
 export function isGenuine(
-  { signed, hash }: RefreshToken,
+  { isSigned, hash }: RefreshToken,
   family: { readonly currentHash: string; readonly previousHash: string | undefined },
 ): boolean {
-  return signed || hash === family.currentHash || hash === family.previousHash
+  return isSigned || hash === family.currentHash || hash === family.previousHash
 }
 
 const purpose = 'successor of a refresh token'

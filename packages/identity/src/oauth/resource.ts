@@ -1,17 +1,17 @@
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { OAuthError } from './error.ts'
 import { isIdentityOnly } from './scope.ts'
 
-type ResourceParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
+type ResourceContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
 
 /** The audience of access tokens for userinfo: the address of that endpoint. */
-export function userinfoResource({ issuer }: Pick<Parts, 'issuer'>): string {
+export function userinfoResource({ issuer }: Pick<IdentityContext, 'issuer'>): string {
   return `${issuer}/userinfo`
 }
 
 /** Whether a client may ask for tokens for an API. */
-export function isAllowedResource({ apiIdentifier }: ResourceParts, client: Client, resource: string): boolean {
+export function isAllowedResource({ apiIdentifier }: ResourceContext, client: Client, resource: string): boolean {
   return resource === apiIdentifier || client.resources.includes(resource)
 }
 
@@ -19,43 +19,43 @@ export function isAllowedResource({ apiIdentifier }: ResourceParts, client: Clie
  * The resources that a grant is asked for (RFC 8707 §2.1), each once; without any, what the scopes are for by default.
  * @throws OAuthError `invalid_target` naming what is not allowed
  */
-export function requestedResources(
-  parts: ResourceParts,
+export function parseResources(
+  context: ResourceContext,
   client: Client,
   scopes: readonly string[],
   requested: readonly string[],
 ): readonly string[] {
-  const userinfo = userinfoResource(parts)
+  const userinfo = userinfoResource(context)
   const apis = requested.filter((one) => one !== userinfo)
-  const refused = apis.filter((one) => !isAllowedResource(parts, client, one))
+  const refused = apis.filter((one) => !isAllowedResource(context, client, one))
   if (refused.length > 0) throw new OAuthError('invalid_target', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
-  if (apis.length > 0 && isIdentityOnly(scopes)) throw opensNothing(apis)
+  if (apis.length > 0 && isIdentityOnly(scopes)) throw missingApiScope(apis)
   if (requested.includes(userinfo) && !scopes.includes('openid')) {
     throw new OAuthError('invalid_target', `a token for ${userinfo} needs the scope openid`)
   }
-  return grantResources(parts, scopes, requested.length > 0 ? [...new Set(requested)] : [parts.apiIdentifier])
+  return grantResources(context, scopes, requested.length > 0 ? [...new Set(requested)] : [context.apiIdentifier])
 }
 
 /** The resources of a grant: userinfo alone where its scopes open no API. */
 export function grantResources(
-  parts: ResourceParts,
+  context: ResourceContext,
   scopes: readonly string[],
   resources: readonly string[],
 ): readonly string[] {
-  return isIdentityOnly(scopes) ? [userinfoResource(parts)] : resources
+  return isIdentityOnly(scopes) ? [userinfoResource(context)] : resources
 }
 
 /** The APIs among the resources that scopes are for. Userinfo is none: scopes and claims tell all of it. */
-export function apisFor(
-  parts: ResourceParts,
+export function listApis(
+  context: ResourceContext,
   scopes: readonly string[],
   resources: readonly string[],
 ): readonly string[] {
-  return isIdentityOnly(scopes) ? [] : resources.filter((one) => one !== userinfoResource(parts))
+  return isIdentityOnly(scopes) ? [] : resources.filter((one) => one !== userinfoResource(context))
 }
 
 /** Scopes of OpenID Connect are about the user: they open userinfo, and no API. */
-export function opensNothing(resources: readonly string[]): OAuthError {
+export function missingApiScope(resources: readonly string[]): OAuthError {
   const named = resources.slice(0, 10).join(' ')
   return new OAuthError('invalid_target', `a token for ${named} needs a scope beyond those of OpenID Connect`)
 }
@@ -65,7 +65,7 @@ export function opensNothing(resources: readonly string[]): OAuthError {
  * was shown at another (RFC 8707 §2.2).
  * @throws OAuthError `invalid_target` for more than one
  */
-export function oneResource(requested: readonly string[]): string | undefined {
+export function requireOneResource(requested: readonly string[]): string | undefined {
   const [resource, ...others] = new Set(requested)
   if (others.length > 0) {
     throw new OAuthError('invalid_target', 'name one resource: an access token is for one (RFC 8707 section 2.2)')

@@ -1,6 +1,6 @@
 import type { Client } from '../model/client.ts'
 import { isManagementScope, scopesOfRoles } from '../model/management-roles.ts'
-import { isBetweenServices } from '../model/service-scopes.ts'
+import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
 import { OAuthError } from './error.ts'
 
@@ -27,10 +27,10 @@ export function isUserScope(name: string): boolean {
  * What was asked for, if all of it is allowed.
  * @throws OAuthError `invalid_scope` naming what is not
  */
-export function allowedScopes(asked: readonly string[], allowed: readonly string[]): string[] {
-  const refused = asked.filter((name) => !allowed.includes(name))
+export function requireAllowedScopes(requested: readonly string[], allowed: readonly string[]): string[] {
+  const refused = requested.filter((name) => !allowed.includes(name))
   if (refused.length > 0) throw new OAuthError('invalid_scope', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
-  return [...asked]
+  return [...requested]
 }
 
 /** The member scope of answers and tokens: none for no scopes, for its syntax has no empty one (RFC 6749 §3.3). */
@@ -47,17 +47,17 @@ export function isIdentityOnly(scopes: readonly string[]): boolean {
  * Those of the scopes that a client may be given for a user now: it is registered for them and, where they belong to
  * management, the user's roles allow them. What belongs between services no person is given.
  */
-export function permittedScopes(
+export function filterPermittedScopes(
   scopes: readonly string[],
   client: Pick<Client, 'scopes'>,
   user: Pick<User, 'roles'>,
 ): string[] {
   const ofRoles = scopesOfRoles(user.roles)
-  const isAllowed = (scope: string) => (isManagementScope(scope) ? ofRoles.has(scope) : !isBetweenServices(scope))
+  const isAllowed = (scope: string) => (isManagementScope(scope) ? ofRoles.has(scope) : !isServiceScope(scope))
   return scopes.filter((scope) => client.scopes.includes(scope) && isAllowed(scope))
 }
 
 /** Whether narrowing took everything: what is left, if anything, is leave to go on without the user. */
-export function nothingLeft(before: readonly string[], after: readonly string[]): boolean {
+export function leavesNoAccess(before: readonly string[], after: readonly string[]): boolean {
   return after.length < before.length && after.every((scope) => scope === 'offline_access')
 }

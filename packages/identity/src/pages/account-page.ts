@@ -1,6 +1,6 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import { deviceName } from './device-name.ts'
-import { meanings } from './scope-list.ts'
+import { describeAccess } from './scope-list.ts'
 
 export interface AccountPage {
   readonly formToken: string
@@ -42,16 +42,16 @@ export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
 ${page.apps.length === 0 && html`<p class="soft">${texts.say('account.apps.none')}</p>`}
 <ul class="rows">${page.apps.map(
       (app) => html`<li><div><strong>${app.name}</strong>
-<span class="soft">${meanings(texts, app).join(' · ')}</span><br>
+<span class="soft">${describeAccess(texts, app).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.apps.since', { date: date(app.since) })}</span></div>
-${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
+${endForm(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
     )}</ul>
 <h2>${texts.say('account.sessions')}</h2>
 <ul class="rows">${page.sessions.map(
       (session) => html`<li><div><strong>${deviceName(session.userAgent)}</strong>
 <span class="soft">${texts.say('account.sessions.seen', { date: date(session.seenAt), address: session.address })}</span>
 ${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
-${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
+${endForm(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
 <p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
@@ -62,13 +62,13 @@ function apiKeys(texts: Texts, { formToken, apiKeys: keys }: AccountPage, date: 
   return html`<h2>${texts.say('account.keys')}</h2>
 <ul class="rows">${keys.map(
     (key) => html`<li><div><strong>${key.name}</strong>
-<span class="soft">${meanings(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
+<span class="soft">${describeAccess(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.keys.since', { date: date(key.createdAt) })}${key.expiresAt !== undefined && html` ${texts.say('account.keys.until', { date: date(key.expiresAt) })}`}</span></div>
-${ending(texts, formToken, 'api_key_id', key.id, 'account.keys.end', key.name)}</li>`,
+${endForm(texts, formToken, 'api_key_id', key.id, 'account.keys.end', key.name)}</li>`,
   )}</ul>`
 }
 
-function ending(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {
+function endForm(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {
   return html`<form method="post" action="/account/end">
 <input type="hidden" name="form_token" value="${formToken}">
 <input type="hidden" name="${name}" value="${value}">

@@ -1,7 +1,7 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
 
-export interface WhatWentWrong {
+export interface ErrorPage {
   /** The key of the words. */
   readonly text: string
   /** For the application's developers. */
@@ -11,7 +11,7 @@ export interface WhatWentWrong {
 }
 
 /** Something went wrong and there is nowhere safe to send the browser. */
-export function errorPage(texts: Texts, { text, detail, requestId, next }: WhatWentWrong): PageAnswer {
+export function errorPage(texts: Texts, { text, detail, requestId, next }: ErrorPage): PageAnswer {
   const title = texts.say('error.title')
   return {
     title,

@@ -43,7 +43,7 @@ ${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert"
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
   ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${described(name, hint, page)}${name === first && html` autofocus`}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${describeField(name, hint, page)}${name === first && html` autofocus`}>
 ${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint, page.values)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
@@ -53,7 +53,7 @@ ${page.back !== undefined && html`<p class="links"><a href="${page.back.href}">$
 }
 
 /** What a screen reader reads with a field: what is wrong with it, and its hint. */
-function described(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
+function describeField(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
   const isWrong = wrong !== undefined && name === wrongField
   const ids = [...(isWrong ? ['wrong'] : []), ...(hint === undefined ? [] : [`${name}-hint`])]
   return ids.length > 0 && html`${isWrong && html` aria-invalid="true"`} aria-describedby="${ids.join(' ')}"`

@@ -2,25 +2,25 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { Problem } from '@gatehouse/kit'
-import { longestPassword } from './rule.ts'
+import { maxPasswordLength } from './rule.ts'
 
 export interface PasswordOptions {
   /** Fewest characters of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
   readonly minLength?: number
   /** Most hashes at work at once; they share the thread pool with signing. */
-  readonly atOnce?: number
+  readonly maxConcurrent?: number
   /** Most that wait; a login beyond them is told to come again. */
-  readonly mostWaiting?: number
+  readonly maxWaiting?: number
 }
 
 interface Cost {
   readonly memoryKiB: number
   readonly passes: number
-  readonly lanes: number
+  readonly parallelism: number
 }
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 }
+const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 }
 
 /** Most hashes at work at once: one processor is left for everything else. */
 export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))
@@ -33,24 +33,24 @@ const hash = promisify(argon2)
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
 /** The queue of password hashes is full: 503. */
-export class Busy extends Problem {
+export class PasswordQueueFull extends Problem {
   constructor() {
     super(503, 'Too many passwords are being checked; try again in a few seconds.', { headers: { 'retry-after': '5' } })
   }
 }
 
 /** Hashes and checks passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
-export class Passwords {
-  readonly #atOnce: number
-  readonly #mostWaiting: number
+export class PasswordHasher {
+  readonly #maxConcurrent: number
+  readonly #maxWaiting: number
   #working = 0
   readonly #waiting: (() => void)[] = []
   /** What no password is behind. */
-  readonly #nobody = phcOf(randomBytes(saltBytes), randomBytes(hashBytes))
+  readonly #dummyHash = formatPhc(randomBytes(saltBytes), randomBytes(hashBytes))
 
   constructor(options: PasswordOptions = {}) {
-    this.#atOnce = options.atOnce ?? defaultHashesAtOnce
-    this.#mostWaiting = options.mostWaiting ?? defaultHashesWaiting
+    this.#maxConcurrent = options.maxConcurrent ?? defaultHashesAtOnce
+    this.#maxWaiting = options.maxWaiting ?? defaultHashesWaiting
   }
 
   /** Hashes at work and waiting. */
@@ -61,28 +61,28 @@ export class Passwords {
   /** The PHC string of a new password. @throws Busy when the queue is full */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes)
-    return phcOf(salt, await this.#derive(password, salt, passwordCost))
+    return formatPhc(salt, await this.#derive(password, salt, passwordCost))
   }
 
   /**
    * Whether the password is the one behind `stored`. Without a stored hash it costs as much and is false, so that an
    * unknown user looks like a wrong password. One longer than any that could be set is never compared in part. @throws Busy when the queue is full
    */
-  async matches(password: string, stored: string | undefined): Promise<boolean> {
-    if (password.length > longestPassword) return this.matches('', undefined)
-    const [, memory, passes, lanes, salt, digest] = phc.exec(stored ?? this.#nobody) ?? []
+  async verify(password: string, stored: string | undefined): Promise<boolean> {
+    if (password.length > maxPasswordLength) return this.verify('', undefined)
+    const [, memory, passes, parallelism, salt, digest] = phc.exec(stored ?? this.#dummyHash) ?? []
     if (salt === undefined || digest === undefined) return false
-    const cost = { memoryKiB: Number(memory), passes: Number(passes), lanes: Number(lanes) }
+    const cost = { memoryKiB: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
     const expected = Buffer.from(digest, 'base64')
     const found = await this.#derive(password, Buffer.from(salt, 'base64'), cost, expected.length)
     return timingSafeEqual(found, expected) && stored !== undefined
   }
 
   async #derive(password: string, nonce: Buffer, cost: Cost, tagLength: number = hashBytes): Promise<Buffer> {
-    await this.#turn()
+    await this.#acquireSlot()
     try {
       const message = Buffer.from(password.normalize('NFC'))
-      const { memoryKiB: memory, passes, lanes: parallelism } = cost
+      const { memoryKiB: memory, passes, parallelism } = cost
       return Buffer.from(await hash('argon2id', { message, nonce, memory, passes, parallelism, tagLength }))
     } finally {
       const next = this.#waiting.shift()
@@ -91,21 +91,21 @@ export class Passwords {
     }
   }
 
-  async #turn(): Promise<void> {
-    if (this.#working < this.#atOnce) {
+  async #acquireSlot(): Promise<void> {
+    if (this.#working < this.#maxConcurrent) {
       this.#working++
       return
     }
-    if (this.#waiting.length >= this.#mostWaiting) throw new Busy()
+    if (this.#waiting.length >= this.#maxWaiting) throw new PasswordQueueFull()
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 }
 
-function phcOf(salt: Buffer, digest: Buffer): string {
-  const { memoryKiB, passes, lanes } = passwordCost
-  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(digest)}`
+function formatPhc(salt: Buffer, digest: Buffer): string {
+  const { memoryKiB, passes, parallelism } = passwordCost
+  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${parallelism}$${encodeBase64(salt)}$${encodeBase64(digest)}`
 }
 
-function unpadded(bytes: Buffer): string {
+function encodeBase64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '')
 }

@@ -9,7 +9,7 @@ export const defaultMinPasswordLength = 15
 export const minPasswordLengthBounds: readonly [number, number] = [8, 64]
 
 /** The most: far above the 64 that must be possible, and little enough to hash. */
-export const longestPassword = 256
+export const maxPasswordLength = 256
 
 /** What is left of a password without the words that anybody knows of its user must have this many characters. */
 const minOwnCharacters = 8
@@ -27,39 +27,39 @@ export interface PasswordOwner {
 }
 
 /** Which passwords may be set. Signing in compares with what was set, whatever the rule is by then. */
-export class PasswordRule {
+export class PasswordPolicy {
   readonly minLength: number
   readonly #product: string
 
   /** @throws StartError for a length out of bounds */
   constructor({ minLength = defaultMinPasswordLength }: { readonly minLength?: number } = {}, product: string) {
-    const [least, most] = minPasswordLengthBounds
-    if (!Number.isInteger(minLength) || minLength < least || minLength > most) {
-      throw new StartError(`passwords.min_length must be a whole number from ${least} to ${most}, not ${minLength}`)
+    const [min, max] = minPasswordLengthBounds
+    if (!Number.isInteger(minLength) || minLength < min || minLength > max) {
+      throw new StartError(`passwords.min_length must be a whole number from ${min} to ${max}, not ${minLength}`)
     }
     this.minLength = minLength
     this.#product = product
   }
 
   /** What is wrong with a password that somebody chose; undefined when nothing is. */
-  faultOf(password: string, owner: PasswordOwner): PasswordFault | undefined {
+  findFault(password: string, owner: PasswordOwner): PasswordFault | undefined {
     if ([...password.normalize('NFC')].length < this.minLength) return 'short'
-    if (password.length > longestPassword) return 'long'
+    if (password.length > maxPasswordLength) return 'long'
     if (isCommonPassword(password)) return 'common'
     return isOfKnownWords(password, [this.#product, ...wordsOf(owner)]) ? 'context' : undefined
   }
 
   /** @throws Problem 422 with the reason, for a password that can't be set */
-  check(password: string, owner: PasswordOwner): void {
-    const detail = this.reasonAgainst(password, owner)
+  requireAcceptable(password: string, owner: PasswordOwner): void {
+    const detail = this.describeFault(password, owner)
     if (detail === undefined) return
     throw new Problem(422, `The password ${detail}.`, { errors: [{ pointer: '/password', detail }] })
   }
 
   /** What is wrong with a password, in words for those who read no page. */
-  reasonAgainst(password: string, owner: PasswordOwner): string | undefined {
-    const fault = this.faultOf(password, owner)
-    return fault && reasons[fault](this.minLength)
+  describeFault(password: string, owner: PasswordOwner): string | undefined {
+    const fault = this.findFault(password, owner)
+    return fault && faultDescriptions[fault](this.minLength)
   }
 
   /** A password that can't be guessed, for somebody who did not choose one. */
@@ -68,9 +68,9 @@ export class PasswordRule {
   }
 }
 
-const reasons: Readonly<Record<PasswordFault, (minLength: number) => string>> = {
+const faultDescriptions: Readonly<Record<PasswordFault, (minLength: number) => string>> = {
   short: (minLength) => `must have at least ${minLength} characters`,
-  long: () => `must have at most ${longestPassword} characters`,
+  long: () => `must have at most ${maxPasswordLength} characters`,
   common: () => 'must not be one of those that are guessed first',
   context: () => 'must not consist of the user name, the address or the name of the product',
 }
@@ -82,14 +82,14 @@ function wordsOf({ username, email }: PasswordOwner): string[] {
 
 /** Whether little is left of a password without these words, compared without case, spaces and signs. */
 function isOfKnownWords(password: string, words: readonly string[]): boolean {
-  const text = plain(password)
-  const known = words.map(plain).filter((word) => word.length >= minWordLength && text.includes(word))
-  const longestFirst = known.sort((a, b) => b.length - a.length)
-  const own = longestFirst.reduce((left, word) => left.replaceAll(word, ''), text)
+  const text = normalize(password)
+  const known = words.map(normalize).filter((word) => word.length >= minWordLength && text.includes(word))
+  const byLength = known.sort((a, b) => b.length - a.length)
+  const own = byLength.reduce((left, word) => left.replaceAll(word, ''), text)
   return known.length > 0 && [...own].length < minOwnCharacters
 }
 
-function plain(text: string): string {
+function normalize(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()

@@ -3,15 +3,15 @@ import type { Client } from '../model/client.ts'
 import {
   type Clients,
   type ExpectedClient,
-  NameTaken,
+  NameConflict,
   type NewClient,
   type RevocationTimes,
-  type Written,
+  type WriteResult,
 } from '../store/index.ts'
 import { type ClientRow, clientOf } from './rows.ts'
 import { appendRevocations } from './tokens/revocations.ts'
 import { nextSecond } from './users/accounts.ts'
-import { claimSubject } from './users/subjects.ts'
+import { reserveSubject } from './users/subjects.ts'
 
 const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
   FROM identity.client JOIN identity.subject USING (id)`
@@ -29,15 +29,15 @@ export class PostgresClients implements Clients {
     return rows[0] && clientOf(rows[0])
   }
 
-  async list(after: string, most: number): Promise<Client[]> {
+  async list(after: string, limit: number): Promise<Client[]> {
     const text = `${select} WHERE client.id > $1 ORDER BY client.id LIMIT $2`
-    return (await this.#database.query<ClientRow>(text, [after, most])).rows.map(clientOf)
+    return (await this.#database.query<ClientRow>(text, [after, limit])).rows.map(clientOf)
   }
 
   create(client: NewClient, now: number): Promise<void> {
     return this.#database.transaction(async (tx) => {
       const written = await writeClient(tx, client, now)
-      if (written === 'updated') throw new NameTaken('id', `the id ${client.id} belongs to another client`)
+      if (written === 'updated') throw new NameConflict('id', `the id ${client.id} belongs to another client`)
     })
   }
 
@@ -68,8 +68,8 @@ export class PostgresClients implements Clients {
 }
 
 /** Makes or changes a client; its secrets stay when none are given. */
-export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<Written> {
-  await claimSubject(tx, client.id, 'client', client.plan)
+export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<WriteResult> {
+  await reserveSubject(tx, client.id, 'client', client.plan)
   const { rows } = await tx.query<{ created: boolean }>(
     `INSERT INTO identity.client (id, secret_hashes, metadata, created_at, updated_at)
      VALUES ($1, coalesce($2::text[], $5::text[]), $3, $4, $4)

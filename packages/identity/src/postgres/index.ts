@@ -1,24 +1,24 @@
 import { type Database, migrate } from '@gatehouse/kit'
 import type { IdentityStore } from '../store/index.ts'
 import { PostgresClients } from './clients.ts'
-import { PostgresCodes } from './grants/authorization-codes.ts'
+import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
 import { PostgresDeviceCodes } from './grants/device-codes.ts'
 import { PostgresGrants } from './grants/grants.ts'
 import { PostgresPushedRequests } from './grants/pushed-requests.ts'
 import { PostgresRefreshFamilies } from './grants/refresh-families.ts'
 import { PostgresAuditTrail } from './operations/audit-trail.ts'
-import { PostgresDeclared } from './operations/declared.ts'
+import { PostgresDeclarations } from './operations/declared.ts'
 import { PostgresOutbox } from './operations/outbox.ts'
 import { PostgresPurge } from './operations/purge.ts'
+import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
 import { PostgresApiKeys } from './tokens/api-keys.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
 import { PostgresSigningKeys } from './tokens/signing-keys.ts'
-import { PostgresUsedOnce } from './used-once.ts'
 import { PostgresAccounts } from './users/accounts.ts'
-import { PostgresLinks } from './users/mailed-links.ts'
+import { PostgresMailedLinks } from './users/mailed-links.ts'
 import { PostgresRegistrations } from './users/registrations.ts'
 import { PostgresSignInLinks } from './users/sign-in-links.ts'
 import { PostgresSubjects } from './users/subjects.ts'
@@ -38,17 +38,17 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     clients: new PostgresClients(database),
     users: new PostgresUsers(database),
     subjects: new PostgresSubjects(database),
-    declared: new PostgresDeclared(database),
+    declarations: new PostgresDeclarations(database),
     signingKeys: new PostgresSigningKeys(database),
     accessTokens: new PostgresAccessTokens(database),
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),
     audit: new PostgresAuditTrail(database),
-    codes: new PostgresCodes(database),
+    authorizationCodes: new PostgresAuthorizationCodes(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     grants: new PostgresGrants(database),
-    links: new PostgresLinks(database),
+    mailedLinks: new PostgresMailedLinks(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
@@ -57,7 +57,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
     signInLinks: new PostgresSignInLinks(database),
-    usedOnce: new PostgresUsedOnce(database),
+    replayCache: new PostgresReplayCache(database),
     ping: () => database.ping(),
   }
 }

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
-import type { Sessions, TellLogout } from '../store/index.ts'
+import type { CreateLogoutMessages, Sessions } from '../store/index.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
@@ -96,7 +96,7 @@ export class PostgresSessions implements Sessions {
   async find(
     secretHash: string,
     now: number,
-    longestMs: number,
+    maxSessionMs: number,
   ): Promise<{ session: Session; user: User } | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow>(
       `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
@@ -111,13 +111,13 @@ export class PostgresSessions implements Sessions {
       await this.#database.query(
         `UPDATE identity.session SET seen_at = $2, expires_at = least($2 + (expires_at - seen_at), auth_time + $4)
          WHERE id = $1 AND seen_at < $3`,
-        [row.session_id, now, now - seenEveryMs, longestMs],
+        [row.session_id, now, now - seenEveryMs, maxSessionMs],
       )
     }
     return { session: sessionOf(row), user: userOf(row) }
   }
 
-  async ofUser(userId: string, now: number): Promise<Session[]> {
+  async listByUser(userId: string, now: number): Promise<Session[]> {
     const { rows } = await this.#database.query<SessionRow>(
       `SELECT ${columns} FROM identity.session n WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC LIMIT 500`,
       [userId, now],
@@ -125,8 +125,10 @@ export class PostgresSessions implements Sessions {
     return rows.map(sessionOf)
   }
 
-  end(id: string, userId: string, tell: TellLogout): Promise<boolean> {
-    return this.#database.transaction(async (tx) => (await endSessions(tx, userId, { only: id }, tell)) > 0)
+  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean> {
+    return this.#database.transaction(
+      async (tx) => (await endSessions(tx, userId, { only: id }, createLogoutMessages)) > 0,
+    )
   }
 }
 
@@ -135,7 +137,7 @@ export async function endSessions(
   tx: Transaction,
   userId: string,
   { only, keep }: { readonly only?: string | undefined; readonly keep?: string | undefined },
-  tell: TellLogout,
+  createLogoutMessages: CreateLogoutMessages,
 ): Promise<number> {
   const ended = await tx.query<{ id: string }>(
     `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id IS DISTINCT FROM $3::uuid
@@ -152,7 +154,7 @@ export async function endSessions(
   await tx.query('DELETE FROM identity.session WHERE id = ANY($1::uuid[])', [ids])
   await putMessages(
     tx,
-    used.rows.flatMap((row) => tell(row.session_id, userId, row.client_ids)),
+    used.rows.flatMap((row) => createLogoutMessages(row.session_id, userId, row.client_ids)),
   )
   return ids.length
 }
@@ -161,7 +163,7 @@ export async function endSessions(
  * Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. The account comes
  * first, as for everything that ends sessions, so that no two wait for each other.
  */
-export async function holdSession(tx: Transaction, id: string): Promise<boolean> {
+export async function lockSession(tx: Transaction, id: string): Promise<boolean> {
   await tx.query(
     'SELECT 1 FROM identity.account WHERE id = (SELECT user_id FROM identity.session WHERE id = $1) FOR SHARE',
     [id],

@@ -1,9 +1,9 @@
 import { Problem } from '@gatehouse/kit'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Revocation } from '../store/index.ts'
 
 /** Most revocations in one answer. */
-const mostRevocations = 1_000
+const maxRevocations = 1_000
 
 export interface RevocationPage {
   readonly revocations: Revocation[]
@@ -15,12 +15,12 @@ export interface RevocationPage {
  * What was revoked after the cursor, in the order of commits. Kept as long as the longest access token lives.
  * @throws Problem 400 for a cursor that this feed never gave
  */
-export async function revocationFeed(
-  { store, clock }: Pick<Parts, 'store' | 'clock'>,
+export async function readRevocations(
+  { store, clock }: Pick<IdentityContext, 'store' | 'clock'>,
   after: string | undefined,
 ): Promise<RevocationPage> {
   const cursor = after === undefined || after === '' ? '0' : after
   if (!/^\d{1,15}$/.test(cursor)) throw new Problem(400, 'after must be a cursor that this feed gave.')
-  const page = await store.revocations.after(Number(cursor), mostRevocations, clock.now())
+  const page = await store.revocations.listAfter(Number(cursor), maxRevocations, clock.now())
   return { revocations: page.revocations, next: String(page.next) }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -14,7 +14,7 @@ const sessionCookie = 'gatehouse_session'
 const deviceCookie = 'gatehouse_device'
 const cookieValue = /^[\w-]{43}$/
 const knownDeviceSeconds = 365 * 86_400
-const longestUserAgent = 300
+const maxUserAgentLength = 300
 
 /** Who sits at the other end of a page: the browser, and the user who is signed in there, if any. */
 export interface Browser {
@@ -23,20 +23,24 @@ export interface Browser {
   readonly signedIn: { readonly session: Session; readonly user: User } | undefined
 }
 
-export type BrowserParts = Pick<
-  Parts,
+export type BrowserContext = Pick<
+  IdentityContext,
   'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies'
 >
 
 /** Reads the browser's cookies, and gives it one of its own when it has none. */
-export async function readBrowser(parts: BrowserParts, request: FastifyRequest, reply: FastifyReply): Promise<Browser> {
+export async function readBrowser(
+  context: BrowserContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Browser> {
   const cookies = readCookies(request.headers.cookie)
-  const known = cookies.get(cookieName(browserCookie, parts.secureCookies)) ?? ''
+  const known = cookies.get(cookieName(browserCookie, context.secureCookies)) ?? ''
   const id = cookieValue.test(known) ? known : randomToken()
-  if (id !== known) setCookie(reply, cookie(browserCookie, id, { secure: parts.secureCookies }))
-  const secret = cookies.get(cookieName(sessionCookie, parts.secureCookies)) ?? ''
+  if (id !== known) setCookie(reply, cookie(browserCookie, id, { secure: context.secureCookies }))
+  const secret = cookies.get(cookieName(sessionCookie, context.secureCookies)) ?? ''
   const signedIn = cookieValue.test(secret)
-    ? await parts.store.sessions.find(tokenHash(secret), parts.clock.now(), parts.lifetimes.longestSession * 1000)
+    ? await context.store.sessions.find(tokenHash(secret), context.clock.now(), context.lifetimes.maxSession * 1000)
     : undefined
   return { id, signedIn }
 }
@@ -54,49 +58,49 @@ export interface SignIn {
  * verified by are no longer the account's.
  */
 export async function signIn(
-  parts: BrowserParts & Pick<Parts, 'wakeOutbox'>,
+  context: BrowserContext & Pick<IdentityContext, 'signalOutbox'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, amr, before }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
-  const { lifetimes, clock, secureCookies: secure } = parts
+  const { lifetimes, clock, secureCookies: secure } = context
   const now = clock.now()
-  const fresh: Session = {
+  const started: Session = {
     id: randomUUID(),
     userId: user.id,
     authTime: now,
     amr,
-    userAgent: userAgentOf(request),
+    userAgent: readUserAgent(request),
     address: request.ip,
     createdAt: now,
     seenAt: now,
-    expiresAt: now + Math.min(lifetimes.session, lifetimes.longestSession) * 1000,
+    expiresAt: now + Math.min(lifetimes.session, lifetimes.maxSession) * 1000,
   }
-  const again = before?.user.id === user.id ? { ...fresh, id: before.session.id } : undefined
-  const { sessions } = parts.store
+  const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
+  const { sessions } = context.store
   const version = user.credentialVersion
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version))
-  const session = renewed ? again : fresh
+  const session = renewed ? again : started
   if (!renewed && !(await sessions.start(session, tokenHash(secret), version))) return undefined
-  if (before !== undefined && again === undefined) await endSession(parts, before.session.id, before.user.id)
-  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.longestSession }))
-  const device = seal(JSON.stringify([user.id, version]), parts.encryptionKey, 'known device')
+  if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
+  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
+  const device = seal(JSON.stringify([user.id, version]), context.encryptionKey, 'known device')
   setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
   return session
 }
 
 /** Takes the session's cookie away. */
-export function forgetSession({ secureCookies }: BrowserParts, reply: FastifyReply): void {
+export function clearSessionCookie({ secureCookies }: BrowserContext, reply: FastifyReply): void {
   setCookie(reply, cookie(sessionCookie, '', { secure: secureCookies, maxAgeSeconds: 0 }))
 }
 
 /** Whether this browser signed in as the user before, with the credentials the user still has. */
-export function isKnownDevice(parts: BrowserParts, request: FastifyRequest, user: User | undefined): boolean {
-  const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, parts.secureCookies))
+export function isKnownDevice(context: BrowserContext, request: FastifyRequest, user: User | undefined): boolean {
+  const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, context.secureCookies))
   if (sealed === undefined || user === undefined || sealed.length > 1_000) return false
   try {
-    const [id, version] = JSON.parse(unseal(sealed, parts.encryptionKey, 'known device'))
+    const [id, version] = JSON.parse(unseal(sealed, context.encryptionKey, 'known device'))
     return id === user.id && version === user.credentialVersion
   } catch {
     return false
@@ -104,8 +108,8 @@ export function isKnownDevice(parts: BrowserParts, request: FastifyRequest, user
 }
 
 /** What a form of this browser carries to prove that it is ours: another browser, or another session, has another. */
-export function formToken({ formMac }: Pick<Parts, 'formMac'>, browser: Browser): string {
-  return formMac.of(formText(browser))
+export function formToken({ formMac }: Pick<IdentityContext, 'formMac'>, browser: Browser): string {
+  return formMac.sign(formText(browser))
 }
 
 function formText({ id, signedIn }: Browser): string {
@@ -114,22 +118,22 @@ function formText({ id, signedIn }: Browser): string {
 
 /** Refuses a form that another site sent, or that was made for another browser or session. @throws PageError 403 */
 export function checkForm(
-  parts: BrowserParts,
+  context: BrowserContext,
   request: FastifyRequest,
   browser: Browser,
   parameters: Parameters,
 ): void {
   const { origin, host } = request.headers
-  const own = origin === undefined || origin === new URL(parts.issuer).origin || URL.parse(origin)?.host === host
+  const own = origin === undefined || origin === new URL(context.issuer).origin || URL.parse(origin)?.host === host
   const site = request.headers['sec-fetch-site']
   const token = parameters.get('form_token') ?? ''
-  if (!own || site === 'cross-site' || !parts.formMac.matches(formText(browser), token)) {
+  if (!own || site === 'cross-site' || !context.formMac.verify(formText(browser), token)) {
     throw new PageError(403, 'error.form')
   }
 }
 
-export function userAgentOf(request: FastifyRequest): string {
-  return (request.headers['user-agent'] ?? '').slice(0, longestUserAgent)
+export function readUserAgent(request: FastifyRequest): string {
+  return (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength)
 }
 
 function setCookie(reply: FastifyReply, value: string): void {

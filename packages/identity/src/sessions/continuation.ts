@@ -1,5 +1,5 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Access } from '../model/consent.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
@@ -27,28 +27,28 @@ export interface Continuation {
 }
 
 /** What a continuation is sealed for: whichever link or page carries it. */
-export function sealedFor(): string {
+export function continuationPurpose(): string {
   return 'continuation'
 }
 
-type SealParts = Pick<Parts, 'encryptionKey' | 'clock' | 'lifetimes'>
+type SealContext = Pick<IdentityContext, 'encryptionKey' | 'clock' | 'lifetimes'>
 
-export function sealContinuation({ encryptionKey }: SealParts, browser: Browser, continuation: Continuation): string {
-  return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, sealedFor())
+export function sealContinuation({ encryptionKey }: SealContext, browser: Browser, continuation: Continuation): string {
+  return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, continuationPurpose())
 }
 
 /** @throws PageError 400 when it was made for another browser, too long ago, or not by this server */
-export function openContinuation(parts: SealParts, browser: Browser, sealed: string | undefined): Continuation {
-  const opened = read(parts, sealed ?? '')
-  const tooOld = (opened?.startedAt ?? 0) + parts.lifetimes.interaction * 1000 < parts.clock.now()
+export function openContinuation(context: SealContext, browser: Browser, sealed: string | undefined): Continuation {
+  const opened = read(context, sealed ?? '')
+  const tooOld = (opened?.startedAt ?? 0) + context.lifetimes.interaction * 1000 < context.clock.now()
   if (opened === undefined || tooOld || opened.browser !== tokenHash(browser.id))
     throw new PageError(400, 'error.stale')
   return opened
 }
 
-function read({ encryptionKey }: SealParts, sealed: string): (Continuation & { browser: string }) | undefined {
+function read({ encryptionKey }: SealContext, sealed: string): (Continuation & { browser: string }) | undefined {
   try {
-    return JSON.parse(unseal(sealed, encryptionKey, sealedFor()))
+    return JSON.parse(unseal(sealed, encryptionKey, continuationPurpose()))
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
-import type { Parts } from '../context/context.ts'
-import { message } from '../mail/messages.ts'
+import type { IdentityContext } from '../context/context.ts'
+import { createMessage } from '../mail/messages.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
-import type { TellLogout, UserEnd } from '../store/index.ts'
+import type { CreateLogoutMessages, SignOutOptions } from '../store/index.ts'
 
 /** What is told to a client whose user's session ended (OpenID Connect Back-Channel Logout §2.4). */
 export interface LogoutNotice {
@@ -10,31 +10,31 @@ export interface LogoutNotice {
   readonly sessionId: string
 }
 
-const keptMs = 2 * 60 * 60_000
+const noticeTtlMs = 2 * 60 * 60_000
 
-type EndParts = Pick<Parts, 'clock' | 'encryptionKey'>
+type EndContext = Pick<IdentityContext, 'clock' | 'encryptionKey'>
 
 /** A notice for every client that was used in a session that ends. */
-function logoutNotices(parts: EndParts): TellLogout {
+function createLogoutMessages(context: EndContext): CreateLogoutMessages {
   return (sessionId, userId, clientIds) =>
     clientIds.map((clientId) => {
       const notice: LogoutNotice = { clientId, subject: userId, sessionId }
-      return message(parts, 'logout', userId, notice, keptMs)
+      return createMessage(context, 'logout', userId, notice, noticeTtlMs)
     })
 }
 
 /** The end, now, of everything that a user is signed in to, told to the clients. */
-export function endOfUser(parts: EndParts): UserEnd {
-  return { ...revocationTimes(parts), tell: logoutNotices(parts) }
+export function signOutOptions(context: EndContext): SignOutOptions {
+  return { ...revocationTimes(context), createLogoutMessages: createLogoutMessages(context) }
 }
 
 /** Ends a session, and tells the clients that were used in it. True when it lived. */
 export async function endSession(
-  parts: EndParts & Pick<Parts, 'store' | 'wakeOutbox'>,
+  context: EndContext & Pick<IdentityContext, 'store' | 'signalOutbox'>,
   sessionId: string,
   userId: string,
 ): Promise<boolean> {
-  const ended = await parts.store.sessions.end(sessionId, userId, logoutNotices(parts))
-  if (ended) parts.wakeOutbox()
+  const ended = await context.store.sessions.end(sessionId, userId, createLogoutMessages(context))
+  if (ended) context.signalOutbox()
   return ended
 }

@@ -1,26 +1,26 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from './browser.ts'
 import { type Continuation, sealContinuation } from './continuation.ts'
 
 /** Shows the login page on the way to a page of our own. */
-export function signInFirst(
-  parts: Parts,
+export function requireSignIn(
+  context: IdentityContext,
   request: FastifyRequest,
   reply: FastifyReply,
   browser: Browser,
   to: Continuation['to'],
   form: Form = {},
 ): FastifyReply {
-  const texts = textsFor(parts, request)
+  const texts = textsFor(context, request)
   const page = loginPage(texts, {
-    formToken: formToken(parts, browser),
-    continuation: sealContinuation(parts, browser, { to, request: form, startedAt: parts.clock.now() }),
-    mayReset: parts.features.passwordReset,
-    mayRegister: parts.features.registration,
+    formToken: formToken(context, browser),
+    continuation: sealContinuation(context, browser, { to, request: form, startedAt: context.clock.now() }),
+    mayReset: context.features.passwordReset,
+    mayRegister: context.features.registration,
   })
-  return sendPage(parts, reply, texts, page)
+  return sendPage(context, reply, texts, page)
 }

@@ -16,7 +16,7 @@ export type ExpectedClient = Pick<NewClient, 'plan' | 'metadata'>
 
 export interface Clients {
   find(id: string): Promise<Client | undefined>
-  list(after: string, most: number): Promise<Client[]>
+  list(after: string, limit: number): Promise<Client[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
   /** Changes a client whose registration and plan are still the ones `expected`. */
@@ -28,7 +28,7 @@ export interface Clients {
   remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
 }
 
-export interface UsedOnce {
+export interface ReplayCache {
   /** True for the first caller who names it. */
-  use(purpose: string, hash: string, expiresAt: number): Promise<boolean>
+  add(purpose: string, hash: string, expiresAt: number): Promise<boolean>
 }

@@ -4,7 +4,7 @@ import type { User } from '../model/user.ts'
 import type { RevocationTimes } from './tokens.ts'
 
 /** A grant together with whom it is about: what a token is made from. */
-export interface HeldGrant {
+export interface UserGrant {
   readonly grant: GrantRecord
   readonly user: User
 }
@@ -12,26 +12,26 @@ export interface HeldGrant {
 export interface Grants {
   /** Writes the grant and its code together. False when the session it was given in is over. */
   open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean>
-  find(id: string): Promise<HeldGrant | undefined>
-  ofUser(userId: string, now: number): Promise<GrantRecord[]>
+  find(id: string): Promise<UserGrant | undefined>
+  listByUser(userId: string, now: number): Promise<GrantRecord[]>
   /** Ends the grant and everything under it, and tells the revocation feed. True for the one who ended it. */
   revoke(id: string, end: RevocationTimes): Promise<boolean>
   /** Ends what a user allowed a client, the remembered consent included; answers the grants that ended. */
   withdraw(userId: string, clientId: string, end: RevocationTimes): Promise<string[]>
 }
 
-export interface FoundCode extends HeldGrant {
+export interface CodeWithGrant extends UserGrant {
   readonly code: AuthorizationCode
   readonly consumedAt: number | undefined
 }
 
-export interface Codes {
-  find(hash: string): Promise<FoundCode | undefined>
+export interface AuthorizationCodes {
+  find(hash: string): Promise<CodeWithGrant | undefined>
   /** Consumes the code and begins the family in one step. True for exactly one caller, ever. */
   consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
 }
 
-export interface FoundFamily extends HeldGrant {
+export interface FamilyWithGrant extends UserGrant {
   readonly family: RefreshFamily
 }
 
@@ -46,7 +46,7 @@ export interface Rotation {
 }
 
 /** What the use of a refresh token came to. */
-export type Rotated =
+export type RotationResult =
   /** It was the current one and is used now: for exactly one caller, ever. */
   | { readonly outcome: 'rotated' }
   /** It was the last one used, and its successor is still unused. */
@@ -57,9 +57,9 @@ export type Rotated =
   | { readonly outcome: 'ended' }
 
 export interface RefreshFamilies {
-  find(grantId: string): Promise<FoundFamily | undefined>
+  find(grantId: string): Promise<FamilyWithGrant | undefined>
   /** Uses a token: one atomic step, which sees every revocation that came before it. */
-  rotate(rotation: Rotation): Promise<Rotated>
+  rotate(rotation: Rotation): Promise<RotationResult>
 }
 
 export interface DeviceRequest {
@@ -98,7 +98,7 @@ export interface DeviceCodes {
 export interface PushedRequests {
   put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
   /** Takes the request away: it is given to one caller only. */
-  take(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
+  consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
 }
 
 export interface Consent extends Access {
@@ -110,7 +110,7 @@ export interface Consents {
   /** What the user allowed the client, page by page. */
   find(userId: string, clientId: string): Promise<Consent[]>
   /** What the user allowed each client, taken together. */
-  ofUser(userId: string): Promise<Consent[]>
+  listByUser(userId: string): Promise<Consent[]>
   /**
    * Remembers what a page named and the user allowed; it takes the place of pages that named less. False when the session
    * in which it was allowed has ended.

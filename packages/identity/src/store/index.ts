@@ -1,10 +1,10 @@
-import type { Clients, UsedOnce } from './clients.ts'
-import type { Declared } from './declared.ts'
-import type { Codes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
+import type { Clients, ReplayCache } from './clients.ts'
+import type { DeclarationStore } from './declared.ts'
+import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
 import type { Sessions } from './sessions.ts'
-import type { AccessTokens, ApiKeys, Revocations, SigningKeyRows } from './tokens.ts'
-import type { Accounts, Links, Registrations, SignInLinks, Subjects, Users } from './users.ts'
+import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
+import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
 export type * from './declared.ts'
@@ -19,23 +19,23 @@ export interface IdentityStore {
   readonly clients: Clients
   readonly users: Users
   readonly accounts: Accounts
-  readonly links: Links
+  readonly mailedLinks: MailedLinks
   readonly registrations: Registrations
   readonly apiKeys: ApiKeys
   readonly subjects: Subjects
-  readonly declared: Declared
-  readonly signingKeys: SigningKeyRows
+  readonly declarations: DeclarationStore
+  readonly signingKeys: SigningKeyStore
   readonly sessions: Sessions
   readonly signInLinks: SignInLinks
   readonly grants: Grants
-  readonly codes: Codes
+  readonly authorizationCodes: AuthorizationCodes
   readonly refreshFamilies: RefreshFamilies
   readonly revocations: Revocations
   readonly accessTokens: AccessTokens
   readonly deviceCodes: DeviceCodes
   readonly pushedRequests: PushedRequests
   readonly consents: Consents
-  readonly usedOnce: UsedOnce
+  readonly replayCache: ReplayCache
   readonly outbox: Outbox
   readonly audit: AuditTrail
   readonly purge: Purge

@@ -33,7 +33,7 @@ export interface AuditQuery {
   readonly descending?: boolean | undefined
   /** The id of the last event seen. */
   readonly after?: string | undefined
-  readonly most: number
+  readonly limit: number
 }
 
 export interface AuditTrail {
@@ -57,14 +57,14 @@ export interface Outbox {
     kinds: readonly OutboxMessage['kind'][],
     now: number,
     leaseMs: number,
-    most: number,
+    limit: number,
   ): Promise<(OutboxMessage & { attempts: number })[]>
-  done(id: string): Promise<void>
+  remove(id: string): Promise<void>
   /** Tries again at `dueAt`. */
   postpone(id: string, dueAt: number): Promise<void>
 }
 
 export interface Purge {
   /** Removes up to `most` rows of each kind that have ended; answers how many of each went. */
-  purge(now: number, auditBefore: number, most: number): Promise<Readonly<Record<string, number>>>
+  purge(now: number, auditBefore: number, limit: number): Promise<Readonly<Record<string, number>>>
 }

@@ -4,11 +4,11 @@ import type { OutboxMessage } from './operations.ts'
 import type { RevocationTimes } from './tokens.ts'
 
 /** Makes what the outbox takes when a session ends in which these clients were used. */
-export type TellLogout = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]
+export type CreateLogoutMessages = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]
 
 /** The end of everything a user is signed in to. */
-export interface UserEnd extends RevocationTimes {
-  readonly tell: TellLogout
+export interface SignOutOptions extends RevocationTimes {
+  readonly createLogoutMessages: CreateLogoutMessages
 }
 
 export interface Sessions {
@@ -20,8 +20,8 @@ export interface Sessions {
   /** The same user signed in again: the session goes on as this, under a new cookie. False as for `start`, or when it has ended. */
   renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
   /** The live session behind the cookie, with its user; lives on for being used, up to `longestMs` after the login. */
-  find(secretHash: string, now: number, longestMs: number): Promise<{ session: Session; user: User } | undefined>
-  ofUser(userId: string, now: number): Promise<Session[]>
+  find(secretHash: string, now: number, maxSessionMs: number): Promise<{ session: Session; user: User } | undefined>
+  listByUser(userId: string, now: number): Promise<Session[]>
   /** Ends a session of the user, and puts what `tell` makes for the clients that were used in it into the outbox. */
-  end(id: string, userId: string, tell: TellLogout): Promise<boolean>
+  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean>
 }

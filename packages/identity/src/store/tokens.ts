@@ -34,10 +34,10 @@ export type Revocation =
   | { readonly key: string }
 
 export interface Revocations {
-  after(position: number, most: number, now: number): Promise<{ revocations: Revocation[]; next: number }>
+  listAfter(position: number, limit: number, now: number): Promise<{ revocations: Revocation[]; next: number }>
   add(revocation: Revocation, end: RevocationTimes): Promise<void>
   /** Whether a token of this grant, subject and client, issued then (Unix seconds), is revoked. */
-  hits(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean>
+  isRevoked(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean>
 }
 
 export interface StoredKey {
@@ -52,9 +52,9 @@ export interface StoredKey {
   readonly expiresAt: number | undefined
 }
 
-export interface SigningKeyRows {
+export interface SigningKeyStore {
   /** Those that are not expired, the one made last first. */
-  all(now: number): Promise<StoredKey[]>
+  list(now: number): Promise<StoredKey[]>
   /**
    * Adds a key and ends the others of its algorithm at `othersExpireAt`, unless one was added after `unlessSince`.
    * True for the one process that added.
@@ -84,10 +84,10 @@ export interface ApiKeys {
   /** The key while it lives and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>
-  list(after: string, most: number): Promise<ApiKey[]>
+  list(listAfter: string, limit: number): Promise<ApiKey[]>
   remove(id: string): Promise<boolean>
   /** The keys of an owner that live, the newest first. */
-  ofOwner(owner: string, now: number): Promise<ApiKey[]>
+  listByOwner(owner: string, now: number): Promise<ApiKey[]>
   /** Ends a key of this owner. False when there is none. */
-  endOf(owner: string, id: string): Promise<boolean>
+  removeByOwner(owner: string, id: string): Promise<boolean>
 }

@@ -1,6 +1,6 @@
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
-import type { UserEnd } from './sessions.ts'
+import type { SignOutOptions } from './sessions.ts'
 import type { RevocationTimes } from './tokens.ts'
 
 export interface NewUser {
@@ -18,7 +18,7 @@ export interface NewUser {
 }
 
 /** What a change of a user is made from. */
-export type KnownUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
+export type ExpectedUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
 
 /** What became of a change. The last owner who is not locked stays an owner, unlocked. */
 export type UserChange = 'changed' | 'missing' | 'last_owner'
@@ -27,31 +27,31 @@ export interface Users {
   find(id: string): Promise<User | undefined>
   /** By username or address, in normal form. */
   findByLogin(login: string): Promise<User | undefined>
-  list(after: string, most: number): Promise<User[]>
+  list(after: string, limit: number): Promise<User[]>
   /** @throws NameTaken */
   create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void>
   /** Users who hold the role. */
-  withRole(role: string, after: string, most: number): Promise<User[]>
+  listByRole(role: string, after: string, limit: number): Promise<User[]>
   /**
    * Changes what is known of a user of whom nothing but `expected` was known until now, with messages for the outbox.
    * Access tokens that were issued under a management role end with it. @throws NameTaken
    */
   update(
     user: NewUser,
-    expected: KnownUser,
+    expected: ExpectedUser,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'>
   /** Deletes the user and everything of theirs, and tells the revocation feed. */
-  remove(id: string, end: UserEnd): Promise<UserChange>
+  remove(id: string, end: SignOutOptions): Promise<UserChange>
 }
 
 /** A unique name (an id, a username, an address) belongs to somebody else. */
-export class NameTaken extends Error {
-  override readonly name = 'NameTaken'
+export class NameConflict extends Error {
+  override readonly name = 'NameConflict'
   readonly member: 'id' | 'username' | 'email'
 
-  constructor(member: NameTaken['member'], message: string) {
+  constructor(member: NameConflict['member'], message: string) {
     super(message)
     this.member = member
   }
@@ -59,7 +59,7 @@ export class NameTaken extends Error {
 
 /** Users and clients share one space of names; each has a plan. */
 export interface Subjects {
-  planOf(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
+  findPlan(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
 }
 
 /** A new password for a user who exists. */
@@ -77,13 +77,13 @@ export interface PasswordChange {
 /** What changes who may sign in as a user. */
 export interface Accounts {
   /** Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed. */
-  setPassword(change: PasswordChange, end: UserEnd): Promise<boolean>
+  setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
   /** Sets the password by a mailed link of the kind `reset`, which is used up in the same step, and ends everything. */
-  resetPassword(linkHash: string, passwordHash: string, end: UserEnd): Promise<boolean>
+  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean>
   /** Notes that the address is the user's, by a mailed link of the kind `verify`, which is used up in the same step. */
   verifyEmail(linkHash: string, now: number): Promise<boolean>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */
-  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<UserChange>
+  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
 }
 
 /** What a mailed link is for. */
@@ -104,13 +104,13 @@ export interface MailedLink {
   readonly expiresAt: number
 }
 
-export interface Links {
+export interface MailedLinks {
   /** Puts the link in the place of the user's earlier one of its kind, and its mail into the outbox. False when it does not fit the account any more. */
   put(link: MailedLink, message: OutboxMessage): Promise<boolean>
   /** The link while it works; looking uses nothing up. */
   find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
   /** Uses the link up: its facts for exactly one caller, ever. */
-  use(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
+  consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
 }
 
 /** A mailed link that completes one sign-in, in the browser that it began in. */
@@ -129,7 +129,7 @@ export interface SignInLink {
 }
 
 /** A link, while the account has the address and the credentials that it was made for and is not locked. */
-export interface FoundSignInLink {
+export interface SignInLinkWithUser {
   readonly user: User
   readonly continuation: string
 }
@@ -138,9 +138,9 @@ export interface SignInLinks {
   /** Keeps the link, and puts its mail into the outbox. */
   put(link: SignInLink, message: OutboxMessage): Promise<void>
   /** The link while it works in this browser; looking uses nothing up. */
-  find(hash: string, browserHash: string, now: number): Promise<FoundSignInLink | undefined>
+  find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
   /** Uses the link up: it is answered to exactly one caller, ever. */
-  use(hash: string, browserHash: string, now: number): Promise<FoundSignInLink | undefined>
+  consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
 }
 
 /** Somebody asked for an account with this address; whoever opens the link that is mailed there makes it. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { ResourceDeclaration } from '../config/declarations.ts'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Client, SigningAlgorithm } from '../model/client.ts'
 import { isUserScope, scopeMember } from '../oauth/scope.ts'
@@ -30,25 +30,25 @@ export interface AccessTokenRequest {
   readonly issuedAt: number
 }
 
-export type IssueParts = Pick<
-  Parts,
+export type IssueContext = Pick<
+  IdentityContext,
   'issuer' | 'apiIdentifier' | 'accessTokenAlgorithm' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
 >
 
 /** Mints an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource wants it. */
-export async function issueAccessToken(parts: IssueParts, asked: AccessTokenRequest): Promise<TokenResponse> {
-  const { client, target } = asked
-  const api = target.api === undefined ? undefined : parts.resources.get(target.api)
+export async function issueAccessToken(context: IssueContext, request: AccessTokenRequest): Promise<TokenResponse> {
+  const { client, target } = request
+  const api = target.api === undefined ? undefined : context.resources.get(target.api)
   const content: TokenContent = {
-    audience: audienceOf(parts, target),
-    scopes: scopesFor(asked.scopes, target, api),
-    roles: target.api === undefined ? [] : asked.roles,
-    seconds: lifetimeFor(parts, client, api),
+    audience: audienceOf(context, target),
+    scopes: filterScopes(request.scopes, target, api),
+    roles: target.api === undefined ? [] : request.roles,
+    seconds: tokenLifetime(context, client, api),
     // The resource verifies the token, so its word comes first.
-    algorithm: api?.access_token_signed_response_alg ?? client.accessTokenAlgorithm ?? parts.accessTokenAlgorithm,
+    algorithm: api?.access_token_signed_response_alg ?? client.accessTokenAlgorithm ?? context.accessTokenAlgorithm,
   }
-  const mint = (api?.access_token_format ?? client.accessTokenFormat) === 'opaque' ? mintOpaque : mintJwt
-  const access_token = await mint(parts, asked, content)
+  const issue = (api?.access_token_format ?? client.accessTokenFormat) === 'opaque' ? issueOpaque : issueJwt
+  const access_token = await issue(context, request, content)
   return { access_token, token_type: 'Bearer', expires_in: content.seconds, ...scopeMember(content.scopes) }
 }
 
@@ -60,35 +60,35 @@ interface TokenContent {
   readonly algorithm: SigningAlgorithm
 }
 
-type Mint = (parts: IssueParts, asked: AccessTokenRequest, content: TokenContent) => Promise<string>
+type IssueToken = (context: IssueContext, request: AccessTokenRequest, content: TokenContent) => Promise<string>
 
-const mintJwt: Mint = async (parts, asked, { audience, scopes, roles, seconds, algorithm }) => {
-  const now = Math.floor(asked.issuedAt / 1000)
-  const key = await parts.keys.signing(algorithm)
+const issueJwt: IssueToken = async (context, request, { audience, scopes, roles, seconds, algorithm }) => {
+  const now = Math.floor(request.issuedAt / 1000)
+  const key = await context.keys.getOrCreate(algorithm)
   return signJwt(key, 'at+jwt', {
-    iss: parts.issuer,
-    sub: asked.subject,
+    iss: context.issuer,
+    sub: request.subject,
     aud: audience.length === 1 ? audience[0] : audience,
     exp: now + seconds,
     iat: now,
     nbf: now,
     jti: randomUUID(),
-    client_id: asked.client.id,
+    client_id: request.client.id,
     ...scopeMember(scopes),
-    grant_id: asked.grantId,
+    grant_id: request.grantId,
     ...(roles.length > 0 ? { roles } : {}),
-    ...(asked.authTime === undefined ? {} : { auth_time: Math.floor(asked.authTime / 1000) }),
+    ...(request.authTime === undefined ? {} : { auth_time: Math.floor(request.authTime / 1000) }),
   })
 }
 
-const mintOpaque: Mint = async (parts, asked, { audience, scopes, roles, seconds }) => {
+const issueOpaque: IssueToken = async (context, request, { audience, scopes, roles, seconds }) => {
   const token = `at_${randomToken()}`
-  const { issuedAt } = asked
-  await parts.store.accessTokens.put({
+  const { issuedAt } = request
+  await context.store.accessTokens.put({
     hash: tokenHash(token),
-    grantId: asked.grantId,
-    clientId: asked.client.id,
-    subject: asked.subject,
+    grantId: request.grantId,
+    clientId: request.client.id,
+    subject: request.subject,
     scopes,
     audience,
     roles,
@@ -99,7 +99,7 @@ const mintOpaque: Mint = async (parts, asked, { audience, scopes, roles, seconds
 }
 
 /** A resource that declares its scopes gets no others; those of OpenID Connect are userinfo's. */
-function scopesFor(
+function filterScopes(
   scopes: readonly string[],
   { api, userinfo }: Target,
   declared: ResourceDeclaration | undefined,
@@ -110,7 +110,7 @@ function scopesFor(
   return scopes.filter((scope) => known.includes(scope) || (userinfo && isUserScope(scope)))
 }
 
-function lifetimeFor({ lifetimes }: IssueParts, client: Client, api: ResourceDeclaration | undefined): number {
+function tokenLifetime({ lifetimes }: IssueContext, client: Client, api: ResourceDeclaration | undefined): number {
   const chosen = [client.accessTokenSeconds, api?.access_token_lifetime_seconds]
   const seconds = chosen.filter((one) => one !== undefined)
   return seconds.length > 0 ? Math.min(...seconds) : lifetimes.accessToken

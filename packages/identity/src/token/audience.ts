@@ -1,7 +1,7 @@
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
-import { isAllowedResource, oneResource, opensNothing, userinfoResource } from '../oauth/resource.ts'
+import { isAllowedResource, missingApiScope, requireOneResource, userinfoResource } from '../oauth/resource.ts'
 import { isIdentityOnly } from '../oauth/scope.ts'
 
 /** What one access token is for. */
@@ -11,20 +11,20 @@ export interface Target {
   readonly userinfo: boolean
 }
 
-type TargetParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
+type TargetContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
 
 /** The claim aud. */
-export function audienceOf(parts: Pick<Parts, 'issuer'>, { api, userinfo }: Target): readonly string[] {
-  return [...(api === undefined ? [] : [api]), ...(userinfo ? [userinfoResource(parts)] : [])]
+export function audienceOf(context: Pick<IdentityContext, 'issuer'>, { api, userinfo }: Target): readonly string[] {
+  return [...(api === undefined ? [] : [api]), ...(userinfo ? [userinfoResource(context)] : [])]
 }
 
 /**
  * What a client's own token is for: the resource it asks for, else the default API (RFC 8707 §2.2).
  * @throws OAuthError `invalid_target`
  */
-export function clientTarget(parts: TargetParts, client: Client, requested: readonly string[]): Target {
-  const api = oneResource(requested) ?? parts.apiIdentifier
-  if (!isAllowedResource(parts, client, api)) throw new OAuthError('invalid_target', `not allowed here: ${api}`)
+export function chooseClientTarget(context: TargetContext, client: Client, requested: readonly string[]): Target {
+  const api = requireOneResource(requested) ?? context.apiIdentifier
+  if (!isAllowedResource(context, client, api)) throw new OAuthError('invalid_target', `not allowed here: ${api}`)
   return { api, userinfo: false }
 }
 
@@ -44,28 +44,33 @@ export interface TargetRequest {
  * resource that is named is for that alone.
  * @throws OAuthError `invalid_target`
  */
-export function grantTarget(parts: TargetParts, request: TargetRequest): Target {
-  const named = oneResource(request.requested)
-  return named === undefined ? defaultTarget(parts, request) : namedTarget(parts, request, named)
+export function chooseGrantTarget(context: TargetContext, request: TargetRequest): Target {
+  const named = requireOneResource(request.requested)
+  return named === undefined ? chooseDefaultTarget(context, request) : chooseNamedTarget(context, request, named)
 }
 
-function namedTarget(parts: TargetParts, { client, scopes, granted }: TargetRequest, resource: string): Target {
-  if (resource === userinfoResource(parts) && scopes.includes('openid')) return { api: undefined, userinfo: true }
-  if (!granted.includes(resource) || !isAllowedResource(parts, client, resource)) {
+function chooseNamedTarget(
+  context: TargetContext,
+  { client, scopes, granted }: TargetRequest,
+  resource: string,
+): Target {
+  if (resource === userinfoResource(context) && scopes.includes('openid')) return { api: undefined, userinfo: true }
+  if (!granted.includes(resource) || !isAllowedResource(context, client, resource)) {
     throw new OAuthError('invalid_target', `not granted: ${resource}`)
   }
-  if (isIdentityOnly(scopes)) throw opensNothing([resource])
+  if (isIdentityOnly(scopes)) throw missingApiScope([resource])
   return { api: resource, userinfo: false }
 }
 
-function defaultTarget(parts: TargetParts, { client, scopes, granted }: TargetRequest): Target {
-  const userinfo = userinfoResource(parts)
-  const left = granted.filter((one) => one === userinfo || isAllowedResource(parts, client, one))
-  if (isIdentityOnly(scopes) || (left.length === 1 && left[0] === userinfo)) return { api: undefined, userinfo: true }
-  const [api, ...others] = left
+function chooseDefaultTarget(context: TargetContext, { client, scopes, granted }: TargetRequest): Target {
+  const userinfo = userinfoResource(context)
+  const remaining = granted.filter((one) => one === userinfo || isAllowedResource(context, client, one))
+  if (isIdentityOnly(scopes) || (remaining.length === 1 && remaining[0] === userinfo))
+    return { api: undefined, userinfo: true }
+  const [api, ...others] = remaining
   if (api === undefined) throw new OAuthError('invalid_target', 'the client has lost the resources of this grant')
   if (others.length > 0) {
     throw new OAuthError('invalid_target', 'several resources were granted: name one, for each token (RFC 8707)')
   }
-  return { api, userinfo: api === parts.apiIdentifier && scopes.includes('openid') }
+  return { api, userinfo: api === context.apiIdentifier && scopes.includes('openid') }
 }

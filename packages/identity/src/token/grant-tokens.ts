@@ -1,32 +1,32 @@
 import { tokenHash } from '@gatehouse/kit'
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Client } from '../model/client.ts'
 import type { RefreshFamily } from '../model/grant.ts'
 import { claimsCoveredBy, claimsOf } from '../model/user.ts'
 import { passwordAcr } from '../oauth/acr.ts'
-import { makeRefreshToken } from '../oauth/refresh-token.ts'
-import type { HeldGrant } from '../store/index.ts'
-import { type IssueParts, issueAccessToken, type TokenResponse } from './access-token.ts'
-import type { Terms } from './granted-access.ts'
+import { createRefreshToken } from '../oauth/refresh-token.ts'
+import type { UserGrant } from '../store/index.ts'
+import { type IssueContext, issueAccessToken, type TokenResponse } from './access-token.ts'
+import type { GrantedAccess } from './granted-access.ts'
 
 /** A refresh token and the family that begins with it. */
-export interface FirstRefresh {
+export interface NewRefreshFamily {
   readonly token: string
   readonly family: RefreshFamily
 }
 
 /** The first refresh token of a grant, if offline_access is among its scopes and the client may refresh. */
-export function firstRefresh(
-  parts: Pick<Parts, 'lifetimes' | 'clock'>,
+export function createRefreshFamily(
+  context: Pick<IdentityContext, 'lifetimes' | 'clock'>,
   mac: MacKey,
   client: Client,
   { grantId, scopes }: { readonly grantId: string; readonly scopes: readonly string[] },
-): FirstRefresh | undefined {
+): NewRefreshFamily | undefined {
   if (!scopes.includes('offline_access') || !client.grantTypes.includes('refresh_token')) return undefined
-  const token = makeRefreshToken(mac, grantId, 1)
-  const now = parts.clock.now()
+  const token = createRefreshToken(mac, grantId, 1)
+  const now = context.clock.now()
   return {
     token,
     family: {
@@ -36,44 +36,44 @@ export function firstRefresh(
       previousHash: undefined,
       successorSealed: undefined,
       rotatedAt: now,
-      expiresAt: now + refreshSeconds(parts, client) * 1000,
+      expiresAt: now + refreshLifetime(context, client) * 1000,
     },
   }
 }
 
 /** How long a refresh token of the client lasts, in seconds. */
-export function refreshSeconds({ lifetimes }: Pick<Parts, 'lifetimes'>, client: Client): number {
+export function refreshLifetime({ lifetimes }: Pick<IdentityContext, 'lifetimes'>, client: Client): number {
   return client.refreshTokenSeconds ?? lifetimes.refreshToken
 }
 
-export interface GrantTokens {
+export interface GrantTokenRequest {
   readonly client: Client
-  readonly held: HeldGrant
+  readonly userGrant: UserGrant
   readonly nonce?: string | undefined
   readonly refreshToken?: string | undefined
-  readonly terms: Terms
+  readonly terms: GrantedAccess
   /** Before the grant was read, Unix milliseconds. */
   readonly issuedAt: number
 }
 
 /** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
-export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Promise<TokenResponse> {
-  const { client, held, refreshToken } = asked
-  const { scopes, target } = asked.terms
-  const access = await issueAccessToken(parts, {
+export async function issueGrantTokens(context: IssueContext, request: GrantTokenRequest): Promise<TokenResponse> {
+  const { client, userGrant, refreshToken } = request
+  const { scopes, target } = request.terms
+  const access = await issueAccessToken(context, {
     client,
-    subject: held.user.id,
+    subject: userGrant.user.id,
     scopes,
     target,
-    roles: held.user.roles,
-    grantId: held.grant.id,
-    authTime: held.grant.authTime,
-    issuedAt: asked.issuedAt,
+    roles: userGrant.user.roles,
+    grantId: userGrant.grant.id,
+    authTime: userGrant.grant.authTime,
+    issuedAt: request.issuedAt,
   })
   return {
     ...access,
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
-    ...(scopes.includes('openid') ? { id_token: await issueIdToken(parts, asked) } : {}),
+    ...(scopes.includes('openid') ? { id_token: await issueIdToken(context, request) } : {}),
   }
 }
 
@@ -81,19 +81,22 @@ export async function issueForGrant(parts: IssueParts, asked: GrantTokens): Prom
  * An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's (§5.4), unless they were asked for one
  * by one or the client is registered for those of its scopes.
  */
-async function issueIdToken(parts: IssueParts, { client, held, nonce, terms }: GrantTokens): Promise<string> {
-  const { grant, user } = held
-  const now = Math.floor(parts.clock.now() / 1000)
+async function issueIdToken(
+  context: IssueContext,
+  { client, userGrant, nonce, terms }: GrantTokenRequest,
+): Promise<string> {
+  const { grant, user } = userGrant
+  const now = Math.floor(context.clock.now() / 1000)
   const known = claimsOf(user)
   const registered = claimsCoveredBy(client.scopes)
   const names = new Set([...(client.idTokenClaims ? claimsCoveredBy(terms.scopes) : []), ...grant.claims.idToken])
-  const told = [...names].filter((name) => registered.has(name) && known[name] !== undefined)
-  return signJwt(await parts.keys.signing(client.idTokenAlgorithm), 'JWT', {
-    ...Object.fromEntries(told.map((name) => [name, known[name]])),
-    iss: parts.issuer,
+  const claimNames = [...names].filter((name) => registered.has(name) && known[name] !== undefined)
+  return signJwt(await context.keys.getOrCreate(client.idTokenAlgorithm), 'JWT', {
+    ...Object.fromEntries(claimNames.map((name) => [name, known[name]])),
+    iss: context.issuer,
     sub: user.id,
     aud: client.id,
-    exp: now + parts.lifetimes.idToken,
+    exp: now + context.lifetimes.idToken,
     iat: now,
     auth_time: Math.floor(grant.authTime / 1000),
     acr: passwordAcr,

@@ -7,7 +7,7 @@ import type { TokenResponse } from './access-token.ts'
 export interface TokenRequest {
   readonly client: Client
   readonly parameters: Parameters
-  readonly request: FastifyRequest
+  readonly httpRequest: FastifyRequest
   /**
    * When it came in, Unix milliseconds: before anything of the grant was read. Tokens are issued as of then, so that a
    * revocation that came after the reading covers them.
@@ -18,10 +18,10 @@ export interface TokenRequest {
 /** One way to get tokens: what a client proves, and what it is given. */
 export interface Grant {
   /** @throws OAuthError for what is not proven */
-  issue(request: TokenRequest): Promise<TokenResponse>
+  issue(httpRequest: TokenRequest): Promise<TokenResponse>
   /**
    * For who asks too often: gives nothing out, and ends what a replay or a reuse must end.
    * @throws OAuthError when no later try can succeed
    */
-  refuseHopeless?(request: TokenRequest): Promise<unknown>
+  rejectPermanently?(httpRequest: TokenRequest): Promise<unknown>
 }

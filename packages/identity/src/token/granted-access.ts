@@ -1,21 +1,21 @@
-import type { Parts } from '../context/context.ts'
+import type { IdentityContext } from '../context/context.ts'
 import { OAuthError } from '../oauth/error.ts'
-import { allowedScopes, nothingLeft, parseScope, permittedScopes } from '../oauth/scope.ts'
-import type { HeldGrant } from '../store/index.ts'
-import { grantTarget, type Target } from './audience.ts'
+import { filterPermittedScopes, leavesNoAccess, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
+import type { UserGrant } from '../store/index.ts'
+import { chooseGrantTarget, type Target } from './audience.ts'
 import type { TokenRequest } from './grant.ts'
 
 /** What tokens under a grant carry now: what was granted, as far as its client and its user may still have it. */
-export interface Terms {
+export interface GrantedAccess {
   readonly scopes: readonly string[]
   readonly target: Target
 }
 
-type TermParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
+type TermContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
 
 /** The terms of a grant's first tokens. @throws OAuthError `invalid_grant`, `invalid_target` */
-export function termsOf(parts: TermParts, request: TokenRequest, held: HeldGrant): Terms {
-  return withTarget(parts, request, held, scopesLeft(request, held))
+export function grantedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
+  return withAudience(context, request, userGrant, remainingScopes(request, userGrant))
 }
 
 /**
@@ -23,33 +23,33 @@ export function termsOf(parts: TermParts, request: TokenRequest, held: HeldGrant
  * what it lost is left out, and the answer tells the scope there is.
  * @throws OAuthError `invalid_grant`, `invalid_scope`, `invalid_target`
  */
-export function refreshTerms(parts: TermParts, request: TokenRequest, held: HeldGrant): Terms {
-  const left = scopesLeft(request, held)
-  if (!left.includes('offline_access')) {
+export function refreshedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
+  const remaining = remainingScopes(request, userGrant)
+  if (!remaining.includes('offline_access')) {
     throw new OAuthError('invalid_grant', 'the client may no longer have offline_access')
   }
   const scope = request.parameters.get('scope')
-  if (scope === undefined) return withTarget(parts, request, held, left)
-  const requested = allowedScopes(parseScope(scope), held.grant.scopes)
-  const scopes = requested.filter((one) => left.includes(one))
-  if (nothingLeft(requested, scopes)) throw new OAuthError('invalid_scope', 'none of these may be given any longer')
-  return withTarget(parts, request, held, scopes)
+  if (scope === undefined) return withAudience(context, request, userGrant, remaining)
+  const requested = requireAllowedScopes(parseScope(scope), userGrant.grant.scopes)
+  const scopes = requested.filter((one) => remaining.includes(one))
+  if (leavesNoAccess(requested, scopes)) throw new OAuthError('invalid_scope', 'none of these may be given any longer')
+  return withAudience(context, request, userGrant, scopes)
 }
 
-function scopesLeft({ client }: TokenRequest, { grant, user }: HeldGrant): readonly string[] {
-  const left = permittedScopes(grant.scopes, client, user)
-  if (nothingLeft(grant.scopes, left)) {
+function remainingScopes({ client }: TokenRequest, { grant, user }: UserGrant): readonly string[] {
+  const remaining = filterPermittedScopes(grant.scopes, client, user)
+  if (leavesNoAccess(grant.scopes, remaining)) {
     throw new OAuthError('invalid_grant', 'the client or its user may have nothing of this grant any longer')
   }
-  return left
+  return remaining
 }
 
-function withTarget(
-  parts: TermParts,
+function withAudience(
+  context: TermContext,
   { client, parameters }: TokenRequest,
-  { grant }: HeldGrant,
+  { grant }: UserGrant,
   scopes: readonly string[],
-): Terms {
-  const requested = parameters.all('resource')
-  return { scopes, target: grantTarget(parts, { client, scopes, granted: grant.resources, requested }) }
+): GrantedAccess {
+  const requested = parameters.getAll('resource')
+  return { scopes, target: chooseGrantTarget(context, { client, scopes, granted: grant.resources, requested }) }
 }

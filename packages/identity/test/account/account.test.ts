@@ -161,7 +161,7 @@ test('a new email address is verified by a mailed link, once its form is submitt
   assert.match((await browser.submit(page)).text, /Email address confirmed/)
   assert.equal(await verified(), true)
   assert.equal((await browser.get(pathOf(mail))).status, 400, 'the link was used')
-  await running.identity.management.changeUser('erin', { email: 'erin@example.org' })
+  await running.identity.management.updateUser('erin', { email: 'erin@example.org' })
   assert.equal(await verified(), false)
   assert.equal((await nextMail()).event, 'verify_email')
 })

@@ -4,7 +4,7 @@ import { adminScopes } from '../../src/index.ts'
 import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
 
-const secret = 'a-secret-of-at-least-16'
+const secret = 'secret-0123456789abcdef'
 const confidential = (client_id: string, ...scopes: string[]) => ({ client_id, client_secret: secret, scopes })
 const password = 'a long and quiet password'
 
@@ -107,7 +107,7 @@ test('a user’s API key loses its management scopes with the user’s roles', a
   assert.equal(made.status, 201, made.text)
   const usable = async () => (await running.identity.resolveApiKey(String(made.body.key)))?.scopes
   assert.deepEqual(await usable(), scopes)
-  await management.changeUser('helper', { roles: ['gatehouse-support'] })
+  await management.updateUser('helper', { roles: ['gatehouse-support'] })
   assert.deepEqual(await usable(), ['orders:read'])
 })
 
@@ -116,7 +116,7 @@ test('a client’s API key loses the scopes that the client loses', async () => 
   await management.createClient({ client_id: 'shrinks', scopes: ['admin:users', 'orders:read'] })
   const { key = '' } = await management.createApiKey({ owner: 'shrinks', name: 'k', scopes: ['admin:users'] })
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, ['admin:users'])
-  await management.changeClient('shrinks', { scopes: ['orders:read'] })
+  await management.updateClient('shrinks', { scopes: ['orders:read'] })
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, [])
 })
 
@@ -198,9 +198,9 @@ test('the last owner cannot be removed, locked or deleted, and a locked owner do
   }
   await last()
   await management.createUser({ id: 'second', password, roles: ['gatehouse-owner'] })
-  await management.changeUser('second', { locked: true })
+  await management.updateUser('second', { locked: true })
   await last()
-  await management.removeUser('second')
+  await management.deleteUser('second')
   assert.equal((await send(owner, 'GET', 'me')).status, 200)
 })
 

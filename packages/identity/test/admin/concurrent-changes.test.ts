@@ -8,7 +8,7 @@ import { type Running, setup } from '../support/setup.ts'
 
 const rounds = 3
 const now = manualClock().now()
-const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
+const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
 
 describe('on PostgreSQL', () => {
   let server: Server | undefined
@@ -35,7 +35,7 @@ describe('on PostgreSQL', () => {
     }
   }
   const owners = async () =>
-    (await store.users.withRole('gatehouse-owner', '', 100)).filter(({ lockedAt }) => lockedAt === undefined)
+    (await store.users.listByRole('gatehouse-owner', '', 100)).filter(({ lockedAt }) => lockedAt === undefined)
   const dropRole = async (id: string) => {
     const user = (await store.users.find(id)) ?? assert.fail(id)
     return store.users.update({ ...user, roles: [], passwordHash: undefined }, user, [], end)
@@ -77,7 +77,7 @@ describe('on PostgreSQL', () => {
     const password = 'a long and quiet password'
     await management.createUser({ id: 'moved', password, email: 'old@example.com', email_verified: true })
     const read = (await store.users.find('moved')) ?? assert.fail()
-    await management.changeUser('moved', { email: 'new@example.com' })
+    await management.updateUser('moved', { email: 'new@example.com' })
     const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
     assert.equal(late, 'outdated')
     assert.equal((await store.users.find('moved'))?.email, 'new@example.com')
@@ -90,8 +90,8 @@ describe('on PostgreSQL', () => {
       await management.createUser({ id, password: 'a long and quiet password', email: `${id}@example.com` })
       const email = `${id}@example.org`
       const results = await Promise.allSettled([
-        management.changeUser(id, { email }),
-        management.changeUser(id, { plan: 'pro' }),
+        management.updateUser(id, { email }),
+        management.updateUser(id, { plan: 'pro' }),
       ])
       const [moved, promoted] = results.map(({ status }) => status === 'fulfilled')
       const user = (await store.users.find(id)) ?? assert.fail()
@@ -126,7 +126,7 @@ describe('on PostgreSQL', () => {
       id,
       ...metadata
     } = (await store.clients.find('app')) ?? assert.fail()
-    await management.changeClient('app', { scopes: ['orders:read'] })
+    await management.updateClient('app', { scopes: ['orders:read'] })
     const renamed = { id, plan, metadata: { ...metadata, name: 'Renamed' }, secretHashes: undefined }
     assert.equal(await store.clients.update(renamed, { plan, metadata }, now), 'outdated')
     assert.deepEqual((await store.clients.find('app'))?.scopes, ['orders:read'])
@@ -138,7 +138,7 @@ describe('on PostgreSQL', () => {
     for (let round = 0; round < 20; round++) {
       const [plan, client_name] = [`plan-${round}`, `name-${round}`]
       const changes = [{ plan }, { client_name }]
-      const results = await Promise.allSettled(changes.map((change) => management.changeClient('planned', change)))
+      const results = await Promise.allSettled(changes.map((change) => management.updateClient('planned', change)))
       const client = (await store.clients.find('planned')) ?? assert.fail()
       const done = results.map(({ status }) => status === 'fulfilled')
       assert.deepEqual([client.plan === plan, client.name === client_name], done, `round ${round}`)

@@ -12,7 +12,7 @@ import {
 import { TestBrowser } from '../support/journey.ts'
 import { type Running, setup } from '../support/setup.ts'
 
-const secret = 'a-secret-of-at-least-16'
+const secret = 'secret-0123456789abcdef'
 const password = 'a long and quiet password'
 const confidential = (client_id: string, ...scopes: string[]) => ({ client_id, client_secret: secret, scopes })
 
@@ -111,7 +111,7 @@ test('masked responses contain no personal value of a user', async () => {
       const seen = [...(await readEverything(reader, id)).values()].join('\n')
       const missing = values.filter((value) => !seen.includes(value))
       assert.deepEqual(missing, [], 'read:personal-data shows every value')
-      await running.identity.management.removeUser(id)
+      await running.identity.management.deleteUser(id)
     }),
     { numRuns: 8 },
   )

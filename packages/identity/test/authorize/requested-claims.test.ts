@@ -173,7 +173,7 @@ test('claims end with the client scope that covered them', async () => {
   const { code } = await allow(browser, await consentPage(browser, requestOf('losing', { scope, ...named('email') })))
   const tokens = await exchange('losing', code)
   assert.ok((await claimNames(tokens)).every((names) => names.includes('email')))
-  await running.identity.management.changeClient('losing', { scopes: ['openid', 'offline_access'] })
+  await running.identity.management.updateClient('losing', { scopes: ['openid', 'offline_access'] })
   const refresh_token = tokens.refresh_token ?? ''
   const secret = { client_id: 'losing', client_secret: 'losing-secret-0123456789' }
   const { body } = await running.post('/token', { grant_type: 'refresh_token', refresh_token, ...secret })
@@ -187,7 +187,7 @@ test('consent covers what its page named, even if the client’s registration gr
   const page = await consentPage(browser, requestOf('growing', named('email', 'name')))
   assert.match(page.text, /See your name/)
   assert.doesNotMatch(page.text, /email address/)
-  await running.identity.management.changeClient('growing', { scopes: ['openid', 'profile', 'email'] })
+  await running.identity.management.updateClient('growing', { scopes: ['openid', 'profile', 'email'] })
   const { code } = await allow(browser, page)
   assert.deepEqual(await claimNames(await exchange('growing', code)), [['name'], ['name']])
   assert.equal((await silently(browser, 'growing', named('email', 'name'))).error, 'consent_required')

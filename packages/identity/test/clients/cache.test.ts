@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { ClientDirectory } from '../../src/clients/cache.ts'
+import { ClientCache } from '../../src/clients/cache.ts'
 import type { Client } from '../../src/model/client.ts'
 
 /** A store whose every result waits to be resolved. */
@@ -21,7 +21,7 @@ const named = (name: string) => ({ id: 'web', name }) as Client
 
 test('concurrent lookups of a client cause one query, and the result is cached for two seconds', async () => {
   const [store, clock] = [slowStore(), manualClock()]
-  const directory = new ClientDirectory(store, clock)
+  const directory = new ClientCache(store, clock)
   const responses = Promise.all(Array.from({ length: 20 }, () => directory.find('web')))
   store.pending[0]?.resolve(named('Web'))
   assert.equal((await responses).length, 20)
@@ -33,7 +33,7 @@ test('concurrent lookups of a client cause one query, and the result is cached f
 
 test('a client that changes during its lookup is not cached in its old state', async () => {
   const store = slowStore()
-  const directory = new ClientDirectory(store, manualClock())
+  const directory = new ClientCache(store, manualClock())
   const before = directory.find('web')
   directory.forget('web')
   store.pending[0]?.resolve(named('Before'))
@@ -45,7 +45,7 @@ test('a client that changes during its lookup is not cached in its old state', a
 
 test('failures and unknown clients are not cached', async () => {
   const store = slowStore()
-  const directory = new ClientDirectory(store, manualClock())
+  const directory = new ClientCache(store, manualClock())
   const failing = directory.find('web')
   store.pending[0]?.reject(new Error('the database is unavailable'))
   await assert.rejects(failing)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLog } from '@gatehouse/kit'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { RefusalBudget } from '../../src/clients/failure-budget.ts'
+import { AuditBudget } from '../../src/clients/failure-budget.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { issuer, type Running, setup } from '../support/setup.ts'
 
@@ -55,7 +55,7 @@ const ask = (credentials: Record<string, string>) =>
   running.post('/token', { grant_type: 'client_credentials', ...credentials })
 
 const listFailures = () =>
-  postgresIdentityStore(running.database).audit.list({ type: 'client_authentication_failed', most: 1_000 })
+  postgresIdentityStore(running.database).audit.list({ type: 'client_authentication_failed', limit: 1_000 })
 
 type Credentials = () => Promise<Record<string, string>> | Record<string, string>
 
@@ -134,7 +134,7 @@ test('a flood of failures neither fills the audit trail nor hides another client
 })
 
 test('all clients together get a limited number of events per minute, and the rest is counted', () => {
-  const budget = new RefusalBudget()
+  const budget = new AuditBudget()
   const refuse = (n: number, at: number) =>
     budget.admit({ clientId: `c${n}`, method: 'none', fault: { check: 'secret', detail: '' } }, at)
   const admitted = Array.from({ length: 200 }, (_, n) => refuse(n, 0)).filter((one) => one !== undefined)

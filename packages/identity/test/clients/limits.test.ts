@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import type { GuardName } from '../../src/index.ts'
+import type { AttemptLimitName } from '../../src/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { clients } from '../support/journey.ts'
 import { responseOf, service, setup } from '../support/setup.ts'
@@ -10,7 +10,7 @@ const other = { client_id: 'other', client_secret: 'other-secret-0123456789abc',
 const grant = { grant_type: 'client_credentials' }
 const [here, there] = ['192.0.2.1', '192.0.2.2']
 
-async function setupLimits(smaller: Partial<Record<GuardName, number>>) {
+async function setupLimits(smaller: Partial<Record<AttemptLimitName, number>>) {
   const clock = manualClock()
   const running = await setup({
     declared: { clients: [...clients, service, other] },

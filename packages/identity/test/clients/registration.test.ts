@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { faultsOfClient, metadataOf } from '../../src/clients/registration.ts'
+import { findClientFaults, parseMetadata } from '../../src/clients/registration.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const withKey = (jwk: object) =>
-  metadataOf('service', {
+  parseMetadata('service', {
     grant_types: ['client_credentials'],
     token_endpoint_auth_method: 'private_key_jwt',
     jwks: { keys: [{ kid: 'one', ...jwk }] },
   })
 
 test('a client registers public keys', () => {
-  assert.deepEqual(faultsOfClient(withKey(publicKey.export({ format: 'jwk' }))), [])
+  assert.deepEqual(findClientFaults(withKey(publicKey.export({ format: 'jwk' }))), [])
 })
 
 for (const [kind, jwk] of [
@@ -20,7 +20,7 @@ for (const [kind, jwk] of [
   ['symmetric', { kty: 'oct', k: 'c2VjcmV0' }],
 ] as const)
   test(`a client with a ${kind} key in its jwks is rejected`, () => {
-    const faults = faultsOfClient(withKey(jwk))
+    const faults = findClientFaults(withKey(jwk))
     assert.deepEqual(
       faults.map(({ pointer }) => pointer),
       ['/jwks'],

@@ -24,7 +24,7 @@ test('tokens, errors, logins, events, purged rows, key ages and pending hashes a
   }
   for (const error of ['invalid_grant', 'invalid_client']) await has(`identity_token_errors_total{error="${error}"} 1`)
   for (const outcome of ['success', 'wrong']) await has(`identity_logins_total{outcome="${outcome}"} 1`)
-  await has('identity_security_events_total{type="consent_given"} 1')
+  await has('identity_security_events_total{type="consent_granted"} 1')
   await has('identity_password_hashes_pending 0')
   running.clock.advance(3600_000)
   for (const alg of ['ES256', 'RS256']) await has(`identity_signing_key_age_seconds{alg="${alg}"} 3600`)

@@ -42,7 +42,7 @@ async function isBelieved(running: Running, id_token_hint = ''): Promise<boolean
 
 test('a compromised key stays in the revocation feed permanently', async () => {
   const { access_token } = await getTokens(server)
-  await command.identity.management.rotateKey('ES256', true)
+  await command.identity.management.rotateSigningKey('ES256', true)
   const listed = async () => (await server.identity.revocations(undefined)).revocations
   assert.ok((await listed()).some((one) => 'key' in one && one.key === kidOf(access_token)))
   clock.advance(400 * 86_400_000)
@@ -51,16 +51,16 @@ test('a compromised key stays in the revocation feed permanently', async () => {
 
 test('a regular rotation does not appear in the revocation feed', async () => {
   const { next } = await server.identity.revocations(undefined)
-  await server.identity.management.rotateKey('ES256', false)
+  await server.identity.management.rotateSigningKey('ES256', false)
   assert.deepEqual((await server.identity.revocations(next)).revocations, [])
 })
 
 test('tokens of a compromised key are rejected at once in the same process', async () => {
   const { access_token, id_token } = await getTokens(server)
   assert.deepEqual([await isActive(server, access_token), await isBelieved(server, id_token)], [true, true])
-  await server.identity.management.rotateKey('ES256', true)
-  await server.identity.management.rotateKey('RS256', true)
-  assert.equal(server.identity.isForgottenKey(kidOf(access_token)), true)
+  await server.identity.management.rotateSigningKey('ES256', true)
+  await server.identity.management.rotateSigningKey('RS256', true)
+  assert.equal(server.identity.isCompromisedKey(kidOf(access_token)), true)
   assert.deepEqual([await isActive(server, access_token), await isBelieved(server, id_token)], [false, false])
   assert.ok(server.identity.keys().keys.every(({ kid }) => kid !== kidOf(access_token)))
 })
@@ -68,11 +68,11 @@ test('tokens of a compromised key are rejected at once in the same process', asy
 test('a key revoked on the command line stops signing in a running process within two seconds', async () => {
   const { access_token, id_token } = await getTokens(server)
   const kids = [
-    await command.identity.management.rotateKey('ES256', true),
-    await command.identity.management.rotateKey('RS256', true),
+    await command.identity.management.rotateSigningKey('ES256', true),
+    await command.identity.management.rotateSigningKey('RS256', true),
   ]
   const deadline = performance.now() + 2_000
-  while (!server.identity.isForgottenKey(kidOf(id_token))) {
+  while (!server.identity.isCompromisedKey(kidOf(id_token))) {
     assert.ok(performance.now() < deadline, 'it still signs after two seconds')
     await new Promise(setImmediate)
   }

@@ -110,7 +110,7 @@ test('concurrent first tokens of a new algorithm create one key', async () => {
 })
 
 test('an ID token is signed with its client’s algorithm and accepted as a hint', async () => {
-  await running.identity.management.changeClient('web', { id_token_signed_response_alg: 'PS256' })
+  await running.identity.management.updateClient('web', { id_token_signed_response_alg: 'PS256' })
   running.clock.advance(3_000)
   const { id_token = '' } = await getTokens(running)
   assert.equal(decodeProtectedHeader(id_token).alg, 'PS256')

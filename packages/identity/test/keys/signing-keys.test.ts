@@ -12,20 +12,28 @@ import { type Running, serviceToken, setup } from '../support/setup.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-const longestTokenMs = 60 * minuteMs
+const maxTokenMs = 60 * minuteMs
 const algorithms: SigningAlgorithm[] = ['ES256', 'RS256']
 
 function keysOf(database: Database, clock: ManualClock): SigningKeys {
   const encryptionKey = KeyRing.of(new Secret('0123456789abcdef0123456789abcdef'))
   const rows = postgresIdentityStore(database).signingKeys
-  return new SigningKeys({ rows, encryptionKey, clock, log: silentLog, algorithms, ageMs: 90 * dayMs, longestTokenMs })
+  return new SigningKeys({
+    store: rows,
+    encryptionKey,
+    clock,
+    log: silentLog,
+    algorithms,
+    ageMs: 90 * dayMs,
+    maxTokenMs,
+  })
 }
 
-const kids = (keys: SigningKeys) => keys.jwks().keys.map(({ kid }) => kid)
+const kids = (keys: SigningKeys) => keys.getJwks().keys.map(({ kid }) => kid)
 
 /** Whether a resource server that reads the JWK Set now accepts the token. */
 async function verifies(keys: SigningKeys, token: string, clock: ManualClock): Promise<boolean> {
-  const set = createLocalJWKSet(keys.jwks() as never)
+  const set = createLocalJWKSet(keys.getJwks() as never)
   return jwtVerify(token, set, { currentDate: new Date(clock.now()) }).then(
     () => true,
     () => false,
@@ -45,10 +53,10 @@ describe('on a schedule', () => {
   after(() => database.close())
 
   const signed = (alg: SigningAlgorithm) =>
-    signJwt(keys.active(alg), 'at+jwt', { exp: Math.floor((clock.now() + longestTokenMs) / 1000) })
+    signJwt(keys.getActive(alg), 'at+jwt', { exp: Math.floor((clock.now() + maxTokenMs) / 1000) })
 
   test('the next key is published ten minutes before it signs, 90 days after the previous one', async () => {
-    const first = algorithms.map((alg) => keys.active(alg).kid)
+    const first = algorithms.map((alg) => keys.getActive(alg).kid)
     clock.advance(90 * dayMs - 10 * minuteMs - 1)
     assert.deepEqual(await keys.refresh(), [], 'nothing is due')
     clock.advance(1)
@@ -57,7 +65,7 @@ describe('on a schedule', () => {
     assert.deepEqual(new Set(kids(keys)), new Set([...first, ...made]))
     clock.advance(10 * minuteMs - 1)
     assert.deepEqual(await keys.refresh(), [])
-    const signing = () => algorithms.map((alg) => keys.active(alg).kid)
+    const signing = () => algorithms.map((alg) => keys.getActive(alg).kid)
     assert.deepEqual(signing(), first)
     clock.advance(1)
     assert.deepEqual(signing(), made)
@@ -67,12 +75,12 @@ describe('on a schedule', () => {
     clock.advance(90 * dayMs - 10 * minuteMs)
     await keys.refresh()
     clock.advance(10 * minuteMs - 1)
-    const old = algorithms.map((alg) => keys.active(alg).kid)
+    const old = algorithms.map((alg) => keys.getActive(alg).kid)
     const tokens = await Promise.all(algorithms.map(signed))
-    clock.advance(longestTokenMs - 2000)
+    clock.advance(maxTokenMs - 2000)
     await keys.refresh()
     for (const token of tokens) {
-      assert.notEqual(decodeProtectedHeader(token).kid, keys.active('ES256').kid)
+      assert.notEqual(decodeProtectedHeader(token).kid, keys.getActive('ES256').kid)
       assert.equal(await verifies(keys, token, clock), true)
     }
     clock.advance(2000 + 5 * minuteMs)
@@ -87,15 +95,15 @@ describe('on a schedule', () => {
   })
 
   test('a key rotated by command signs after a minute, and a compromised one is removed at once', async () => {
-    const old = keys.active('ES256').kid
+    const old = keys.getActive('ES256').kid
     const next = await keys.rotate('ES256')
     const token = await signed('ES256')
-    assert.deepEqual([keys.active('ES256').kid, kids(keys).includes(next)], [old, true])
+    assert.deepEqual([keys.getActive('ES256').kid, kids(keys).includes(next)], [old, true])
     clock.advance(minuteMs)
-    assert.equal(keys.active('ES256').kid, next)
+    assert.equal(keys.getActive('ES256').kid, next)
     assert.equal(await verifies(keys, token, clock), true)
     const safe = await keys.rotate('ES256', true)
-    assert.equal(keys.active('ES256').kid, safe)
+    assert.equal(keys.getActive('ES256').kid, safe)
     assert.equal(await verifies(keys, token, clock), false)
     assert.ok(!kids(keys).includes(next))
   })
@@ -113,15 +121,15 @@ for (const minutes of [0, 5, 9.99]) {
     const byCommand = await keys.rotate('ES256')
     const tokens: { token: string; endsAt: number }[] = []
     for (let passed = 0; passed < 150; passed++) {
-      const endsAt = clock.now() + longestTokenMs
+      const endsAt = clock.now() + maxTokenMs
       const exp = Math.floor(endsAt / 1000)
-      tokens.push({ token: await signJwt(keys.active('ES256'), 'at+jwt', { exp }), endsAt })
+      tokens.push({ token: await signJwt(keys.getActive('ES256'), 'at+jwt', { exp }), endsAt })
       clock.advance(minuteMs)
       await keys.refresh()
       const alive = tokens.filter((one) => one.endsAt > clock.now())
       for (const { token } of alive) assert.equal(await verifies(keys, token, clock), true, `after ${passed} minutes`)
     }
-    assert.equal(keys.active('ES256').kid, byCommand)
+    assert.equal(keys.getActive('ES256').kid, byCommand)
     await database.close()
   })
 }
@@ -165,7 +173,7 @@ describe('on PostgreSQL', () => {
       clock.advance(10 * minuteMs)
       await Promise.all(processes.map((keys) => keys.refresh()))
       for (const alg of algorithms) {
-        const signing = new Set(processes.map((keys) => keys.active(alg).kid))
+        const signing = new Set(processes.map((keys) => keys.getActive(alg).kid))
         assert.deepEqual([...signing], [made.find((key) => key.alg === alg)?.kid])
       }
     }

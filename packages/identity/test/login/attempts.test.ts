@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
-import type { GuardName, NotifyRequest } from '../../src/index.ts'
+import type { AttemptLimitName, NotifyRequest } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
@@ -22,7 +22,7 @@ interface AttemptTest {
 }
 
 async function setupLimits(
-  smaller: Partial<Record<GuardName, number>>,
+  smaller: Partial<Record<AttemptLimitName, number>>,
   { mail = true }: { readonly mail?: boolean } = {},
 ): Promise<AttemptTest> {
   const clock = manualClock()
@@ -205,7 +205,7 @@ testWith('postgresql', 'of 10 concurrent uses of a sign-in link on PostgreSQL, o
     const bound = { email: 'alice@example.com', credentialVersion: alice.credentialVersion }
     const mail = { id: crypto.randomUUID(), kind: 'mail', subject: 'alice', payloadSealed: '', dueAt: 0, expiresAt: 1 }
     await signInLinks.put({ ...link, ...bound }, { ...mail, kind: 'mail' })
-    const used = await Promise.all(Array.from({ length: 10 }, () => signInLinks.use('h', 'b', 5)))
+    const used = await Promise.all(Array.from({ length: 10 }, () => signInLinks.consume('h', 'b', 5)))
     assert.equal(used.filter((one) => one !== undefined).length, 1)
     await running.close()
   } finally {

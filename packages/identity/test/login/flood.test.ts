@@ -7,7 +7,7 @@ let running: Running
 before(async () => {
   running = await setup({
     declared: { clients: [...clients, service], users },
-    passwords: { atOnce: 2, mostWaiting: 2 },
+    passwords: { maxConcurrent: 2, maxWaiting: 2 },
     accessTokenAlgorithm: 'RS256',
   })
   const longCheck = "UPDATE identity.account SET password_hash = replace(password_hash, 't=2,', 't=20,')"

@@ -68,9 +68,9 @@ test('a reset link is invalid after the account’s address has changed', async 
   const { management } = running.identity
   await management.createUser(user('moved'))
   const link = await requestReset('moved@example.com')
-  const opened = await openBefore(link, () => management.changeUser('moved', { email: 'moved@example.org' }))
+  const opened = await openBefore(link, () => management.updateUser('moved', { email: 'moved@example.org' }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('moved', { email: 'moved@example.com' })
+  await management.updateUser('moved', { email: 'moved@example.com' })
   assert.equal((await new TestBrowser(running).get(link)).status, 400, 'not even when the address is restored')
 })
 
@@ -86,9 +86,9 @@ test('a reset link is invalid after the account was locked, even if unlocked aga
   const { management } = running.identity
   await management.createUser(user('locked'))
   const link = await requestReset('locked@example.com')
-  const opened = await openBefore(link, () => management.changeUser('locked', { locked: true }))
+  const opened = await openBefore(link, () => management.updateUser('locked', { locked: true }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('locked', { locked: false })
+  await management.updateUser('locked', { locked: false })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
@@ -97,7 +97,7 @@ test('a reset link is invalid for an account recreated under the same name', asy
   await management.createUser(user('again'))
   const link = await requestReset('again@example.com')
   const opened = await openBefore(link, async () => {
-    await management.removeUser('again')
+    await management.deleteUser('again')
     await management.createUser(user('again'))
   })
   assert.deepEqual(statuses(opened), [400, 400])
@@ -107,9 +107,9 @@ test('a verification link is invalid after the account’s address has changed',
   const { management } = running.identity
   await management.createUser({ ...user('unproven'), email_verified: false })
   const link = await nextLink('verify_email', 'unproven')
-  const opened = await openBefore(link, () => management.changeUser('unproven', { email: 'other@example.com' }))
+  const opened = await openBefore(link, () => management.updateUser('unproven', { email: 'other@example.com' }))
   assert.deepEqual(statuses(opened), [400, 400])
-  await management.changeUser('unproven', { email: 'unproven@example.com' })
+  await management.updateUser('unproven', { email: 'unproven@example.com' })
   assert.equal((await new TestBrowser(running).get(link)).status, 400)
 })
 
@@ -121,7 +121,7 @@ test('a registration link never works again, even after its account was deleted'
   const [made] = (await running.identity.management.listUsers('', 200)).filter(
     ({ email }) => email === 'gone@example.com',
   )
-  await running.identity.management.removeUser(String(made?.id))
+  await running.identity.management.deleteUser(String(made?.id))
   assert.equal((await browser.submit(page, chosen)).status, 400)
   assert.equal((await browser.get(link)).status, 400)
 })
@@ -131,7 +131,7 @@ test('a registration link is invalid once its address got an account another way
   const link = await requestRegistration('claimed@example.com')
   const opened = await openBefore(link, async () => {
     await management.createUser({ ...user('claimed'), email: 'Claimed@Example.com' })
-    await management.removeUser('claimed')
+    await management.deleteUser('claimed')
   })
   assert.deepEqual(statuses(opened), [400, 400])
 })
@@ -235,11 +235,11 @@ testWith('postgresql', 'of 20 concurrent uses of a mailed link, one succeeds, wh
 
 testWith('postgresql', 'a link stored or used during a change of its address does not outlive the change', async () =>
   onPostgres(async (racing, database) => {
-    const { links, accounts, users: accountsRead } = postgresIdentityStore(database)
+    const { mailedLinks: links, accounts, users: accountsRead } = postgresIdentityStore(database)
     const { management } = racing.identity
     await management.createUser(user('mover'))
     const now = racing.clock.now()
-    const end = { now, expiresAt: now + 3_600_000, tell: () => [] }
+    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
     for (let round = 0; round < 20; round++) {
       const stored = await accountsRead.find('mover')
       const [email, next] = [String(stored?.email), `mover${round}@example.com`]
@@ -262,12 +262,12 @@ testWith('postgresql', 'a link stored or used during a change of its address doe
       await links.put(link('before'), message(0))
       const [used, , putWhile] = await Promise.all([
         accounts.resetPassword(link('before').hash, 'no hash', end),
-        management.changeUser('mover', { email: next }),
+        management.updateUser('mover', { email: next }),
         links.put(link('while'), message(1)),
       ])
       assert.equal((await accountsRead.find('mover'))?.email, next, `used ${used}, put ${putWhile}`)
       assert.equal(await links.find(link('while').hash, 'reset', now), undefined)
-      assert.equal(await links.use(link('before').hash, 'reset', now), undefined)
+      assert.equal(await links.consume(link('before').hash, 'reset', now), undefined)
       const left = await database.query(
         "SELECT 1 FROM identity.mailed_link WHERE user_id = 'mover' AND purpose = 'reset'",
       )

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultOfRedirectUri, sameRedirectUri } from '../../src/oauth/redirect-uri.ts'
+import { checkRedirectUri, matchesRedirectUri } from '../../src/oauth/redirect-uri.ts'
 import { authorizeUrl, pkce, TestBrowser } from '../support/journey.ts'
 import { setup } from '../support/setup.ts'
 
@@ -13,8 +13,8 @@ test('the port of a loopback redirect URI may vary for a public client only', ()
       [`http://${host}:8080/cb?x=1`, `http://${host}:1/cb?x=1`],
       [`http://${host}:8080/cb`, `http://${host}/cb`],
     ] as const) {
-      assert.equal(sameRedirectUri(registered, requested, true), true, requested)
-      assert.equal(sameRedirectUri(registered, requested, false), false, requested)
+      assert.equal(matchesRedirectUri(registered, requested, true), true, requested)
+      assert.equal(matchesRedirectUri(registered, requested, false), false, requested)
     }
   }
 })
@@ -38,47 +38,48 @@ test('nothing but the port of a loopback redirect URI may vary', () => {
     'http://localhost:8080/x/../cb',
     'http://localhost:8080\\@evil.example/cb',
   ]) {
-    assert.equal(sameRedirectUri(registered, requested, true), false, requested)
+    assert.equal(matchesRedirectUri(registered, requested, true), false, requested)
   }
 })
 
 test('a redirect URI that is not loopback is compared character by character', () => {
   const registered = 'https://app.example/cb?x=1'
-  assert.equal(sameRedirectUri(registered, registered, true), true)
+  assert.equal(matchesRedirectUri(registered, registered, true), true)
   for (const requested of [
     'https://app.example/cb',
     `${registered}&y`,
     'https://app.example:443/cb?x=1',
     'com.example:/cb',
   ]) {
-    for (const anyPort of [true, false]) assert.equal(sameRedirectUri(registered, requested, anyPort), false, requested)
+    for (const anyPort of [true, false])
+      assert.equal(matchesRedirectUri(registered, requested, anyPort), false, requested)
   }
-  assert.equal(sameRedirectUri('https://app.example/cb', 'https://app.example:8443/cb', true), false)
+  assert.equal(matchesRedirectUri('https://app.example/cb', 'https://app.example:8443/cb', true), false)
 })
 
 test('a scheme that is a reversed domain name is accepted (RFC 8252 section 7.1)', () => {
   for (const uri of ['com.example.app:/callback', 'com.example:/cb', 'com.example.app-2:/oauth?x=1', 'x.y://host/cb']) {
-    assert.equal(faultOfRedirectUri(uri), undefined, uri)
+    assert.equal(checkRedirectUri(uri), undefined, uri)
   }
 })
 
 test('a scheme without a dot needs the opt-in of its client', () => {
   for (const uri of ['myapp:/callback', 'myapp://callback', 'com:/callback']) {
-    assert.match(faultOfRedirectUri(uri) ?? '', /allow_dotless_redirect_schemes/, uri)
-    assert.equal(faultOfRedirectUri(uri, true), undefined, uri)
+    assert.match(checkRedirectUri(uri) ?? '', /allow_dotless_redirect_schemes/, uri)
+    assert.equal(checkRedirectUri(uri, true), undefined, uri)
   }
 })
 
 test('a dangerous scheme is rejected even with the opt-in, in any case', () => {
   for (const scheme of ['javascript', 'JavaScript', 'data', 'file', 'blob', 'vbscript', 'about', 'view-source']) {
     for (const uri of [`${scheme}:/callback`, `${scheme}:alert(1)`, `${scheme}://x/callback`]) {
-      for (const dotless of [true, false]) assert.notEqual(faultOfRedirectUri(uri, dotless), undefined, uri)
+      for (const dotless of [true, false]) assert.notEqual(checkRedirectUri(uri, dotless), undefined, uri)
     }
   }
   for (const scheme of ['mailto', 'intent', 'ms-msdt', 'chrome-extension', 'filesystem', 'ftp', 'ws', 'urn']) {
-    assert.match(faultOfRedirectUri(`${scheme}:x`, true) ?? '', /must not use the scheme/, scheme)
+    assert.match(checkRedirectUri(`${scheme}:x`, true) ?? '', /must not use the scheme/, scheme)
   }
-  assert.match(faultOfRedirectUri('http://app.example/cb', true) ?? '', /must use https/)
+  assert.match(checkRedirectUri('http://app.example/cb', true) ?? '', /must use https/)
 })
 
 test('authorization accepts any localhost port for a public client only', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isManagementScope, managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
-import { nothingLeft, permittedScopes, userScopes } from '../../src/oauth/scope.ts'
+import { filterPermittedScopes, leavesNoAccess, userScopes } from '../../src/oauth/scope.ts'
 
 test('a permitted scope is registered and, if a management scope, allowed by a role', () => {
   const names = fc.constantFrom(...userScopes, ...scopesOfRoles(managementRoles), 'read:orders', 'admin:orders')
@@ -14,7 +14,7 @@ test('a permitted scope is registered and, if a management scope, allowed by a r
   })
   fc.assert(
     fc.property(lists, ({ granted, registered, roles }) => {
-      const permitted = permittedScopes(granted, { scopes: registered }, { roles })
+      const permitted = filterPermittedScopes(granted, { scopes: registered }, { roles })
       for (const scope of granted) {
         const allowed = !isManagementScope(scope) || scopesOfRoles(roles).has(scope)
         assert.equal(permitted.includes(scope), registered.includes(scope) && allowed, scope)
@@ -26,7 +26,7 @@ test('a permitted scope is registered and, if a management scope, allowed by a r
 
 test('a person never gets a scope reserved for services, whatever their roles', () => {
   const scopes = ['openid', 'read:revocations', 'read:api-keys', 'write:reserved-mails', 'write:audit', 'read:events']
-  assert.deepEqual(permittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
+  assert.deepEqual(filterPermittedScopes(scopes, { scopes }, { roles: ['gatehouse-owner'] }), ['openid'])
 })
 
 test('nothing is left of a grant that lost every scope but offline_access', () => {
@@ -38,6 +38,6 @@ test('nothing is left of a grant that lost every scope but offline_access', () =
     [['admin:users'], [], true],
     [['offline_access', 'admin:users'], ['offline_access'], true],
   ] as const) {
-    assert.equal(nothingLeft(before, after), nothing, `${before} to ${after}`)
+    assert.equal(leavesNoAccess(before, after), nothing, `${before} to ${after}`)
   }
 })

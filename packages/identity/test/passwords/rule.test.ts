@@ -3,20 +3,20 @@ import { test } from 'node:test'
 import { StartError } from '@gatehouse/kit'
 import fc from 'fast-check'
 import type { NotifyRequest } from '../../src/index.ts'
-import { PasswordRule } from '../../src/passwords/rule.ts'
+import { PasswordPolicy } from '../../src/passwords/rule.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { service, serviceToken, setup } from '../support/setup.ts'
 
-const strict = new PasswordRule({}, 'Gatehouse')
-const lenient = new PasswordRule({ minLength: 8 }, 'Gatehouse')
+const strict = new PasswordPolicy({}, 'Gatehouse')
+const lenient = new PasswordPolicy({ minLength: 8 }, 'Gatehouse')
 const alice = { username: 'alice', email: 'alice.adams@example.com' }
 
 test('a password has at least 15 characters unless min_length is set from 8 to 64', () => {
-  assert.equal(strict.faultOf('tfzkqpwmxbvnrd', alice), 'short')
-  assert.equal(strict.faultOf('tfzkqpwmxbvnrdy', alice), undefined)
-  assert.equal(lenient.faultOf('tfzkqpwm', alice), undefined)
+  assert.equal(strict.findFault('tfzkqpwmxbvnrd', alice), 'short')
+  assert.equal(strict.findFault('tfzkqpwmxbvnrdy', alice), undefined)
+  assert.equal(lenient.findFault('tfzkqpwm', alice), undefined)
   for (const minLength of [7, 65, 8.5, Number.NaN]) {
-    assert.throws(() => new PasswordRule({ minLength }, 'Gatehouse'), StartError)
+    assert.throws(() => new PasswordPolicy({ minLength }, 'Gatehouse'), StartError)
   }
 })
 
@@ -37,15 +37,15 @@ for (const [what, password, fault] of [
   ['257 characters', `quiet river ${'x'.repeat(245)}`, 'long'],
 ] as const) {
   test(`${what} is ${fault === undefined ? 'accepted' : 'rejected'} as a password`, () => {
-    assert.equal(lenient.faultOf(password, alice), fault)
+    assert.equal(lenient.findFault(password, alice), fault)
   })
 }
 
 test('a generated password is always accepted', () => {
   fc.assert(
     fc.property(fc.integer({ min: 8, max: 64 }), (minLength) => {
-      const rule = new PasswordRule({ minLength }, 'Gatehouse')
-      assert.equal(rule.faultOf(rule.generate(), alice), undefined)
+      const rule = new PasswordPolicy({ minLength }, 'Gatehouse')
+      assert.equal(rule.findFault(rule.generate(), alice), undefined)
     }),
     { numRuns: 300 },
   )

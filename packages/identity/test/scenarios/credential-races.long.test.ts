@@ -15,19 +15,19 @@ type Management = Running['identity']['management']
 /** What invalidates a password that was just verified. */
 const endings: readonly (readonly [name: string, end: (management: Management) => Promise<unknown>])[] = [
   ['the password changes', (management) => management.setPassword('alice', 'another password')],
-  ['the account is locked', (management) => management.changeUser('alice', { locked: true })],
+  ['the account is locked', (management) => management.updateUser('alice', { locked: true })],
   [
     'the account is locked and unlocked',
     async (management) => {
-      await management.changeUser('alice', { locked: true })
-      await management.changeUser('alice', { locked: false })
+      await management.updateUser('alice', { locked: true })
+      await management.updateUser('alice', { locked: false })
     },
   ],
-  ['the account is deleted', (management) => management.removeUser('alice')],
+  ['the account is deleted', (management) => management.deleteUser('alice')],
   [
     'the account is deleted and recreated with the same password',
     async (management) => {
-      await management.removeUser('alice')
+      await management.deleteUser('alice')
       await management.createUser({ id: 'alice', password: 'correct horse' })
     },
   ],
@@ -102,7 +102,7 @@ describe('on PostgreSQL', () => {
   async function aliceAgain(running: Running): Promise<void> {
     const { management } = running.identity
     const exists = (await management.listUsers('', 200)).some(({ id }) => id === 'alice')
-    if (exists) await management.removeUser('alice')
+    if (exists) await management.deleteUser('alice')
     await management.createUser({ ...alice, id: 'alice' })
   }
 

@@ -105,7 +105,7 @@ test('a pending sign-in completes after its key was replaced and the old one rem
 
 test('a declared user keeps changes made at run time when the first key changes', async () => {
   const process = await start(newKey, oldKey)
-  await process.identity.management.changeUser('bob', { plan: 'pro' })
+  await process.identity.management.updateUser('bob', { plan: 'pro' })
   for (const keys of [
     [oldKey, newKey],
     [newKey, oldKey],
@@ -156,7 +156,7 @@ test('a start without a required key is rejected with the key id and what it sea
 test('a process without the new key publishes it and signs with a key it can open', async () => {
   const [late, ahead] = [await start(oldKey), await start(newKey, oldKey)]
   const before = late.identity.keys().keys.map(({ kid }) => kid)
-  const kid = await ahead.identity.management.rotateKey('ES256')
+  const kid = await ahead.identity.management.rotateSigningKey('ES256')
   const isPublished = () => late.identity.keys().keys.some((key) => key.kid === kid)
   const deadline = performance.now() + 10_000
   while (!isPublished()) {

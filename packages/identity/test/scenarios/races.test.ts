@@ -180,7 +180,7 @@ describe('on PostgreSQL', () => {
     const { consents, sessions } = postgresIdentityStore(database)
     const browser = new TestBrowser(running)
     await browser.signIn(await browser.get('/device'))
-    const sessionId = (await sessions.ofUser('alice', 0))[0]?.id ?? assert.fail('alice has no session')
+    const sessionId = (await sessions.listByUser('alice', 0))[0]?.id ?? assert.fail('alice has no session')
     const add = (page: Access, grantedAt: number) =>
       consents.add('alice', sessionId, { clientId: 'spa', ...page, grantedAt })
     for (let round = 0; round < 5; round++) {
@@ -206,7 +206,7 @@ describe('on PostgreSQL', () => {
     const other = await setup({ declared }, database)
     t.after(() => other.close())
     await other.identity.management.createUser({ id: 'keeper', roles: ['gatehouse-owner'] })
-    const setRoles = (roles: string[]) => other.identity.management.changeUser('alice', { roles })
+    const setRoles = (roles: string[]) => other.identity.management.updateUser('alice', { roles })
     for (let round = 0; round < 5; round++) {
       await setRoles(['gatehouse-owner'])
       const scope = 'openid offline_access read:users admin:users'

@@ -24,7 +24,7 @@ let clock: ManualClock
 const meanwhile: (() => Promise<void>)[] = []
 
 function racing(store: IdentityStore): IdentityStore {
-  const { codes, refreshFamilies } = store
+  const { authorizationCodes: codes, refreshFamilies } = store
   const read = async <T>(found: Promise<T>): Promise<T> => {
     const value = await found
     await meanwhile.shift()?.()
@@ -32,7 +32,7 @@ function racing(store: IdentityStore): IdentityStore {
   }
   return {
     ...store,
-    codes: {
+    authorizationCodes: {
       find: (hash) => read(codes.find(hash)),
       consume: (hash, now, family) => codes.consume(hash, now, family),
     },
@@ -60,12 +60,12 @@ after(async () => {
 /** Removes the role in the last millisecond of a second, so that the token is issued in the next. */
 async function removeRole(): Promise<void> {
   clock.advance(999 - (clock.now() % 1_000))
-  await running.identity.management.changeUser('alice', { roles: [] })
+  await running.identity.management.updateUser('alice', { roles: [] })
   clock.advance(1)
 }
 
 async function codeFor(client_id: string): Promise<Record<string, string>> {
-  await running.identity.management.changeUser('alice', { roles: ['gatehouse-operator'] })
+  await running.identity.management.updateUser('alice', { roles: ['gatehouse-operator'] })
   clock.advance(1_000)
   const browser = new TestBrowser(running)
   const { code_verifier, code_challenge } = pkce()

@@ -135,7 +135,7 @@ test('a year of weekly visits leaves no more rows at its end than at its beginni
     await simulateHour(running, week)
     running.clock.advance(7 * 24 * hourMs)
     await purge()
-    if (week % 4 === 3) await running.identity.management.rotateKey('ES256')
+    if (week % 4 === 3) await running.identity.management.rotateSigningKey('ES256')
     weeks.push(await rowCounts(running))
   }
   const year = weeks.at(-1) ?? {}
@@ -174,7 +174,7 @@ test('every table levels off under constant use and empties without it', async (
       running.clock.advance(hourMs)
       await purge()
     }
-    await running.identity.management.rotateKey('ES256')
+    await running.identity.management.rotateSigningKey('ES256')
     peaks.push(peak)
   }
   const [, , early = {}, , late = {}] = peaks

@@ -41,13 +41,13 @@ const userinfo = async (running: Running, token = '') =>
 
 for (const compromised of [false, true]) {
   test(`a ${compromised ? 'replacement' : 'new'} signing key is known to another process at once`, async () => {
-    const kid = await here.identity.management.rotateKey('ES256', compromised)
+    const kid = await here.identity.management.rotateSigningKey('ES256', compromised)
     clock.advance(compromised ? 0 : 60_000)
     const { access_token = '', id_token = '' } = await getTokens(here)
     assert.equal(decodeProtectedHeader(access_token).kid, kid)
     assert.equal(await userinfo(there, access_token), 200)
     assert.equal(await isActive(there, access_token), true)
-    await here.identity.management.rotateKey('RS256', compromised)
+    await here.identity.management.rotateSigningKey('RS256', compromised)
     clock.advance(60_000)
     const hint = compromised ? (await getTokens(here)).id_token : id_token
     const logout = await there.http.inject(`/end_session?${new URLSearchParams({ id_token_hint: hint ?? '' })}`)
@@ -74,7 +74,7 @@ test('an unknown key id causes at most one read of the keys per second', async (
 test('a deleted client gets no working token from a process that still caches it', async () => {
   const remembered = (await tokenAt(there)).body.access_token
   assert.equal(await isActive(here, remembered), true)
-  await here.identity.management.removeClient('service')
+  await here.identity.management.deleteClient('service')
   clock.advance(1_500)
   const late = await tokenAt(there)
   assert.equal(late.status, 200, 'the client is still cached')
@@ -86,7 +86,7 @@ test('a deleted client gets no working token from a process that still caches it
 
 test('a client secret that was replaced is rejected by every process within two seconds', async () => {
   await getTokens(there)
-  const { client_secret } = await here.identity.management.renewSecret('web')
+  const { client_secret } = await here.identity.management.rotateSecret('web')
   clock.advance(2_000)
   const form = { grant_type: 'refresh_token', refresh_token: 'rt', client_id: 'web' }
   assert.equal(

@@ -87,9 +87,9 @@ test('the end of a session is reported when another user signs in', async (t) =>
 })
 
 for (const [what, act] of [
-  ['the user is locked', ({ management }) => management.changeUser('alice', { locked: true })],
+  ['the user is locked', ({ management }) => management.updateUser('alice', { locked: true })],
   ['a password is set', ({ management }) => management.setPassword('alice', 'another password')],
-  ['the user is deleted', ({ management }) => management.removeUser('alice')],
+  ['the user is deleted', ({ management }) => management.deleteUser('alice')],
 ] as const satisfies readonly (readonly [string, (identity: Running['identity']) => Promise<unknown>])[]) {
   test(`the end of a session is reported to its clients when ${what}`, async (t) => {
     const { running, receivedFor } = await setupListener(t)
@@ -118,7 +118,7 @@ test('a logout URI that hangs delays no mail', async (t) => {
     })
   })
   const tokens = await getTokens(running, { scope: 'openid' })
-  await running.identity.management.changeUser('alice', { locked: true })
+  await running.identity.management.updateUser('alice', { locked: true })
   await receivedFor(`alice ${sidOf(tokens)}`)
   const browser = new TestBrowser(running)
   await browser.submit(await browser.get('/password/forgot'), { email: 'bob@example.com' })
@@ -209,7 +209,7 @@ testWith('postgresql', 'an authorization concurrent with a password change does 
       authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...challenge() })
     const hash = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
     const { accounts } = postgresIdentityStore(database)
-    const end = { now: running.clock.now(), expiresAt: running.clock.now() + 3_600_000, tell: () => [] }
+    const end = { now: running.clock.now(), expiresAt: running.clock.now() + 3_600_000, createLogoutMessages: () => [] }
     const requests = Array.from({ length: 6 }, () => browser.get(silent()))
     await Promise.all([...requests, accounts.setPassword({ userId: 'alice', hash, endApiKeys: true }, end)])
     const { rowCount } = await database.query('SELECT 1 FROM identity.grant_record WHERE revoked_at IS NULL')

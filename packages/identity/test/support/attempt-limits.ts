@@ -1,19 +1,19 @@
 import type { Clock } from '@gatehouse/kit'
 import { createLimiter, definePolicy, type Identifier } from '@gatehouse/limiter'
-import { type GuardName, guardPolicies, type IdentityOptions } from '../../src/index.ts'
+import { type AttemptLimitName, attemptLimitPolicies, type IdentityOptions } from '../../src/index.ts'
 
 type Limits = Required<Pick<IdentityOptions, 'limit' | 'refund' | 'blocked' | 'forgive'>>
 
 /** Counts attempts as the program does, with some limits smaller: a test needs no hundred wrong passwords. */
-export function attemptLimits(smaller: Partial<Record<GuardName, number>>, clock: Clock): Limits {
+export function attemptLimits(smaller: Partial<Record<AttemptLimitName, number>>, clock: Clock): Limits {
   const limiter = createLimiter({ clock })
   const policies = new Map(
-    Object.entries(guardPolicies).map(([name, { limit, windowSeconds }]) => {
-      const rule = { name, limit: smaller[name as GuardName] ?? limit, windowMs: windowSeconds * 1_000 }
+    Object.entries(attemptLimitPolicies).map(([name, { limit, windowSeconds }]) => {
+      const rule = { name, limit: smaller[name as AttemptLimitName] ?? limit, windowMs: windowSeconds * 1_000 }
       return [name, definePolicy(name, [rule])]
     }),
   )
-  const policyOf = (name: GuardName) => {
+  const policyOf = (name: AttemptLimitName) => {
     const policy = policies.get(name)
     if (policy === undefined) throw new RangeError(name)
     return policy
@@ -23,7 +23,7 @@ export function attemptLimits(smaller: Partial<Record<GuardName, number>>, clock
     id: JSON.stringify(Object.entries(identifiers).sort()),
   })
   const blocks = new Map<string, number>()
-  const keyOf = (name: GuardName, { kind, id }: Identifier) => `${name} ${kind} ${id}`
+  const keyOf = (name: AttemptLimitName, { kind, id }: Identifier) => `${name} ${kind} ${id}`
   return {
     async limit(name, identifiers) {
       const identifier = identifierOf(identifiers)

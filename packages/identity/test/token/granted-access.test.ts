@@ -34,10 +34,10 @@ const running = setupOnce({
 
 /** Advances a second: tokens issued in the second of the change are revoked with the earlier ones. */
 const setRoles = async (...roles: string[]) => {
-  await running.identity.management.changeUser('alice', { roles })
+  await running.identity.management.updateUser('alice', { roles })
   running.clock.advance(1_000)
 }
-const changeClient = (more: object) => running.identity.management.changeClient('changing', more)
+const changeClient = (more: object) => running.identity.management.updateClient('changing', more)
 beforeEach(async () => {
   await setRoles('support')
   await changeClient({ scopes, resources, grant_types })

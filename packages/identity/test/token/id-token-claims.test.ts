@@ -99,7 +99,7 @@ test('an ID token from a refresh has the claims of the remaining scopes', async 
   assert.deepEqual(claimsIn(whole), await userinfo(whole))
   const narrowed = await refresh('losing', whole, { scope: 'openid email' })
   assert.deepEqual(Object.keys(claimsIn(narrowed)).sort(), ['email', 'email_verified'])
-  await running.identity.management.changeClient('losing', { scopes: ['openid', 'offline_access'] })
+  await running.identity.management.updateClient('losing', { scopes: ['openid', 'offline_access'] })
   assert.deepEqual(claimsIn(await refresh('losing', narrowed)), {})
 })
 
@@ -119,7 +119,7 @@ test('id_token_claims is shown and changed by management', async () => {
   const clients = await management.listClients('', 100)
   assert.equal(clients.find(({ client_id }) => client_id === 'changing')?.id_token_claims, false)
   assert.deepEqual(claimsIn(await getTokens('changing', 'openid email')), {})
-  assert.equal((await management.changeClient('changing', { id_token_claims: true })).id_token_claims, true)
+  assert.equal((await management.updateClient('changing', { id_token_claims: true })).id_token_claims, true)
   assert.equal(claimsIn(await getTokens('changing', 'openid email')).email, 'alice@example.com')
 })
 

@@ -3,9 +3,9 @@ import { type Http, instantOf, type ManagementChange, recordChange } from '@gate
 import { type Static, Type } from 'typebox'
 import { changeRecorder } from '../../audit/record.ts'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../../store/index.ts'
-import { maskEvent, shown } from '../masking.ts'
-import { doc, type Gate, pageOf } from '../required-scope.ts'
-import { auditEventAnswer, pageAnswer } from '../responses.ts'
+import { maskEvent, maskUnlessPermitted } from '../masking.ts'
+import { type AdminAccess, createPage, describeRoute } from '../required-scope.ts'
+import { auditEventSchema, pageSchema } from '../responses.ts'
 import { readScopes } from '../scopes.ts'
 
 const filter = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
@@ -37,44 +37,46 @@ const PagedFilter = Type.Object(
 
 const path = '/admin/v1/audit-events'
 const recordScope = 'write:audit'
-const exportedAtOnce = 1_000
+const exportBatch = 1_000
 const lines = {
   description: 'One event per line.',
   content: { 'application/x-ndjson': { schema: Type.String() } },
 }
 
 /** The audit trail: queried a page at a time, or exported whole as lines of JSON; other services add to it. */
-export function auditRoutes(http: Http, gate: Gate): void {
-  readingRoutes(http, gate)
-  recordingRoute(http, gate)
+export function auditRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  recordingRoute(http, access)
 }
 
-function readingRoutes(http: Http, { parts, check }: Gate): void {
+function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   const scope = readScopes.audit
-  const list = { ...doc('auditEvents.list', scope, pageAnswer(auditEventAnswer)), querystring: PagedFilter }
+  const list = { ...describeRoute('auditEvents.list', scope, pageSchema(auditEventSchema)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     const by = await check(request, scope)
     const { after, limit = 100, order } = request.query
-    const query = { ...queryOf(request.query), after, most: limit, descending: order === 'desc' }
-    const events = await parts.store.audit.list(query)
-    return pageOf(
-      events.map((event) => answerOf(shown(by, event, maskEvent))),
+    const query = { ...parseFilter(request.query), after, limit, descending: order === 'desc' }
+    const events = await context.store.audit.list(query)
+    return createPage(
+      events.map((event) => formatEvent(maskUnlessPermitted(by, event, maskEvent))),
       limit,
       (event) => event.id,
     )
   })
-  const all = { ...doc('auditEvents.export', scope, lines), querystring: Filter }
+  const all = { ...describeRoute('auditEvents.export', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
     const by = await check(request, scope)
-    const query = queryOf(request.query)
-    const events = exported(parts.store.audit, query, (event) => answerOf(shown(by, event, maskEvent)))
+    const query = parseFilter(request.query)
+    const events = exportEvents(context.store.audit, query, (event) =>
+      formatEvent(maskUnlessPermitted(by, event, maskEvent)),
+    )
     return reply.type('application/x-ndjson').send(Readable.from(events))
   })
 }
 
-type FilterOnly = Omit<AuditQuery, 'after' | 'most' | 'descending'>
+type FilterOnly = Omit<AuditQuery, 'after' | 'limit' | 'descending'>
 
-function queryOf({
+function parseFilter({
   since,
   until,
   client_id,
@@ -89,21 +91,21 @@ function queryOf({
   return { ...names, since: time(since), until: time(until) }
 }
 
-async function* exported(
+async function* exportEvents(
   trail: AuditTrail,
   query: FilterOnly,
   answer: (event: AuditEvent) => object,
 ): AsyncGenerator<string> {
   let after: string | undefined
   for (;;) {
-    const events: AuditEvent[] = await trail.list({ ...query, after, most: exportedAtOnce })
+    const events: AuditEvent[] = await trail.list({ ...query, after, limit: exportBatch })
     if (events.length > 0) yield `${events.map((event) => JSON.stringify(answer(event))).join('\n')}\n`
-    if (events.length < exportedAtOnce) return
+    if (events.length < exportBatch) return
     after = events.at(-1)?.id
   }
 }
 
-function answerOf(event: AuditEvent) {
+function formatEvent(event: AuditEvent) {
   const { at, clientId, requestId, details, ...members } = event
   const known = { ...members, client_id: clientId, request_id: requestId }
   const present = Object.entries(known).filter(([, value]) => value !== undefined)
@@ -136,9 +138,9 @@ const NewEvent = Type.Object(
 )
 
 /** Takes the changes of services in other processes. Service and actor are believed: the scope is theirs alone. */
-function recordingRoute(http: Http, { parts, check }: Gate): void {
-  const record = changeRecorder(parts)
-  const schema = { ...doc('auditEvents.record', recordScope), body: NewEvent }
+function recordingRoute(http: Http, { context, requireScope: check }: AdminAccess): void {
+  const record = changeRecorder(context)
+  const schema = { ...describeRoute('auditEvents.record', recordScope), body: NewEvent }
   http.post(path, { schema }, async (request, reply) => {
     await check(request, recordScope)
     const { actor, ...change } = request.body

@@ -1,77 +1,86 @@
 import type { Http } from '@gatehouse/kit'
 import { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
-import { byId, doc, type Gate, pageOf, pageQuery } from '../required-scope.ts'
-import { clientAnswer, newClientAnswer, pageAnswer, planAnswer, secretAnswer } from '../responses.ts'
+import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
+import { clientSchema, newClientSchema, pageSchema, planSchema, secretSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import {
-  changeClient,
   createClient,
+  deleteClient,
   listClients,
   readClient,
   readClientPlan,
-  removeClient,
-  renewSecret,
+  rotateSecret,
+  updateClient,
 } from './clients.ts'
 
 const scope = adminScopes.clients
 const path = '/admin/v1/clients'
 
 /** Clients: register, read, change, delete; a new secret. */
-export function clientRoutes(http: Http, gate: Gate): void {
-  readingRoutes(http, gate)
-  changingRoutes(http, gate)
+export function clientRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  changingRoutes(http, access)
 }
 
-function readingRoutes(http: Http, { parts, check }: Gate): void {
+function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.get(
     path,
-    { schema: { ...doc('clients.list', readScopes.clients, pageAnswer(clientAnswer)), querystring: pageQuery } },
+    {
+      schema: {
+        ...describeRoute('clients.list', readScopes.clients, pageSchema(clientSchema)),
+        querystring: pageQuery,
+      },
+    },
     async (request) => {
       await check(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
-      return pageOf(await listClients(parts, after, limit), limit, (client) => client.client_id)
+      return createPage(await listClients(context, after, limit), limit, (client) => client.client_id)
     },
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...doc('clients.get', readScopes.clients, clientAnswer), params: byId } },
+    { schema: { ...describeRoute('clients.get', readScopes.clients, clientSchema), params: byId } },
     async (request) => {
       await check(request, readScopes.clients)
-      return readClient(parts, request.params.id)
+      return readClient(context, request.params.id)
     },
   )
-  const plan = { ...doc('clients.getPlan', 'read:users', planAnswer), params: byId }
+  const plan = { ...describeRoute('clients.getPlan', 'read:users', planSchema), params: byId }
   http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
     await check(request, 'read:users')
-    return readClientPlan(parts, request.params.id)
+    return readClientPlan(context, request.params.id)
   })
 }
 
-function changingRoutes(http: Http, { parts, check }: Gate): void {
+function changingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.post(
     path,
-    { schema: { ...doc('clients.create', scope, newClientAnswer, 201), body: ClientDeclaration } },
+    { schema: { ...describeRoute('clients.create', scope, newClientSchema, 201), body: ClientDeclaration } },
     async (request, reply) => {
       const by = await check(request, scope)
-      return reply.code(201).send(await createClient(parts, by, request.body))
+      return reply.code(201).send(await createClient(context, by, request.body))
     },
   )
-  const change = { ...doc('clients.update', scope, clientAnswer), params: byId, body: ClientPatch }
+  const change = { ...describeRoute('clients.update', scope, clientSchema), params: byId, body: ClientPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await check(request, scope)
-    return changeClient(parts, by, request.params.id, request.body)
+    return updateClient(context, by, request.params.id, request.body)
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('clients.delete', scope), params: byId } }, async (request, reply) => {
-    const by = await check(request, scope)
-    await removeClient(parts, by, request.params.id)
-    return reply.code(204).send()
-  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...describeRoute('clients.delete', scope), params: byId } },
+    async (request, reply) => {
+      const by = await check(request, scope)
+      await deleteClient(context, by, request.params.id)
+      return reply.code(204).send()
+    },
+  )
   http.post(
     `${path}/:id/secret`,
-    { schema: { ...doc('clients.rotateSecret', scope, secretAnswer), params: byId } },
+    { schema: { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId } },
     async (request) => {
       const by = await check(request, scope)
-      return renewSecret(parts, by, request.params.id)
+      return rotateSecret(context, by, request.params.id)
     },
   )
 }

@@ -1,20 +1,20 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { Parts } from '../../context/context.ts'
+import type { IdentityContext } from '../../context/context.ts'
 import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../../model/management-roles.ts'
-import { isBetweenServices } from '../../model/service-scopes.ts'
+import { isServiceScope } from '../../model/service-scopes.ts'
 import type { ApiKey } from '../../store/index.ts'
 import {
   type Authority,
-  record,
-  refuseLackedScopes,
-  refuseUnlessOverClient,
-  refuseUnlessOverUser,
+  auditChange,
+  requireAuthorityOverClient,
+  requireAuthorityOverUser,
+  requireScopes,
 } from '../authority.ts'
-import type { newApiKeyAnswer } from '../responses.ts'
+import type { newApiKeySchema } from '../responses.ts'
 
-type KeyParts = Pick<Parts, 'store' | 'clock'>
+type KeyContext = Pick<IdentityContext, 'store' | 'clock'>
 
 export interface NewApiKey {
   readonly owner: string
@@ -25,9 +25,9 @@ export interface NewApiKey {
 }
 
 /** An API key as management shows it; the key itself is there once, when it was made. */
-export type ApiKeyAnswer = Static<typeof newApiKeyAnswer>
+export type ApiKeyResponse = Static<typeof newApiKeySchema>
 
-function answerOf(key: ApiKey): ApiKeyAnswer {
+function formatApiKey(key: ApiKey): ApiKeyResponse {
   return {
     id: key.id,
     owner: key.owner,
@@ -43,26 +43,30 @@ function answerOf(key: ApiKey): ApiKeyAnswer {
  * Makes a key for a user or a client. Whoever makes it can act as its owner, so they must be able to change that owner.
  * @throws Problem 403, 503; 422 for an unknown owner, scopes that the owner can't have, or an end that is over
  */
-export async function createApiKey(parts: Parts, by: Authority, asked: NewApiKey): Promise<ApiKeyAnswer> {
-  const createdAt = parts.clock.now()
-  const expiresAt = asked.expires_at === undefined ? undefined : instantOf(asked.expires_at, '/expires_at')
-  const { owner, name, scopes = [], plan } = asked
-  const found = await ownerOf(parts, owner)
-  if (found === undefined) refuse('/owner', 'must be the id of a user or a client')
-  if (expiresAt !== undefined && !(expiresAt > createdAt)) refuse('/expires_at', 'must lie ahead')
-  const beyond = scopes.filter((scope) => !found.mayHold(scope))
-  if (beyond.length > 0) refuse('/scopes', `must be among those of the owner, unlike ${beyond.join(', ')}`)
-  if (by.actor.subject !== owner) found.refuseOthers(by)
-  refuseLackedScopes(by, scopes, 'The key would have scopes')
+export async function createApiKey(
+  context: IdentityContext,
+  by: Authority,
+  request: NewApiKey,
+): Promise<ApiKeyResponse> {
+  const createdAt = context.clock.now()
+  const expiresAt = request.expires_at === undefined ? undefined : instantOf(request.expires_at, '/expires_at')
+  const { owner, name, scopes = [], plan } = request
+  const found = await findOwner(context, owner)
+  if (found === undefined) rejectMember('/owner', 'must be the id of a user or a client')
+  if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must lie ahead')
+  const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
+  if (excess.length > 0) rejectMember('/scopes', `must be among those of the owner, unlike ${excess.join(', ')}`)
+  if (by.actor.subject !== owner) found.requireAuthority(by)
+  requireScopes(by, scopes, 'The key would have scopes')
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt }
-  const { id: _id, created_at: _at, ...after } = answerOf(key)
-  await record(parts, by, { action: 'api_keys.create', target: target(key.id), after })
+  const { id: _id, created_at: _at, ...after } = formatApiKey(key)
+  await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after })
   const shownOnce = `gk_${randomToken()}`
-  await parts.store.apiKeys.create(key, tokenHash(shownOnce))
-  return { ...answerOf(key), key: shownOnce }
+  await context.store.apiKeys.create(key, tokenHash(shownOnce))
+  return { ...formatApiKey(key), key: shownOnce }
 }
 
-function refuse(pointer: string, detail: string): never {
+function rejectMember(pointer: string, detail: string): never {
   throw new Problem(422, `${pointer} ${detail}.`, { errors: [{ pointer, detail }] })
 }
 
@@ -72,9 +76,9 @@ interface Owner {
   readonly plan: string | undefined
   readonly kind: 'user' | 'client'
   /** What a key of this owner may carry now. */
-  mayHold(scope: string): boolean
+  mayHaveScope(scope: string): boolean
   /** @throws Problem 403 for a caller who may not change the owner */
-  refuseOthers(by: Authority): void
+  requireAuthority(by: Authority): void
 }
 
 /** Sends the mails that let people into accounts: no key holds it. */
@@ -84,15 +88,15 @@ const reservedMailScope = 'write:reserved-mails'
  * A user may have management scopes by their roles, and no scope that is between services; a client what it is registered
  * for, but no mails of identity.
  */
-async function ownerOf({ store }: Pick<Parts, 'store'>, id: string): Promise<Owner | undefined> {
+async function findOwner({ store }: Pick<IdentityContext, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
   if (user) {
     const allowed = scopesOfRoles(user.roles)
     return {
       plan: user.plan,
       kind: 'user',
-      mayHold: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isBetweenServices(scope)),
-      refuseOthers: (by) => refuseUnlessOverUser(by, user),
+      mayHaveScope: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isServiceScope(scope)),
+      requireAuthority: (by) => requireAuthorityOverUser(by, user),
     }
   }
   const client = await store.clients.find(id)
@@ -100,27 +104,27 @@ async function ownerOf({ store }: Pick<Parts, 'store'>, id: string): Promise<Own
     client && {
       plan: client.plan,
       kind: 'client',
-      mayHold: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
-      refuseOthers: (by) => refuseUnlessOverClient(by, client),
+      mayHaveScope: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
+      requireAuthority: (by) => requireAuthorityOverClient(by, client),
     }
   )
 }
 
-export async function listApiKeys({ store }: KeyParts, after: string, most: number): Promise<ApiKeyAnswer[]> {
-  return (await store.apiKeys.list(after, most)).map(answerOf)
+export async function listApiKeys({ store }: KeyContext, after: string, limit: number): Promise<ApiKeyResponse[]> {
+  return (await store.apiKeys.list(after, limit)).map(formatApiKey)
 }
 
 /** @throws Problem 403, 404, 503 */
-export async function removeApiKey(parts: Parts, by: Authority, id: string): Promise<void> {
-  const key = /^[0-9a-f-]{36}$/.test(id) ? await parts.store.apiKeys.find(id) : undefined
-  if (key === undefined) throw missing()
-  if (by.actor.subject !== key.owner) (await ownerOf(parts, key.owner))?.refuseOthers(by)
-  const { id: _id, created_at: _at, ...before } = answerOf(key)
-  await record(parts, by, { action: 'api_keys.delete', target: target(id), before })
-  if (!(await parts.store.apiKeys.remove(id))) throw missing()
+export async function deleteApiKey(context: IdentityContext, by: Authority, id: string): Promise<void> {
+  const key = /^[0-9a-f-]{36}$/.test(id) ? await context.store.apiKeys.find(id) : undefined
+  if (key === undefined) throw notFound()
+  if (by.actor.subject !== key.owner) (await findOwner(context, key.owner))?.requireAuthority(by)
+  const { id: _id, created_at: _at, ...before } = formatApiKey(key)
+  await auditChange(context, by, { action: 'api_keys.delete', target: target(id), before })
+  if (!(await context.store.apiKeys.remove(id))) throw notFound()
 }
 
-const missing = () => new Problem(404, 'There is no API key with this id.')
+const notFound = () => new Problem(404, 'There is no API key with this id.')
 
 /** Whose key it is and what it may; undefined for one that is unknown, over, removed, or of a locked user. */
 export interface ResolvedApiKey {
@@ -134,13 +138,13 @@ export interface ResolvedApiKey {
 
 /** Finds out about a key that came as X-API-Key. Its plan is its own, else its owner's; its scopes end with its owner's. */
 export async function resolveApiKey(
-  { store, clock, defaultPlan }: KeyParts & Pick<Parts, 'defaultPlan'>,
+  { store, clock, defaultPlan }: KeyContext & Pick<IdentityContext, 'defaultPlan'>,
   key: string,
 ): Promise<ResolvedApiKey | undefined> {
   if (!/^gk_[\w-]{43}$/.test(key)) return undefined
   const found = await store.apiKeys.findByHash(tokenHash(key), clock.now())
-  const owner = found && (await ownerOf({ store }, found.owner))
+  const owner = found && (await findOwner({ store }, found.owner))
   if (found === undefined || owner === undefined) return undefined
   const { id, plan = owner.plan ?? defaultPlan } = found
-  return { id, owner: found.owner, kind: owner.kind, scopes: found.scopes.filter(owner.mayHold), plan }
+  return { id, owner: found.owner, kind: owner.kind, scopes: found.scopes.filter(owner.mayHaveScope), plan }
 }

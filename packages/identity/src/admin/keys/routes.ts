@@ -1,19 +1,19 @@
 import { type Http, Problem, problemAnswer } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type SigningAlgorithm, signingAlgorithms } from '../../model/client.ts'
-import { byId, doc, type Gate, pageOf, pageQuery } from '../required-scope.ts'
+import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
 import {
-  apiKeyAnswer,
-  listAnswer,
-  newApiKeyAnswer,
-  newSigningKeyAnswer,
-  pageAnswer,
-  resolvedKeyAnswer,
-  signingKeyAnswer,
+  apiKeySchema,
+  listSchema,
+  newApiKeySchema,
+  newSigningKeySchema,
+  pageSchema,
+  resolvedKeySchema,
+  signingKeySchema,
 } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { createApiKey, listApiKeys, removeApiKey, resolveApiKey } from './api-keys.ts'
-import { listSigningKeys, rotateKey } from './signing-keys.ts'
+import { createApiKey, deleteApiKey, listApiKeys, resolveApiKey } from './api-keys.ts'
+import { listSigningKeys, rotateSigningKey } from './signing-keys.ts'
 
 const NewApiKey = Type.Object(
   {
@@ -27,53 +27,62 @@ const NewApiKey = Type.Object(
 )
 
 /** API keys: make, list, remove; whose a key is. */
-export function apiKeyRoutes(http: Http, { parts, check }: Gate): void {
+export function apiKeyRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
   http.get(
     path,
-    { schema: { ...doc('apiKeys.list', readScopes.clients, pageAnswer(apiKeyAnswer)), querystring: pageQuery } },
+    {
+      schema: {
+        ...describeRoute('apiKeys.list', readScopes.clients, pageSchema(apiKeySchema)),
+        querystring: pageQuery,
+      },
+    },
     async (request) => {
       await check(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
-      return pageOf(await listApiKeys(parts, after, limit), limit, (key) => key.id)
+      return createPage(await listApiKeys(context, after, limit), limit, (key) => key.id)
     },
   )
   http.post(
     path,
-    { schema: { ...doc('apiKeys.create', scope, newApiKeyAnswer, 201), body: NewApiKey } },
+    { schema: { ...describeRoute('apiKeys.create', scope, newApiKeySchema, 201), body: NewApiKey } },
     async (request, reply) => {
       const by = await check(request, scope)
-      return reply.code(201).send(await createApiKey(parts, by, request.body))
+      return reply.code(201).send(await createApiKey(context, by, request.body))
     },
   )
-  http.delete(`${path}/:id`, { schema: { ...doc('apiKeys.delete', scope), params: byId } }, async (request, reply) => {
-    const by = await check(request, scope)
-    await removeApiKey(parts, by, request.params.id)
-    return reply.code(204).send()
-  })
-  const asked = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const response: object = { 200: resolvedKeyAnswer, 404: problemAnswer('No valid API key is the given one.') }
-  const resolve = { ...doc('apiKeys.resolve', 'read:api-keys'), body: asked, response }
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...describeRoute('apiKeys.delete', scope), params: byId } },
+    async (request, reply) => {
+      const by = await check(request, scope)
+      await deleteApiKey(context, by, request.params.id)
+      return reply.code(204).send()
+    },
+  )
+  const keyBody = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
+  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('No valid API key is the given one.') }
+  const resolve = { ...describeRoute('apiKeys.resolve', 'read:api-keys'), body: keyBody, response }
   http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
     await check(request, 'read:api-keys')
-    const found = await resolveApiKey(parts, request.body.key)
+    const found = await resolveApiKey(context, request.body.key)
     if (found === undefined) throw new Problem(404, 'There is no such API key.')
     return found
   })
 }
 
 /** Signing keys: list, and sign with a new one. */
-export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
+export function signingKeyRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'
   http.get(
     path,
-    { schema: doc('signingKeys.list', readScopes.signingKeys, listAnswer(signingKeyAnswer)) },
+    { schema: describeRoute('signingKeys.list', readScopes.signingKeys, listSchema(signingKeySchema)) },
     async (request) => {
       await check(request, readScopes.signingKeys)
       return {
-        items: listSigningKeys(parts),
+        items: listSigningKeys(context),
       }
     },
   )
@@ -86,11 +95,11 @@ export function signingKeyRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.post(
     `${path}/rotate`,
-    { schema: { ...doc('signingKeys.rotate', scope, newSigningKeyAnswer), body } },
+    { schema: { ...describeRoute('signingKeys.rotate', scope, newSigningKeySchema), body } },
     async (request) => {
       const by = await check(request, scope)
       const { alg, compromised = false } = request.body
-      return { kid: await rotateKey(parts, by, alg, compromised), alg }
+      return { kid: await rotateSigningKey(context, by, alg, compromised), alg }
     },
   )
 }

@@ -1,14 +1,14 @@
 import type { Static } from 'typebox'
 import { audit } from '../../audit/record.ts'
-import type { Parts } from '../../context/context.ts'
+import type { IdentityContext } from '../../context/context.ts'
 import type { SigningAlgorithm } from '../../model/client.ts'
-import { type Authority, record } from '../authority.ts'
-import type { signingKeyAnswer } from '../responses.ts'
+import { type Authority, auditChange } from '../authority.ts'
+import type { signingKeySchema } from '../responses.ts'
 
 /** What operators may know of a signing key. */
-export type SigningKeyAnswer = Static<typeof signingKeyAnswer>
+export type SigningKeyResponse = Static<typeof signingKeySchema>
 
-export function listSigningKeys({ keys }: Pick<Parts, 'keys'>): SigningKeyAnswer[] {
+export function listSigningKeys({ keys }: Pick<IdentityContext, 'keys'>): SigningKeyResponse[] {
   return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
     kid,
     alg,
@@ -19,17 +19,17 @@ export function listSigningKeys({ keys }: Pick<Parts, 'keys'>): SigningKeyAnswer
 }
 
 /** Signs with a new key from now on; answers its kid. @throws Problem 503 */
-export async function rotateKey(
-  parts: Parts,
+export async function rotateSigningKey(
+  context: IdentityContext,
   by: Authority,
   alg: SigningAlgorithm,
   compromised: boolean = false,
 ): Promise<string> {
   const target = { type: 'signing_key', id: alg }
-  await record(parts, by, { action: 'signing_keys.rotate', target, after: { compromised } })
-  const kid = await parts.keys.rotate(alg, compromised)
+  await auditChange(context, by, { action: 'signing_keys.rotate', target, after: { compromised } })
+  const kid = await context.keys.rotate(alg, compromised)
   const { subject: actor, address: ip = '', requestId: id = '' } = by.actor
   const request = by.unrestricted ? undefined : { ip, id }
-  await audit(parts, request, 'key_rotated', { actor, details: { alg, kid, compromised } })
+  await audit(context, request, 'key_rotated', { actor, details: { alg, kid, compromised } })
   return kid
 }

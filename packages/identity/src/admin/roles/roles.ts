@@ -1,71 +1,77 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { Parts } from '../../context/context.ts'
+import type { IdentityContext } from '../../context/context.ts'
 import type { Caller } from '../../model/caller.ts'
 import { isManagementRole, type ManagementRole, managementRoles, scopesOfRoles } from '../../model/management-roles.ts'
 import type { User } from '../../model/user.ts'
 import type { Authority } from '../authority.ts'
-import type { callerAnswer, memberAnswer, roleAnswer } from '../responses.ts'
+import type { callerSchema, memberSchema, roleSchema } from '../responses.ts'
 
 /** A user who holds a management role. */
-export type MemberAnswer = Static<typeof memberAnswer>
+export type MemberResponse = Static<typeof memberSchema>
 
-export function listRoles(): Static<typeof roleAnswer>[] {
+export function listRoles(): Static<typeof roleSchema>[] {
   return managementRoles.map((role) => ({ role, scopes: [...scopesOfRoles([role])].sort() }))
 }
 
 /** @throws Problem 404 naming the roles that there are */
-export function roleNamed(name: string): ManagementRole {
+export function parseRole(name: string): ManagementRole {
   if (isManagementRole(name)) return name
   throw new Problem(404, `There is no management role ${name}; there are ${managementRoles.join(', ')}.`)
 }
 
 export async function listMembers(
-  { store }: Pick<Parts, 'store'>,
+  { store }: Pick<IdentityContext, 'store'>,
   role: ManagementRole,
   after: string,
-  most: number,
-): Promise<MemberAnswer[]> {
-  return (await store.users.withRole(role, after, most)).map(memberOf)
+  limit: number,
+): Promise<MemberResponse[]> {
+  return (await store.users.listByRole(role, after, limit)).map(formatMember)
 }
 
 /** @throws Problem 404 */
-export async function readMember({ store }: Pick<Parts, 'store'>, role: string, id: string): Promise<MemberAnswer> {
+export async function readMember(
+  { store }: Pick<IdentityContext, 'store'>,
+  role: string,
+  id: string,
+): Promise<MemberResponse> {
   const user = await store.users.find(id)
   if (!user?.roles.includes(role)) throw new Problem(404, `No user with this id has the role ${role}.`)
-  return memberOf(user)
+  return formatMember(user)
 }
 
-function memberOf({ id, username, lockedAt }: User): MemberAnswer {
+function formatMember({ id, username, lockedAt }: User): MemberResponse {
   return { user_id: id, username, locked: lockedAt !== undefined }
 }
 
-const readAtOnce = 500
+const pageSize = 500
 
 /** Everybody who holds a management role, role by role. */
-export async function listAdministrators(parts: Pick<Parts, 'store'>): Promise<(MemberAnswer & { role: string })[]> {
-  const found: (MemberAnswer & { role: string })[] = []
+export async function listAdministrators(
+  context: Pick<IdentityContext, 'store'>,
+): Promise<(MemberResponse & { role: string })[]> {
+  const found: (MemberResponse & { role: string })[] = []
   for (const role of managementRoles) {
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const members: MemberAnswer[] = await listMembers(parts, role, after, readAtOnce)
+      const members: MemberResponse[] = await listMembers(context, role, after, pageSize)
       found.push(...members.map((member) => ({ role, ...member })))
-      after = members.length < readAtOnce ? undefined : members.at(-1)?.user_id
+      after = members.length < pageSize ? undefined : members.at(-1)?.user_id
     }
   }
   return found
 }
 
 /** What a caller is and may do now. */
-export async function aboutCaller(
-  { store }: Pick<Parts, 'store'>,
+export async function describeCaller(
+  { store }: Pick<IdentityContext, 'store'>,
   { kind, subject, grantId }: Caller,
   by: Authority,
-): Promise<Static<typeof callerAnswer>> {
-  const held = kind === 'user' && grantId !== undefined ? await store.grants.find(grantId) : undefined
+): Promise<Static<typeof callerSchema>> {
+  const userGrant = kind === 'user' && grantId !== undefined ? await store.grants.find(grantId) : undefined
   return {
     ...(kind === 'user' ? { user: subject } : { client: subject }),
     roles: [...by.roles],
     scopes: [...by.scopes].sort(),
-    ...(held === undefined ? {} : { auth_time: Math.floor(held.grant.authTime / 1000) }),
+    ...(userGrant === undefined ? {} : { auth_time: Math.floor(userGrant.grant.authTime / 1000) }),
   }
 }

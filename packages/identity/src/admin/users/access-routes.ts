@@ -1,55 +1,55 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { maskSession, shown } from '../masking.ts'
-import { byId, doc, type Gate, idOf } from '../required-scope.ts'
-import { consentAnswer, listAnswer, sessionAnswer } from '../responses.ts'
+import { maskSession, maskUnlessPermitted } from '../masking.ts'
+import { type AdminAccess, byId, describeRoute, idParameter } from '../required-scope.ts'
+import { consentSchema, listSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { endSessionOf, listConsents, listSessions, withdrawConsent } from './access.ts'
+import { endUserSession, listConsents, listSessions, withdrawConsent } from './access.ts'
 
 const scope = adminScopes.users
 const sessionScope = 'write:sessions'
 const path = '/admin/v1/users/:id'
 
 /** What a user let in, and where they are signed in. */
-export function accessRoutes(http: Http, gate: Gate): void {
-  consentRoutes(http, gate)
-  sessionRoutes(http, gate)
+export function accessRoutes(http: Http, access: AdminAccess): void {
+  consentRoutes(http, access)
+  sessionRoutes(http, access)
 }
 
-function consentRoutes(http: Http, { parts, check }: Gate): void {
+function consentRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.get(
     `${path}/consents`,
-    { schema: { ...doc('consents.list', readScopes.accounts, listAnswer(consentAnswer)), params: byId } },
+    { schema: { ...describeRoute('consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId } },
     async (request) => {
       await check(request, readScopes.accounts)
-      return { items: await listConsents(parts, request.params.id) }
+      return { items: await listConsents(context, request.params.id) }
     },
   )
-  const ofClient = Type.Object({ ...byId.properties, client_id: idOf('The client.') })
-  const withdraw = { ...doc('consents.withdraw', scope), params: ofClient }
+  const ofClient = Type.Object({ ...byId.properties, client_id: idParameter('The client.') })
+  const withdraw = { ...describeRoute('consents.withdraw', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const by = await check(request, scope)
-    await withdrawConsent(parts, by, request.params.id, request.params.client_id)
+    await withdrawConsent(context, by, request.params.id, request.params.client_id)
     return reply.code(204).send()
   })
 }
 
-function sessionRoutes(http: Http, { parts, check }: Gate): void {
+function sessionRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.get(
     `${path}/sessions`,
-    { schema: { ...doc('sessions.list', readScopes.accounts, listAnswer(sessionAnswer)), params: byId } },
+    { schema: { ...describeRoute('sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
-      const sessions = await listSessions(parts, request.params.id)
-      return { items: sessions.map((session) => shown(by, session, maskSession)) }
+      const sessions = await listSessions(context, request.params.id)
+      return { items: sessions.map((session) => maskUnlessPermitted(by, session, maskSession)) }
     },
   )
   const session = Type.String({ format: 'uuid', description: 'The session.' })
   const ofSession = Type.Object({ ...byId.properties, session_id: session })
-  const end = { ...doc('sessions.end', sessionScope), params: ofSession }
+  const end = { ...describeRoute('sessions.end', sessionScope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const by = await check(request, sessionScope)
-    await endSessionOf(parts, by, request.params.id, request.params.session_id)
+    await endUserSession(context, by, request.params.id, request.params.session_id)
     return reply.code(204).send()
   })
 }

@@ -1,20 +1,20 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { Parts } from '../../context/context.ts'
+import type { IdentityContext } from '../../context/context.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import { endSession } from '../../sessions/end-session.ts'
-import { type Authority, record } from '../authority.ts'
-import type { consentAnswer, sessionAnswer } from '../responses.ts'
-import { userUnder } from './users.ts'
+import { type Authority, auditChange } from '../authority.ts'
+import type { consentSchema, sessionSchema } from '../responses.ts'
+import { findChangeableUser } from './users.ts'
 
 /** What a user let a client do. */
-export type ConsentAnswer = Static<typeof consentAnswer>
+export type ConsentResponse = Static<typeof consentSchema>
 
 /** Where a user is signed in. */
-export type SessionAnswer = Static<typeof sessionAnswer>
+export type SessionResponse = Static<typeof sessionSchema>
 
-export async function listConsents({ store }: Parts, userId: string): Promise<ConsentAnswer[]> {
-  return (await store.consents.ofUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
+export async function listConsents({ store }: IdentityContext, userId: string): Promise<ConsentResponse[]> {
+  return (await store.consents.listByUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
     return {
       client_id: clientId,
       scopes: [...scopes],
@@ -26,15 +26,20 @@ export async function listConsents({ store }: Parts, userId: string): Promise<Co
 }
 
 /** Forgets the consent and ends what the client was granted. @throws Problem 403, 404, 503 */
-export async function withdrawConsent(parts: Parts, by: Authority, userId: string, clientId: string): Promise<void> {
-  await userUnder(parts, by, userId)
+export async function withdrawConsent(
+  context: IdentityContext,
+  by: Authority,
+  userId: string,
+  clientId: string,
+): Promise<void> {
+  await findChangeableUser(context, by, userId)
   const before = { client_id: clientId }
-  await record(parts, by, { action: 'consents.withdraw', target: { type: 'user', id: userId }, before })
-  await parts.store.grants.withdraw(userId, clientId, revocationTimes(parts))
+  await auditChange(context, by, { action: 'consents.withdraw', target: { type: 'user', id: userId }, before })
+  await context.store.grants.withdraw(userId, clientId, revocationTimes(context))
 }
 
-export async function listSessions({ store, clock }: Parts, userId: string): Promise<SessionAnswer[]> {
-  return (await store.sessions.ofUser(userId, clock.now())).map((session) => ({
+export async function listSessions({ store, clock }: IdentityContext, userId: string): Promise<SessionResponse[]> {
+  return (await store.sessions.listByUser(userId, clock.now())).map((session) => ({
     id: session.id,
     user_agent: session.userAgent,
     address: session.address,
@@ -44,13 +49,18 @@ export async function listSessions({ store, clock }: Parts, userId: string): Pro
 }
 
 /** Signs a user out of one browser. @throws Problem 403, 404, 503 */
-export async function endSessionOf(parts: Parts, by: Authority, userId: string, sessionId: string): Promise<void> {
-  await userUnder(parts, by, userId)
-  const sessions = await parts.store.sessions.ofUser(userId, parts.clock.now())
-  if (!sessions.some(({ id }) => id === sessionId)) throw noSession()
+export async function endUserSession(
+  context: IdentityContext,
+  by: Authority,
+  userId: string,
+  sessionId: string,
+): Promise<void> {
+  await findChangeableUser(context, by, userId)
+  const sessions = await context.store.sessions.listByUser(userId, context.clock.now())
+  if (!sessions.some(({ id }) => id === sessionId)) throw sessionNotFound()
   const before = { session_id: sessionId }
-  await record(parts, by, { action: 'sessions.end', target: { type: 'user', id: userId }, before })
-  if (!(await endSession(parts, sessionId, userId))) throw noSession()
+  await auditChange(context, by, { action: 'sessions.end', target: { type: 'user', id: userId }, before })
+  if (!(await endSession(context, sessionId, userId))) throw sessionNotFound()
 }
 
-const noSession = () => new Problem(404, 'There is no such session.')
+const sessionNotFound = () => new Problem(404, 'There is no such session.')

@@ -1,33 +1,33 @@
 import { type Http, holdsMergePatch } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
-import { longestPassword, minPasswordLengthBounds } from '../../passwords/rule.ts'
-import { maskUser, shown } from '../masking.ts'
-import { byId, doc, type Gate, pageOf, pageQuery } from '../required-scope.ts'
-import { newUserAnswer, pageAnswer, userAnswer } from '../responses.ts'
+import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
+import { maskUnlessPermitted, maskUser } from '../masking.ts'
+import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
+import { newUserSchema, pageSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { changeUser, createUser, listUsers, readUserRecord, removeUser, setPassword } from './users.ts'
+import { createUser, deleteUser, listUsers, readUser, setPassword, updateUser } from './users.ts'
 
 const scope = adminScopes.users
 const path = '/admin/v1/users'
 
 /** Users: make, read, change, lock, delete; a password. */
-export function userRoutes(http: Http, gate: Gate): void {
-  readingRoutes(http, gate)
-  changingRoutes(http, gate)
-  passwordRoute(http, gate)
+export function userRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  changingRoutes(http, access)
+  passwordRoute(http, access)
 }
 
-function readingRoutes(http: Http, { parts, check }: Gate): void {
+function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.get(
     path,
-    { schema: { ...doc('users.list', readScopes.accounts, pageAnswer(userAnswer)), querystring: pageQuery } },
+    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: pageQuery } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
       const { after = '', limit = 50 } = request.query
-      const users = await listUsers(parts, after, limit)
-      return pageOf(
-        users.map((user) => shown(by, user, maskUser)),
+      const users = await listUsers(context, after, limit)
+      return createPage(
+        users.map((user) => maskUnlessPermitted(by, user, maskUser)),
         limit,
         (user) => user.id,
       )
@@ -35,46 +35,50 @@ function readingRoutes(http: Http, { parts, check }: Gate): void {
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...doc('users.get', readScopes.accounts, userAnswer), params: byId } },
+    { schema: { ...describeRoute('users.get', readScopes.accounts, userSchema), params: byId } },
     async (request) => {
       const by = await check(request, readScopes.accounts)
-      return shown(by, await readUserRecord(parts, request.params.id), maskUser)
+      return maskUnlessPermitted(by, await readUser(context, request.params.id), maskUser)
     },
   )
 }
 
-function changingRoutes(http: Http, { parts, check }: Gate): void {
+function changingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
   http.post(
     path,
-    { schema: { ...doc('users.create', scope, newUserAnswer, 201), body: UserDeclaration } },
+    { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
     async (request, reply) => {
       const by = await check(request, scope)
-      const made = await createUser(parts, by, request.body)
-      return reply.code(201).send(shown(by, made, maskUser))
+      const made = await createUser(context, by, request.body)
+      return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
   )
-  const change = { ...doc('users.update', scope, userAnswer), params: byId, body: UserPatch }
+  const change = { ...describeRoute('users.update', scope, userSchema), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await check(request, scope)
     const patch = { ...request.body, mergesClaims: holdsMergePatch(request) }
-    return shown(by, await changeUser(parts, by, request.params.id, patch), maskUser)
+    return maskUnlessPermitted(by, await updateUser(context, by, request.params.id, patch), maskUser)
   })
-  http.delete(`${path}/:id`, { schema: { ...doc('users.delete', scope), params: byId } }, async (request, reply) => {
-    const by = await check(request, scope)
-    await removeUser(parts, by, request.params.id)
-    return reply.code(204).send()
-  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...describeRoute('users.delete', scope), params: byId } },
+    async (request, reply) => {
+      const by = await check(request, scope)
+      await deleteUser(context, by, request.params.id)
+      return reply.code(204).send()
+    },
+  )
 }
 
-function passwordRoute(http: Http, { parts, check }: Gate): void {
+function passwordRoute(http: Http, { context, requireScope: check }: AdminAccess): void {
   const body = Type.Object(
-    { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: longestPassword }) },
+    { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: maxPasswordLength }) },
     { additionalProperties: false },
   )
-  const password = { ...doc('users.setPassword', scope), params: byId, body }
+  const password = { ...describeRoute('users.setPassword', scope), params: byId, body }
   http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
     const by = await check(request, scope)
-    await setPassword(parts, by, request.params.id, request.body.password)
+    await setPassword(context, by, request.params.id, request.body.password)
     return reply.code(204).send()
   })
 }

@@ -1,9 +1,9 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { userClaims } from '../../model/user.ts'
-import { byId, doc, type Gate } from '../required-scope.ts'
-import { revealedAnswer } from '../responses.ts'
-import { reveal, sendMail } from './support.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { revealedSchema } from '../responses.ts'
+import { mailUserLink, revealMembers } from './support.ts'
 
 const path = '/admin/v1/users/:id'
 const mailScope = 'write:account-mail'
@@ -33,16 +33,16 @@ const Reveal = Type.Object(
 )
 
 /** What support does for a user: a mail with a link, and single members of personal data with a reason. */
-export function supportRoutes(http: Http, { parts, check }: Gate): void {
-  const mail = { ...doc('users.sendMail', mailScope), params: byId, body: Mail }
+export function supportRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+  const mail = { ...describeRoute('users.sendMail', mailScope), params: byId, body: Mail }
   http.post(`${path}/mail`, { schema: mail }, async (request, reply) => {
     const by = await check(request, mailScope)
-    await sendMail(parts, by, request.params.id, request.body.kind)
+    await mailUserLink(context, by, request.params.id, request.body.kind)
     return reply.code(204).send()
   })
-  const single = { ...doc('users.reveal', revealScope, revealedAnswer), params: byId, body: Reveal }
+  const single = { ...describeRoute('users.reveal', revealScope, revealedSchema), params: byId, body: Reveal }
   http.post(`${path}/reveal`, { schema: single }, async (request) => {
     const by = await check(request, revealScope)
-    return reveal(parts, by, request.params.id, request.body)
+    return revealMembers(context, by, request.params.id, request.body)
   })
 }

@@ -1,21 +1,26 @@
 import { Problem } from '@gatehouse/kit'
-import type { Parts } from '../../context/context.ts'
-import { mailLink } from '../../mail/link.ts'
+import type { IdentityContext } from '../../context/context.ts'
+import { sendLink } from '../../mail/link.ts'
 import { isManagementRole } from '../../model/management-roles.ts'
 import { claimsOf, type User } from '../../model/user.ts'
-import { type Authority, record } from '../authority.ts'
-import { userUnder } from './users.ts'
+import { type Authority, auditChange } from '../authority.ts'
+import { findChangeableUser } from './users.ts'
 
 /** Mails the user a link to prove the address or to choose a new password. @throws Problem 403, 404, 422, 503 */
-export async function sendMail(parts: Parts, by: Authority, id: string, kind: 'verify' | 'reset'): Promise<void> {
-  const user = await userUnder(parts, by, id)
-  const fault = faultOfMail(parts, user, kind)
+export async function mailUserLink(
+  context: IdentityContext,
+  by: Authority,
+  id: string,
+  kind: 'verify' | 'reset',
+): Promise<void> {
+  const user = await findChangeableUser(context, by, id)
+  const fault = findMailFault(context, user, kind)
   if (fault !== undefined) throw new Problem(422, fault, { errors: [{ pointer: '/kind', detail: fault }] })
-  await record(parts, by, { action: 'users.mail', target: { type: 'user', id }, after: { kind } })
-  await mailLink(parts, kind, user)
+  await auditChange(context, by, { action: 'users.mail', target: { type: 'user', id }, after: { kind } })
+  await sendLink(context, kind, user)
 }
 
-function faultOfMail({ mail, features }: Parts, user: User, kind: 'verify' | 'reset'): string | undefined {
+function findMailFault({ mail, features }: IdentityContext, user: User, kind: 'verify' | 'reset'): string | undefined {
   if (!mail) return 'There is no way to send mail: no notification service runs with this one.'
   if (user.email === undefined) return 'The user has no address.'
   if (kind === 'verify' && user.emailVerified) return 'The address is verified already.'
@@ -31,15 +36,15 @@ export interface Reveal {
 }
 
 /** Personal data of one user, member by member. @throws Problem 404, 503 */
-export async function reveal(
-  parts: Parts,
+export async function revealMembers(
+  context: IdentityContext,
   by: Authority,
   id: string,
   { fields, reason }: Reveal,
 ): Promise<Record<string, unknown>> {
-  const user = await parts.store.users.find(id)
+  const user = await context.store.users.find(id)
   if (user === undefined) throw new Problem(404, 'There is no user with this id.')
-  await record(parts, by, { action: 'users.reveal', target: { type: 'user', id }, after: { fields, reason } })
+  await auditChange(context, by, { action: 'users.reveal', target: { type: 'user', id }, after: { fields, reason } })
   const known: Record<string, unknown> = { ...claimsOf(user), username: user.username }
   return Object.fromEntries(fields.filter((field) => Object.hasOwn(known, field)).map((field) => [field, known[field]]))
 }

@@ -1,23 +1,23 @@
 import { changedMembers, merged, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
-import type { Parts } from '../../context/context.ts'
-import { mailLink } from '../../mail/link.ts'
+import type { IdentityContext } from '../../context/context.ts'
+import { sendLink } from '../../mail/link.ts'
 import { recipientMessage } from '../../mail/messages.ts'
-import { faultOfUserRole, ownerRole } from '../../model/management-roles.ts'
+import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
-import { normalName, type User } from '../../model/user.ts'
-import { endOfUser } from '../../sessions/end-session.ts'
+import { normalizeName, type User } from '../../model/user.ts'
+import { signOutOptions } from '../../sessions/end-session.ts'
 import type { NewUser, UserChange } from '../../store/index.ts'
-import { type Authority, record, refuseRoleChange, refuseUnlessOverUser } from '../authority.ts'
-import { orConflict, refuseTakenId } from '../clients/clients.ts'
-import type { newUserAnswer } from '../responses.ts'
-import { roleNamed } from '../roles/roles.ts'
+import { type Authority, auditChange, requireAuthorityOverUser, requireRoleAuthority } from '../authority.ts'
+import { reportConflict, requireFreeId } from '../clients/clients.ts'
+import type { newUserSchema } from '../responses.ts'
+import { parseRole } from '../roles/roles.ts'
 
 /** A user as management shows it; the password is there when it was made just now, this once. */
-export type UserAnswer = Static<typeof newUserAnswer>
+export type UserResponse = Static<typeof newUserSchema>
 
-function answerOf(user: User): UserAnswer {
+function formatUser(user: User): UserResponse {
   return {
     id: user.id,
     username: user.username,
@@ -32,43 +32,47 @@ function answerOf(user: User): UserAnswer {
   }
 }
 
-export async function listUsers({ store }: Parts, after: string, most: number): Promise<UserAnswer[]> {
-  return (await store.users.list(after, most)).map(answerOf)
+export async function listUsers({ store }: IdentityContext, after: string, limit: number): Promise<UserResponse[]> {
+  return (await store.users.list(after, limit)).map(formatUser)
 }
 
 /** @throws Problem 404 */
-export async function readUserRecord({ store }: Parts, id: string): Promise<UserAnswer> {
-  return answerOf(await find(store, id))
+export async function readUser({ store }: IdentityContext, id: string): Promise<UserResponse> {
+  return formatUser(await find(store, id))
 }
 
 /** Makes a user; a password that is not given is made. @throws Problem 403, 409, 422, 503 */
-export async function createUser(parts: Parts, by: Authority, declaration: UserDeclaration): Promise<UserAnswer> {
+export async function createUser(
+  context: IdentityContext,
+  by: Authority,
+  declaration: UserDeclaration,
+): Promise<UserResponse> {
   const { id, password } = declaration
   const roles = declaration.roles ?? []
-  refuseUnknownRoles(roles)
-  refuseRoleChange(by, [], roles)
+  requireKnownRoles(roles)
+  requireRoleAuthority(by, [], roles)
   if (password !== undefined)
-    parts.passwordRule.check(password, { username: declaration.username ?? id, ...declaration })
-  await refuseTakenId(parts, id)
-  const chosen = password ?? parts.passwordRule.generate()
+    context.passwordPolicy.requireAcceptable(password, { username: declaration.username ?? id, ...declaration })
+  await requireFreeId(context, id)
+  const chosen = password ?? context.passwordPolicy.generate()
   const members = {
-    username: normalName(declaration.username ?? id),
-    plan: declaration.plan ?? parts.defaultPlan,
+    username: normalizeName(declaration.username ?? id),
+    plan: declaration.plan ?? context.defaultPlan,
     email: declaration.email,
     emailVerified: declaration.email_verified ?? false,
     roles,
     claims: declaration.claims ?? {},
   }
-  const user = { id, ...members, passwordHash: await parts.passwords.hash(chosen) }
-  const after = recorded({ ...members, lockedAt: undefined })
-  await record(parts, by, { action: 'users.create', target: target(id), after })
-  await orConflict(parts.store.users.create(user, [recipientMessage(parts, id)], parts.clock.now()))
-  parts.wakeOutbox()
-  await askForProof(parts, id)
-  return { ...(await readUserRecord(parts, id)), ...(password === undefined ? { password: chosen } : {}) }
+  const user = { id, ...members, passwordHash: await context.passwords.hash(chosen) }
+  const after = auditedMembers({ ...members, lockedAt: undefined })
+  await auditChange(context, by, { action: 'users.create', target: target(id), after })
+  await reportConflict(context.store.users.create(user, [recipientMessage(context, id)], context.clock.now()))
+  context.signalOutbox()
+  await mailVerificationLink(context, id)
+  return { ...(await readUser(context, id)), ...(password === undefined ? { password: chosen } : {}) }
 }
 
-export interface UserPatching extends UserPatch {
+export interface UserUpdate extends UserPatch {
   /** Whether claims are merged into those there are, null removing one (RFC 7396). Default: they take their place. */
   readonly mergesClaims?: boolean
 }
@@ -77,30 +81,35 @@ export interface UserPatching extends UserPatch {
  * Changes members of a user; those left out stay. Locking ends every session and grant.
  * @throws Problem 403, 404, 409, 422, 503
  */
-export async function changeUser(parts: Parts, by: Authority, id: string, patch: UserPatching): Promise<UserAnswer> {
-  const user = await userUnder(parts, by, id)
-  const changed = changedUser(user, patch)
-  refuseUnknownRoles(changed.roles)
-  refuseRoleChange(by, user.roles, changed.roles)
-  const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? parts.clock.now() : undefined
-  if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await refuseLastOwner(parts, user)
-  const changes = changedMembers(recorded(user), recorded({ ...changed, lockedAt }))
-  await record(parts, by, { action: 'users.update', target: target(id), ...changes })
+export async function updateUser(
+  context: IdentityContext,
+  by: Authority,
+  id: string,
+  patch: UserUpdate,
+): Promise<UserResponse> {
+  const user = await findChangeableUser(context, by, id)
+  const changed = applyPatch(user, patch)
+  requireKnownRoles(changed.roles)
+  requireRoleAuthority(by, user.roles, changed.roles)
+  const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? context.clock.now() : undefined
+  if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await requireOtherOwner(context, user)
+  const changes = changedMembers(auditedMembers(user), auditedMembers({ ...changed, lockedAt }))
+  await auditChange(context, by, { action: 'users.update', target: target(id), ...changes })
   const { locked, mergesClaims: _how, ...members } = patch
-  if (Object.keys(members).length > 0) await writeUser(parts, user, changed)
+  if (Object.keys(members).length > 0) await writeUser(context, user, changed)
   if (locked !== undefined) {
-    refuseUnlessDone(await parts.store.accounts.setLocked(id, locked, endOfUser(parts)))
-    parts.wakeOutbox()
+    requireChanged(await context.store.accounts.setLocked(id, locked, signOutOptions(context)))
+    context.signalOutbox()
   }
-  return readUserRecord(parts, id)
+  return readUser(context, id)
 }
 
-function changedUser(user: User, patch: UserPatching): NewUser {
+function applyPatch(user: User, patch: UserUpdate): NewUser {
   const email = patch.email ?? user.email
   const { claims = user.claims, mergesClaims = false } = patch
   return {
     id: user.id,
-    username: patch.username === undefined ? user.username : normalName(patch.username),
+    username: patch.username === undefined ? user.username : normalizeName(patch.username),
     plan: patch.plan ?? user.plan,
     email,
     emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
@@ -110,26 +119,31 @@ function changedUser(user: User, patch: UserPatching): NewUser {
   }
 }
 
-async function writeUser(parts: Parts, from: User, to: NewUser): Promise<void> {
-  const messages = [recipientMessage(parts, to.id)]
-  const result = await orConflict(parts.store.users.update(to, from, messages, revocationTimes(parts)))
-  refuseUnlessDone(result)
-  parts.wakeOutbox()
-  if (to.email !== from.email) await askForProof(parts, to.id)
+async function writeUser(context: IdentityContext, from: User, to: NewUser): Promise<void> {
+  const messages = [recipientMessage(context, to.id)]
+  const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
+  requireChanged(result)
+  context.signalOutbox()
+  if (to.email !== from.email) await mailVerificationLink(context, to.id)
 }
 
 /** Grants a management role or revokes it; nothing happens when it is so already. @throws Problem 403, 404, 409, 503 */
-export async function changeRole(parts: Parts, by: Authority, id: string, change: RoleChange): Promise<void> {
-  const role = roleNamed(change.role)
-  const user = await userUnder(parts, by, id)
+export async function changeRole(
+  context: IdentityContext,
+  by: Authority,
+  id: string,
+  change: RoleChange,
+): Promise<void> {
+  const role = parseRole(change.role)
+  const user = await findChangeableUser(context, by, id)
   const others = user.roles.filter((one) => one !== role)
   const roles = change.granted ? [...others, role] : others
-  refuseRoleChange(by, user.roles, roles)
+  requireRoleAuthority(by, user.roles, roles)
   if (user.roles.includes(role) === change.granted) return
-  if (!roles.includes(ownerRole)) await refuseLastOwner(parts, user)
+  if (!roles.includes(ownerRole)) await requireOtherOwner(context, user)
   const action = change.granted ? 'roles.grant' : 'roles.revoke'
-  await record(parts, by, { action, target: target(id), before: { roles: user.roles }, after: { roles } })
-  await writeUser(parts, user, { ...changedUser(user, {}), roles })
+  await auditChange(context, by, { action, target: target(id), before: { roles: user.roles }, after: { roles } })
+  await writeUser(context, user, { ...applyPatch(user, {}), roles })
 }
 
 export interface RoleChange {
@@ -141,54 +155,63 @@ export interface RoleChange {
  * Sets a password; every session, grant and API key of the user ends.
  * @throws Problem 403, 404, 422 for one that can't be set, 503
  */
-export async function setPassword(parts: Parts, by: Authority, id: string, password: string): Promise<void> {
-  parts.passwordRule.check(password, await userUnder(parts, by, id))
-  const hash = await parts.passwords.hash(password)
-  await record(parts, by, { action: 'users.set_password', target: target(id) })
+export async function setPassword(
+  context: IdentityContext,
+  by: Authority,
+  id: string,
+  password: string,
+): Promise<void> {
+  context.passwordPolicy.requireAcceptable(password, await findChangeableUser(context, by, id))
+  const hash = await context.passwords.hash(password)
+  await auditChange(context, by, { action: 'users.set_password', target: target(id) })
   const change = { userId: id, hash, endApiKeys: true }
-  if (!(await parts.store.accounts.setPassword(change, endOfUser(parts)))) throw missing()
-  parts.wakeOutbox()
+  if (!(await context.store.accounts.setPassword(change, signOutOptions(context)))) throw notFound()
+  context.signalOutbox()
 }
 
 /** Sets a password that is made here, and answers it, this once. @throws Problem 403, 404, 503 */
-export async function renewPassword(
-  parts: Parts,
+export async function generatePassword(
+  context: IdentityContext,
   by: Authority,
   id: string,
 ): Promise<{ readonly id: string; readonly password: string }> {
-  const password = parts.passwordRule.generate()
-  await setPassword(parts, by, id, password)
+  const password = context.passwordPolicy.generate()
+  await setPassword(context, by, id, password)
   return { id, password }
 }
 
 /** Deletes the user and everything of theirs. @throws Problem 403, 404, 409, 503 */
-export async function removeUser(parts: Parts, by: Authority, id: string): Promise<void> {
-  const user = await userUnder(parts, by, id)
-  await refuseLastOwner(parts, user)
-  await record(parts, by, { action: 'users.delete', target: target(id), before: recorded(user) })
-  refuseUnlessDone(await parts.store.users.remove(id, endOfUser(parts)))
-  await parts.store.outbox.put([recipientMessage(parts, id)])
-  parts.wakeOutbox()
+export async function deleteUser(context: IdentityContext, by: Authority, id: string): Promise<void> {
+  const user = await findChangeableUser(context, by, id)
+  await requireOtherOwner(context, user)
+  await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
+  requireChanged(await context.store.users.remove(id, signOutOptions(context)))
+  await context.store.outbox.put([recipientMessage(context, id)])
+  context.signalOutbox()
 }
 
 /** A user whom the caller may change. @throws Problem 403, 404 */
-export async function userUnder(parts: Pick<Parts, 'store'>, by: Authority, id: string): Promise<User> {
-  const user = await find(parts.store, id)
-  refuseUnlessOverUser(by, user)
+export async function findChangeableUser(
+  context: Pick<IdentityContext, 'store'>,
+  by: Authority,
+  id: string,
+): Promise<User> {
+  const user = await find(context.store, id)
+  requireAuthorityOverUser(by, user)
   return user
 }
 
 const target = (id: string) => ({ type: 'user', id })
 
 /** What the audit trail keeps of a user. */
-function recorded(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
+function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
   const { username, plan, email, emailVerified, roles, claims, lockedAt } = user
   return { username, plan, email, email_verified: emailVerified, roles, claims, locked: lockedAt !== undefined }
 }
 
-function refuseUnknownRoles(roles: readonly string[]): void {
+function requireKnownRoles(roles: readonly string[]): void {
   const errors = roles.flatMap((role, index) => {
-    const detail = faultOfUserRole(role)
+    const detail = checkUserRole(role)
     return detail === undefined ? [] : [{ pointer: `/roles/${index}`, detail }]
   })
   if (errors.length === 0) return
@@ -196,8 +219,8 @@ function refuseUnknownRoles(roles: readonly string[]): void {
 }
 
 /** @throws Problem 404, 409 */
-function refuseUnlessDone(result: UserChange | 'outdated'): void {
-  if (result === 'missing') throw missing()
+function requireChanged(result: UserChange | 'outdated'): void {
+  if (result === 'missing') throw notFound()
   if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it and try again.')
   if (result === 'last_owner') throw lastOwner()
 }
@@ -205,25 +228,25 @@ function refuseUnlessDone(result: UserChange | 'outdated'): void {
 const lastOwner = () =>
   new Problem(409, `This is the last user with the role ${ownerRole} who can sign in; grant it to another first.`)
 
-const mostOwners = 1_000
+const maxOwners = 1_000
 
 /** So that what is refused leaves no event; the store decides where two owners go at once. @throws Problem 409 */
-async function refuseLastOwner({ store }: Pick<Parts, 'store'>, user: User): Promise<void> {
+async function requireOtherOwner({ store }: Pick<IdentityContext, 'store'>, user: User): Promise<void> {
   if (!user.roles.includes(ownerRole) || user.lockedAt !== undefined) return
-  const owners = await store.users.withRole(ownerRole, '', mostOwners)
+  const owners = await store.users.listByRole(ownerRole, '', maxOwners)
   if (!owners.some(({ id, lockedAt }) => id !== user.id && lockedAt === undefined)) throw lastOwner()
 }
 
 /** Mails a link by which the user proves the address, unless it is proven. */
-async function askForProof(parts: Parts, id: string): Promise<void> {
-  const user = await find(parts.store, id)
-  if (user.email !== undefined && !user.emailVerified) await mailLink(parts, 'verify', user)
+async function mailVerificationLink(context: IdentityContext, id: string): Promise<void> {
+  const user = await find(context.store, id)
+  if (user.email !== undefined && !user.emailVerified) await sendLink(context, 'verify', user)
 }
 
-const missing = () => new Problem(404, 'There is no user with this id.')
+const notFound = () => new Problem(404, 'There is no user with this id.')
 
-async function find(store: Parts['store'], id: string): Promise<User> {
+async function find(store: IdentityContext['store'], id: string): Promise<User> {
   const user = await store.users.find(id)
-  if (user === undefined) throw missing()
+  if (user === undefined) throw notFound()
   return user
 }

@@ -1,8 +1,8 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { RefreshFamily } from '../../model/grant.ts'
-import type { Codes, FoundCode } from '../../store/index.ts'
+import type { AuthorizationCodes, CodeWithGrant } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
-import { type GrantRow, heldGrantColumns, heldGrantOf, heldGrantTables } from './grants.ts'
+import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'
 
 interface CodeRow extends GrantRow {
   readonly code_client: string
@@ -14,22 +14,22 @@ interface CodeRow extends GrantRow {
   readonly consumed_at: number | null
 }
 
-export class PostgresCodes implements Codes {
+export class PostgresAuthorizationCodes implements AuthorizationCodes {
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  async find(hash: string): Promise<FoundCode | undefined> {
+  async find(hash: string): Promise<CodeWithGrant | undefined> {
     const text = `SELECT c.client_id AS code_client, c.redirect_uri, c.code_challenge, c.nonce, c.created_at AS issued_at,
-        c.expires_at AS code_expires_at, c.consumed_at, ${heldGrantColumns}
-      FROM ${heldGrantTables} JOIN identity.authorization_code c ON c.grant_id = g.id WHERE c.hash = $1`
+        c.expires_at AS code_expires_at, c.consumed_at, ${userGrantColumns}
+      FROM ${userGrantTables} JOIN identity.authorization_code c ON c.grant_id = g.id WHERE c.hash = $1`
     const { rows } = await this.#database.query<CodeRow>({ name: 'identity code', text, values: [hash] })
     const row = rows[0]
     return (
       row && {
-        ...heldGrantOf(row),
+        ...userGrantOf(row),
         consumedAt: orUndefined(row.consumed_at),
         code: {
           hash,
@@ -51,13 +51,13 @@ export class PostgresCodes implements Codes {
          WHERE c.hash = $1 AND c.consumed_at IS NULL AND c.expires_at > $2 AND g.id = c.grant_id AND g.revoked_at IS NULL`,
         [hash, now],
       )
-      if (rowCount === 1 && family !== undefined) await insertFamily(tx, family)
+      if (rowCount === 1 && family !== undefined) await insertRefreshFamily(tx, family)
       return rowCount === 1
     })
   }
 }
 
-export async function insertFamily(on: Queryable, family: RefreshFamily): Promise<void> {
+export async function insertRefreshFamily(on: Queryable, family: RefreshFamily): Promise<void> {
   await on.query(
     `INSERT INTO identity.refresh_family (grant_id, generation, current_hash, rotated_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
     [family.grantId, family.generation, family.currentHash, family.rotatedAt, family.expiresAt],

@@ -2,8 +2,8 @@ import type { Database } from '@gatehouse/kit'
 import type { GrantRecord, RefreshFamily } from '../../model/grant.ts'
 import type { DeviceCodes, DeviceRequest } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
-import { holdSession } from '../sessions.ts'
-import { insertFamily } from './authorization-codes.ts'
+import { lockSession } from '../sessions.ts'
+import { insertRefreshFamily } from './authorization-codes.ts'
 import { insertGrant } from './grants.ts'
 
 interface DeviceRow {
@@ -86,7 +86,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
 
   decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      if (!(await holdSession(tx, sessionId))) return false
+      if (!(await lockSession(tx, sessionId))) return false
       if (grant !== undefined) await insertGrant(tx, grant)
       const { rowCount } = await tx.query(
         `UPDATE identity.device_code SET state = $3, grant_id = $4
@@ -106,7 +106,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
          WHERE d.hash = $1 AND d.state = 'approved' AND d.expires_at > $2 AND g.id = d.grant_id AND g.revoked_at IS NULL`,
         [hash, now],
       )
-      if (rowCount === 1 && family !== undefined) await insertFamily(tx, family)
+      if (rowCount === 1 && family !== undefined) await insertRefreshFamily(tx, family)
       return rowCount === 1
     })
   }

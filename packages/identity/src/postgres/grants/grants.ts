@@ -1,8 +1,8 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grant.ts'
-import type { Grants, HeldGrant, RevocationTimes } from '../../store/index.ts'
+import type { Grants, RevocationTimes, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
-import { holdSession } from '../sessions.ts'
+import { lockSession } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 
 export interface GrantRow extends UserRow {
@@ -12,7 +12,7 @@ export interface GrantRow extends UserRow {
   readonly session_id: string | null
   readonly scopes: string[]
   readonly resources: string[]
-  readonly claims_asked: ClaimsRequest
+  readonly requested_claims: ClaimsRequest
   readonly auth_time: number
   readonly amr: string[]
   readonly user_agent: string
@@ -22,14 +22,14 @@ export interface GrantRow extends UserRow {
 }
 
 /** The columns of a {@link GrantRow}, of a grant `g`, its account `a` and its subject `s`. */
-export const heldGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.scopes, g.resources, g.claims AS claims_asked,
+export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.scopes, g.resources, g.claims AS claims_asked,
   g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.expires_at AS grant_expires_at, g.revoked_at,
   a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.credential_version, a.roles, a.claims, a.locked_at,
   a.created_at, a.updated_at`
 
-export const heldGrantTables = `identity.grant_record g JOIN identity.account a ON a.id = g.user_id JOIN identity.subject s ON s.id = a.id`
+export const userGrantTables = `identity.grant_record g JOIN identity.account a ON a.id = g.user_id JOIN identity.subject s ON s.id = a.id`
 
-export function heldGrantOf(row: GrantRow): HeldGrant {
+export function userGrantOf(row: GrantRow): UserGrant {
   return { grant: grantOf(row), user: userOf(row) }
 }
 
@@ -41,7 +41,7 @@ function grantOf(row: Omit<GrantRow, keyof UserRow>): GrantRecord {
     sessionId: orUndefined(row.session_id),
     scopes: row.scopes,
     resources: row.resources,
-    claims: row.claims_asked,
+    claims: row.requested_claims,
     authTime: row.auth_time,
     amr: row.amr,
     userAgent: row.user_agent,
@@ -60,7 +60,7 @@ export class PostgresGrants implements Grants {
 
   open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      if (grant.sessionId !== undefined && !(await holdSession(tx, grant.sessionId))) return false
+      if (grant.sessionId !== undefined && !(await lockSession(tx, grant.sessionId))) return false
       await insertGrant(tx, grant)
       await tx.query(
         `INSERT INTO identity.session_client (session_id, client_id) SELECT $1::uuid, $2 WHERE $1::uuid IS NOT NULL
@@ -85,15 +85,15 @@ export class PostgresGrants implements Grants {
     })
   }
 
-  async find(id: string): Promise<HeldGrant | undefined> {
-    const text = `SELECT ${heldGrantColumns} FROM ${heldGrantTables} WHERE g.id = $1`
+  async find(id: string): Promise<UserGrant | undefined> {
+    const text = `SELECT ${userGrantColumns} FROM ${userGrantTables} WHERE g.id = $1`
     const { rows } = await this.#database.query<GrantRow>(text, [id])
-    return rows[0] && heldGrantOf(rows[0])
+    return rows[0] && userGrantOf(rows[0])
   }
 
-  async ofUser(userId: string, now: number): Promise<GrantRecord[]> {
+  async listByUser(userId: string, now: number): Promise<GrantRecord[]> {
     const { rows } = await this.#database.query<GrantRow>(
-      `SELECT ${heldGrantColumns} FROM ${heldGrantTables} LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
+      `SELECT ${userGrantColumns} FROM ${userGrantTables} LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
        WHERE g.user_id = $1 AND g.revoked_at IS NULL AND greatest(g.expires_at, f.expires_at) > $2 ORDER BY g.created_at DESC LIMIT 500`,
       [userId, now],
     )
@@ -106,7 +106,7 @@ export class PostgresGrants implements Grants {
         'UPDATE identity.grant_record SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
         [id, end.now],
       )
-      await endGrants(tx, rows, end)
+      await deleteRefreshFamilies(tx, rows, end)
       return rows.length > 0
     })
   }
@@ -118,14 +118,18 @@ export class PostgresGrants implements Grants {
         'UPDATE identity.grant_record SET revoked_at = $3 WHERE user_id = $1 AND client_id = $2 AND revoked_at IS NULL RETURNING id',
         [userId, clientId, end.now],
       )
-      await endGrants(tx, rows, end)
+      await deleteRefreshFamilies(tx, rows, end)
       return rows.map((row) => row.id)
     })
   }
 }
 
 /** Takes the refresh tokens of ended grants away and tells the feed. */
-async function endGrants(tx: Transaction, ended: readonly { id: string }[], end: RevocationTimes): Promise<void> {
+async function deleteRefreshFamilies(
+  tx: Transaction,
+  ended: readonly { id: string }[],
+  end: RevocationTimes,
+): Promise<void> {
   if (ended.length === 0) return
   const ids = ended.map(({ id }) => id)
   await tx.query('DELETE FROM identity.refresh_family WHERE grant_id = ANY($1::uuid[])', [ids])
@@ -137,12 +141,12 @@ async function endGrants(tx: Transaction, ended: readonly { id: string }[], end:
 }
 
 /** Ends every grant of a user. */
-export async function endGrantsOfUser(tx: Transaction, userId: string, end: RevocationTimes): Promise<void> {
+export async function revokeGrantsOfUser(tx: Transaction, userId: string, end: RevocationTimes): Promise<void> {
   const { rows } = await tx.query<{ id: string }>(
     'UPDATE identity.grant_record SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
     [userId, end.now],
   )
-  await endGrants(tx, rows, end)
+  await deleteRefreshFamilies(tx, rows, end)
 }
 
 export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<void> {

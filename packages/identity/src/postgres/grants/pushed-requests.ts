@@ -15,7 +15,7 @@ export class PostgresPushedRequests implements PushedRequests {
     )
   }
 
-  async take(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined> {
+  async consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined> {
     const { rows } = await this.#database.query<{ parameters: Record<string, string | string[]> }>(
       'DELETE FROM identity.pushed_request WHERE hash = $1 AND client_id = $2 AND expires_at > $3 RETURNING parameters',
       [hash, clientId, now],

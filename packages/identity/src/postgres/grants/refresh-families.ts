@@ -1,7 +1,7 @@
 import { createGatherer, type Database, type Gatherer } from '@gatehouse/kit'
-import type { FoundFamily, RefreshFamilies, Rotated, Rotation } from '../../store/index.ts'
+import type { FamilyWithGrant, RefreshFamilies, Rotation, RotationResult } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
-import { type GrantRow, heldGrantColumns, heldGrantOf, heldGrantTables } from './grants.ts'
+import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'
 import { rotateTogether } from './rotate-families.ts'
 
 interface FamilyRow extends GrantRow {
@@ -14,42 +14,42 @@ interface FamilyRow extends GrantRow {
 }
 
 const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at,
-    f.expires_at AS family_expires_at, ${heldGrantColumns}
-  FROM ${heldGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
+    f.expires_at AS family_expires_at, ${userGrantColumns}
+  FROM ${userGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
 
-const together = { most: 200, lanes: 2, mostWaiting: 10_000 }
+const gathering = { most: 200, lanes: 2, mostWaiting: 10_000 }
 
 /** Families of refresh tokens; requests that arrive together are looked up, and rotated, together. */
 export class PostgresRefreshFamilies implements RefreshFamilies {
-  readonly #finding: Gatherer<string, { readonly found: FoundFamily | undefined }>
-  readonly #rotating: Gatherer<Rotation, Rotated>
+  readonly #finding: Gatherer<string, { readonly found: FamilyWithGrant | undefined }>
+  readonly #rotating: Gatherer<Rotation, RotationResult>
 
   constructor(database: Database) {
     this.#finding = createGatherer(async (grantIds) => {
       const found = await findTogether(database, grantIds)
       return grantIds.map((grantId) => ({ found: found.get(grantId) }))
-    }, together)
-    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), together)
+    }, gathering)
+    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), gathering)
   }
 
-  async find(grantId: string): Promise<FoundFamily | undefined> {
+  async find(grantId: string): Promise<FamilyWithGrant | undefined> {
     return (await this.#finding.do(grantId)).found
   }
 
-  rotate(rotation: Rotation): Promise<Rotated> {
+  rotate(rotation: Rotation): Promise<RotationResult> {
     return this.#rotating.do(rotation)
   }
 }
 
-async function findTogether(database: Database, grantIds: readonly string[]): Promise<Map<string, FoundFamily>> {
+async function findTogether(database: Database, grantIds: readonly string[]): Promise<Map<string, FamilyWithGrant>> {
   const values = [[...new Set(grantIds)]]
   const { rows } = await database.query<FamilyRow>({ name: 'identity families', text: find, values })
   return new Map(rows.map((row) => [row.grant_id, familyOf(row)]))
 }
 
-function familyOf(row: FamilyRow): FoundFamily {
+function familyOf(row: FamilyRow): FamilyWithGrant {
   return {
-    ...heldGrantOf(row),
+    ...userGrantOf(row),
     family: {
       grantId: row.grant_id,
       generation: row.generation,

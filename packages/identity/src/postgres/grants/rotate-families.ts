@@ -1,8 +1,8 @@
 import type { Database } from '@gatehouse/kit'
-import type { Rotated, Rotation } from '../../store/index.ts'
+import type { Rotation, RotationResult } from '../../store/index.ts'
 
 /** A family as it was when its lock was taken. */
-interface HeldRow {
+interface LockedRow {
   readonly grant_id: string
   readonly generation: number
   readonly current_hash: string
@@ -16,38 +16,38 @@ interface HeldRow {
  * Takes the lock of each family whose grant is not revoked, in one order everywhere, and rotates those whose current
  * token was presented. A revocation deletes the family, so that the lock is enough: whoever comes second sees the first.
  */
-const rotate = `WITH asked AS (
+const rotate = `WITH requested AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
-      AS asked (grant_id, hash, generation, next_hash, successor, now, expires_at)
-  ), held AS (
+      AS requested (grant_id, hash, generation, next_hash, successor, now, expires_at)
+  ), locked AS (
     SELECT f.grant_id, f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at
-    FROM asked JOIN identity.refresh_family f ON f.grant_id = asked.grant_id JOIN identity.grant_record g ON g.id = f.grant_id
-    WHERE g.revoked_at IS NULL AND f.expires_at > asked.now
+    FROM requested JOIN identity.refresh_family f ON f.grant_id = requested.grant_id JOIN identity.grant_record g ON g.id = f.grant_id
+    WHERE g.revoked_at IS NULL AND f.expires_at > requested.now
     ORDER BY f.grant_id FOR UPDATE OF f
   ), rotated AS (
-    UPDATE identity.refresh_family f SET generation = asked.generation, current_hash = asked.next_hash, previous_hash = asked.hash,
-      successor_sealed = asked.successor, rotated_at = asked.now, expires_at = asked.expires_at
-    FROM asked JOIN held USING (grant_id)
-    WHERE f.grant_id = asked.grant_id AND held.current_hash = asked.hash AND f.current_hash = asked.hash
+    UPDATE identity.refresh_family f SET generation = requested.generation, current_hash = requested.next_hash, previous_hash = requested.hash,
+      successor_sealed = requested.successor, rotated_at = requested.now, expires_at = requested.expires_at
+    FROM requested JOIN locked USING (grant_id)
+    WHERE f.grant_id = requested.grant_id AND locked.current_hash = requested.hash AND f.current_hash = requested.hash
     RETURNING f.grant_id
   )
-  SELECT held.*, rotated.grant_id IS NOT NULL AS rotated FROM held LEFT JOIN rotated USING (grant_id)`
+  SELECT locked.*, rotated.grant_id IS NOT NULL AS rotated FROM locked LEFT JOIN rotated USING (grant_id)`
 
 /**
  * Rotates many, each answered apart. Of several uses of one family's tokens the first goes first; the others are answered
  * by what it left behind.
  */
-export async function rotateTogether(database: Database, rotations: readonly Rotation[]): Promise<Rotated[]> {
-  const answers = new Map<Rotation, Rotated>()
+export async function rotateTogether(database: Database, rotations: readonly Rotation[]): Promise<RotationResult[]> {
+  const answers = new Map<Rotation, RotationResult>()
   for (let left = rotations; left.length > 0; left = left.filter((one) => !answers.has(one))) {
     const ofGrants = [...Map.groupBy(left, ({ next }) => next.grantId).values()]
-    const held = await rotateEach(
+    const locked = await rotateEach(
       database,
       ofGrants.flatMap((same) => same.slice(0, 1)),
     )
     for (const [first, ...others] of ofGrants) {
       if (first === undefined) continue
-      const family = held.get(first.next.grantId)
+      const family = locked.get(first.next.grantId)
       answers.set(first, outcomeOf(first, family))
       const after = family?.rotated ? { ...family, ...rowOf(first) } : family
       for (const one of others) if (one.hash !== after?.current_hash) answers.set(one, outcomeOf(one, after))
@@ -57,7 +57,7 @@ export async function rotateTogether(database: Database, rotations: readonly Rot
 }
 
 /** The family as a rotation leaves it. */
-function rowOf({ hash, next }: Rotation): Partial<HeldRow> {
+function rowOf({ hash, next }: Rotation): Partial<LockedRow> {
   return {
     generation: next.generation,
     current_hash: next.currentHash,
@@ -68,7 +68,7 @@ function rowOf({ hash, next }: Rotation): Partial<HeldRow> {
   }
 }
 
-async function rotateEach(database: Database, rotations: readonly Rotation[]): Promise<Map<string, HeldRow>> {
+async function rotateEach(database: Database, rotations: readonly Rotation[]): Promise<Map<string, LockedRow>> {
   const values = [
     rotations.map(({ next }) => next.grantId),
     rotations.map(({ hash }) => hash),
@@ -78,15 +78,15 @@ async function rotateEach(database: Database, rotations: readonly Rotation[]): P
     rotations.map(({ next }) => next.rotatedAt),
     rotations.map(({ next }) => next.expiresAt),
   ]
-  const [rotated] = await database.pipeline<HeldRow>([{ name: 'identity rotate', text: rotate, values }])
+  const [rotated] = await database.pipeline<LockedRow>([{ name: 'identity rotate', text: rotate, values }])
   return new Map(rotated?.rows.map((row) => [row.grant_id, row]))
 }
 
-function outcomeOf({ hash, graceSince }: Rotation, held: HeldRow | undefined): Rotated {
-  if (held === undefined) return { outcome: 'ended' }
-  if (held.rotated) return { outcome: 'rotated' }
-  if (hash === held.previous_hash && held.rotated_at > graceSince && held.successor_sealed !== null) {
-    return { outcome: 'repeated', successorSealed: held.successor_sealed }
+function outcomeOf({ hash, graceSince }: Rotation, locked: LockedRow | undefined): RotationResult {
+  if (locked === undefined) return { outcome: 'ended' }
+  if (locked.rotated) return { outcome: 'rotated' }
+  if (hash === locked.previous_hash && locked.rotated_at > graceSince && locked.successor_sealed !== null) {
+    return { outcome: 'repeated', successorSealed: locked.successor_sealed }
   }
-  return { outcome: 'reused', generation: held.generation }
+  return { outcome: 'reused', generation: locked.generation }
 }

@@ -162,13 +162,13 @@ CREATE TABLE identity.consent (
 CREATE INDEX consent_client_index ON identity.consent (client_id);
 
 -- Client assertions, mailed links and whatever else may be used once: whoever inserts the row is the one.
-CREATE TABLE identity.used_once (
+CREATE TABLE identity.replay_cache (
   purpose text NOT NULL,
   hash text NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (purpose, hash)
 );
-CREATE INDEX used_once_expiry_index ON identity.used_once (expires_at);
+CREATE INDEX replay_cache_expiry_index ON identity.replay_cache (expires_at);
 
 -- What resource servers must refuse although its signature still holds. The position follows the order of commits:
 -- writers take the lock of the feed first.

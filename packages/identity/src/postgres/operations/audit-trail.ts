@@ -66,11 +66,11 @@ export class PostgresAuditTrail implements AuditTrail {
   }
 
   async list(query: AuditQuery): Promise<AuditEvent[]> {
-    const { type, subject, since, until, actor, clientId, service, requestId, after, most } = query
+    const { type, subject, since, until, actor, clientId, service, requestId, after, limit } = query
     const filters = [type, subject, since, until, actor, clientId, service, requestId, after]
     const text = query.descending ? newestFirst : oldestFirst
-    const { rows } = await this.#database.query<EventRow>(text, [...filters.map((one) => one ?? null), most])
-    return rows.map(eventOf)
+    const { rows } = await this.#database.query<EventRow>(text, [...filters.map((one) => one ?? null), limit])
+    return rows.map(parseEvent)
   }
 }
 
@@ -78,7 +78,7 @@ function jsonOrNull(members: object | undefined): string | null {
   return members === undefined ? null : JSON.stringify(members)
 }
 
-function eventOf(row: EventRow): AuditEvent {
+function parseEvent(row: EventRow): AuditEvent {
   const target =
     row.target_type === null || row.target_id === null ? undefined : { type: row.target_type, id: row.target_id }
   return {

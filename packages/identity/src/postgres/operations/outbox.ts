@@ -32,9 +32,9 @@ export class PostgresOutbox implements Outbox {
     kinds: readonly OutboxMessage['kind'][],
     now: number,
     leaseMs: number,
-    most: number,
+    limit: number,
   ): Promise<(OutboxMessage & { attempts: number })[]> {
-    const { rows } = await this.#database.query<MessageRow>(claim, [now, now + leaseMs, most, kinds])
+    const { rows } = await this.#database.query<MessageRow>(claim, [now, now + leaseMs, limit, kinds])
     return rows.map((row) => ({
       id: row.id,
       kind: row.kind,
@@ -46,7 +46,7 @@ export class PostgresOutbox implements Outbox {
     }))
   }
 
-  async done(id: string): Promise<void> {
+  async remove(id: string): Promise<void> {
     await this.#database.query('DELETE FROM identity.outbox WHERE id = $1', [id])
   }
 

@@ -12,7 +12,7 @@ const byIndex = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off
 
 interface WalkedRow {
   readonly seen: number
-  readonly gone: number
+  readonly removed: number
   readonly last_end: number | null
   readonly last_id: string | null
 }
@@ -28,22 +28,22 @@ export class PostgresPurge implements Purge {
     this.#database = database
   }
 
-  async purge(now: number, auditBefore: number, most: number): Promise<Record<string, number>> {
-    const gone: Record<string, number> = {}
+  async purge(now: number, auditBefore: number, limit: number): Promise<Record<string, number>> {
+    const removed: Record<string, number> = {}
     for (const table of agingTables)
-      gone[table.table] = await this.#delete(table, table.from === 'auditBefore' ? auditBefore : now, most)
-    gone.grant_record = await this.#grants(now)
-    return gone
+      removed[table.table] = await this.#delete(table, table.from === 'auditBefore' ? auditBefore : now, limit)
+    removed.grant_record = await this.#grants(now)
+    return removed
   }
 
-  #delete({ table, key, age, before }: AgingTable, at: number, most: number): Promise<number> {
+  #delete({ table, key, age, before }: AgingTable, at: number, limit: number): Promise<number> {
     const keys = (of: string) => key.map((column) => `${of}.${column}`).join(', ')
     const text = `WITH ended AS MATERIALIZED (
         SELECT ${key.join(', ')} FROM identity.${table} WHERE ${age} < ${before}
          ORDER BY ${age} LIMIT $2 FOR UPDATE SKIP LOCKED
       ) DELETE FROM identity.${table} t USING ended WHERE (${keys('t')}) = (${keys('ended')})`
     return this.#database.transaction(async (tx) => {
-      const [, { rowCount }] = await Promise.all([tx.query(byIndex), tx.query(text, [at, most])])
+      const [, { rowCount }] = await Promise.all([tx.query(byIndex), tx.query(text, [at, limit])])
       return rowCount
     })
   }
@@ -53,8 +53,8 @@ export class PostgresPurge implements Purge {
    * the head of the index is full of grants that live on: they are walked through once an hour, not in every pass.
    */
   async #grants(now: number): Promise<number> {
-    const isOver = now < this.#walk.since || now >= this.#walk.since + walkEveryMs
-    if (this.#walk.done && isOver) this.#walk = { since: now, reached: head, done: false }
+    const isWalkDue = now < this.#walk.since || now >= this.#walk.since + walkEveryMs
+    if (this.#walk.done && isWalkDue) this.#walk = { since: now, reached: head, done: false }
     const text = `WITH seen AS MATERIALIZED (
         SELECT id, expires_at FROM identity.grant_record WHERE (expires_at, id) > ($1, $2::uuid) AND expires_at < $3
          ORDER BY expires_at, id LIMIT $4
@@ -76,6 +76,6 @@ export class PostgresPurge implements Purge {
     if (row?.last_end != null && row.last_id !== null)
       this.#walk = { ...this.#walk, reached: { end: row.last_end, id: row.last_id } }
     this.#walk = { ...this.#walk, done: (row?.seen ?? 0) < grantsAtOnce }
-    return row?.gone ?? 0
+    return row?.removed ?? 0
   }
 }

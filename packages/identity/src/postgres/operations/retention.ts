@@ -21,32 +21,41 @@ const afterCode = `${now} - ${codeKeptMs}`
 
 /** Grants are not in this list: they go with the last that was issued under them. */
 export const agingTables: readonly AgingTable[] = [
-  aging('authorization_code', ['hash'], {
+  describeAgingTable('authorization_code', ['hash'], {
     before: afterCode,
-    kept: `${seconds(lifetimes.authorizationCode)}, and ten minutes`,
+    kept: `${formatSeconds(lifetimes.authorizationCode)}, and ten minutes`,
   }),
-  aging('device_code', ['hash'], { before: afterCode, kept: `${seconds(lifetimes.deviceCode)}, and ten minutes` }),
-  aging('pushed_request', ['hash'], { kept: seconds(lifetimes.pushedRequest) }),
-  aging('access_token', ['hash'], { setting: 'access_token_seconds', kept: seconds(lifetimes.accessToken) }),
-  aging('refresh_family', ['grant_id'], {
+  describeAgingTable('device_code', ['hash'], {
+    before: afterCode,
+    kept: `${formatSeconds(lifetimes.deviceCode)}, and ten minutes`,
+  }),
+  describeAgingTable('pushed_request', ['hash'], { kept: formatSeconds(lifetimes.pushedRequest) }),
+  describeAgingTable('access_token', ['hash'], {
+    setting: 'access_token_seconds',
+    kept: formatSeconds(lifetimes.accessToken),
+  }),
+  describeAgingTable('refresh_family', ['grant_id'], {
     age: 'expires_day',
     before: `${now} / ${dayMs}`,
     setting: 'refresh_token_seconds',
-    kept: `${seconds(lifetimes.refreshToken)} after the last use, and the rest of that day`,
+    kept: `${formatSeconds(lifetimes.refreshToken)} after the last use, and the rest of that day`,
   }),
-  aging('session', ['id'], { setting: 'session_seconds', kept: `${seconds(lifetimes.session)} after the last use` }),
-  aging('revocation', ['position'], { kept: 'as long as what it revokes' }),
-  aging('mailed_link', ['hash'], { kept: `at most ${seconds(lifetimes.verifyLink)}` }),
-  aging('sign_in_link', ['hash'], { kept: seconds(lifetimes.signInLink) }),
-  aging('registration', ['hash'], { kept: seconds(lifetimes.verifyLink) }),
-  aging('outbox', ['id'], { kept: 'as long as its message is of use' }),
-  aging('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
-  aging('used_once', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
-  aging('audit_event', ['id'], {
+  describeAgingTable('session', ['id'], {
+    setting: 'session_seconds',
+    kept: `${formatSeconds(lifetimes.session)} after the last use`,
+  }),
+  describeAgingTable('revocation', ['position'], { kept: 'as long as what it revokes' }),
+  describeAgingTable('mailed_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.verifyLink)}` }),
+  describeAgingTable('sign_in_link', ['hash'], { kept: formatSeconds(lifetimes.signInLink) }),
+  describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
+  describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
+  describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
+  describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
+  describeAgingTable('audit_event', ['id'], {
     age: 'at',
     from: 'auditBefore',
     setting: 'audit_event_seconds',
-    kept: seconds(lifetimes.auditEvent),
+    kept: formatSeconds(lifetimes.auditEvent),
   }),
 ]
 
@@ -57,13 +66,13 @@ export const identityTables: readonly TableBound[] = [
     table: 'grant_record',
     bound: '`expires_at`, and the last that was issued under it',
     setting: 'lifetimes.refresh_token_seconds',
-    kept: `${seconds(lifetimes.refreshToken)} after the last use`,
+    kept: `${formatSeconds(lifetimes.refreshToken)} after the last use`,
   },
   {
     table: 'signing_key',
     bound: '`expires_at`: the lifetime of what it signed, after the next key took over',
     setting: 'lifetimes.signing_key_seconds',
-    kept: `${seconds(lifetimes.signingKey)}, and an access token’s`,
+    kept: `${formatSeconds(lifetimes.signingKey)}, and an access token’s`,
   },
   { table: 'session_client', bound: 'one for each client used in a session; goes with the session' },
   { table: 'subject', bound: 'one for each user and client' },
@@ -76,7 +85,7 @@ export const identityTables: readonly TableBound[] = [
 
 type Aging = Pick<TableBound, 'kept' | 'setting'> & Partial<Pick<AgingTable, 'age' | 'before' | 'from'>>
 
-function aging(
+function describeAgingTable(
   table: string,
   key: readonly string[],
   { age = 'expires_at', before = now, setting, ...rest }: Aging,
@@ -86,7 +95,7 @@ function aging(
 }
 
 /** Whole days, minutes or seconds in words. */
-function seconds(count: number): string {
+function formatSeconds(count: number): string {
   const units = [
     [86_400, 'days'],
     [60, 'minutes'],

@@ -40,17 +40,17 @@ export class PostgresApiKeys implements ApiKeys {
     return rows[0] && keyOf(rows[0])
   }
 
-  async list(after: string, most: number): Promise<ApiKey[]> {
+  async list(after: string, limit: number): Promise<ApiKey[]> {
     const text = `${select} WHERE id::text > $1 ORDER BY id::text LIMIT $2`
-    return (await this.#database.query<KeyRow>(text, [after, most])).rows.map(keyOf)
+    return (await this.#database.query<KeyRow>(text, [after, limit])).rows.map(keyOf)
   }
 
-  async ofOwner(owner: string, now: number): Promise<ApiKey[]> {
+  async listByOwner(owner: string, now: number): Promise<ApiKey[]> {
     const text = `${select} WHERE owner = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC LIMIT 500`
     return (await this.#database.query<KeyRow>(text, [owner, now])).rows.map(keyOf)
   }
 
-  async endOf(owner: string, id: string): Promise<boolean> {
+  async removeByOwner(owner: string, id: string): Promise<boolean> {
     const text = 'DELETE FROM identity.api_key WHERE owner = $1 AND id = $2'
     return (await this.#database.query(text, [owner, id])).rowCount === 1
   }

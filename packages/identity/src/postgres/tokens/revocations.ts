@@ -17,13 +17,13 @@ export class PostgresRevocations implements Revocations {
     this.#database = database
   }
 
-  async after(position: number, most: number, now: number): Promise<{ revocations: Revocation[]; next: number }> {
+  async listAfter(position: number, limit: number, now: number): Promise<{ revocations: Revocation[]; next: number }> {
     const text = `SELECT position, grant_id, subject, client_id, before, key_id FROM identity.revocation
       WHERE position > $1 AND expires_at > $3 ORDER BY position LIMIT $2`
     const { rows } = await this.#database.query<RevocationRow>({
       name: 'identity revocations',
       text,
-      values: [position, most, now],
+      values: [position, limit, now],
     })
     return { revocations: rows.map(revocationOf), next: rows.at(-1)?.position ?? position }
   }
@@ -32,7 +32,7 @@ export class PostgresRevocations implements Revocations {
     return this.#database.transaction((tx) => appendRevocations(tx, [revocation], end))
   }
 
-  async hits(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean> {
+  async isRevoked(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean> {
     const text = `SELECT 1 FROM identity.revocation WHERE grant_id = $1
       UNION ALL SELECT 1 FROM identity.revocation WHERE subject = $2 AND before > $4
       UNION ALL SELECT 1 FROM identity.revocation WHERE client_id = $3 AND before > $4 LIMIT 1`

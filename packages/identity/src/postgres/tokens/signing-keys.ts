@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../../model/client.ts'
-import type { SigningKeyRows, StoredKey } from '../../store/index.ts'
+import type { SigningKeyStore, StoredKey } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { appendRevocations } from './revocations.ts'
 
@@ -14,14 +14,14 @@ interface KeyRow {
   readonly expires_at: number | null
 }
 
-export class PostgresSigningKeys implements SigningKeyRows {
+export class PostgresSigningKeys implements SigningKeyStore {
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  async all(now: number): Promise<StoredKey[]> {
+  async list(now: number): Promise<StoredKey[]> {
     const { rows } = await this.#database.query<KeyRow>(
       `SELECT kid, alg, public_jwk, private_sealed, created_at, activates_at, expires_at FROM identity.signing_key
        WHERE expires_at IS NULL OR expires_at > $1 ORDER BY created_at DESC, expires_at DESC NULLS FIRST, kid`,

@@ -1,10 +1,10 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Accounts, PasswordChange, UserChange, UserEnd } from '../../store/index.ts'
-import { endGrantsOfUser } from '../grants/grants.ts'
+import type { Accounts, PasswordChange, SignOutOptions, UserChange } from '../../store/index.ts'
+import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
-import { useLink } from './mailed-links.ts'
+import { consumeLink } from './mailed-links.ts'
 
 export class PostgresAccounts implements Accounts {
   readonly #database: Database
@@ -13,28 +13,28 @@ export class PostgresAccounts implements Accounts {
     this.#database = database
   }
 
-  setPassword(change: PasswordChange, end: UserEnd): Promise<boolean> {
+  setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean> {
     return this.#database.transaction((tx) => setPassword(tx, change, end))
   }
 
-  resetPassword(linkHash: string, passwordHash: string, end: UserEnd): Promise<boolean> {
+  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      const link = await useLink(tx, linkHash, 'reset', end.now)
+      const link = await consumeLink(tx, linkHash, 'reset', end.now)
       if (link === undefined) return false
-      await proveEmail(tx, link.userId, end.now)
+      await markEmailVerified(tx, link.userId, end.now)
       return setPassword(tx, { userId: link.userId, hash: passwordHash, endApiKeys: true }, end)
     })
   }
 
   verifyEmail(linkHash: string, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      const link = await useLink(tx, linkHash, 'verify', now)
-      if (link !== undefined) await proveEmail(tx, link.userId, now)
+      const link = await consumeLink(tx, linkHash, 'verify', now)
+      if (link !== undefined) await markEmailVerified(tx, link.userId, now)
       return link !== undefined
     })
   }
 
-  setLocked(userId: string, locked: boolean, end: UserEnd): Promise<UserChange> {
+  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, userId, locked)
       if (found === undefined) return 'missing'
@@ -45,9 +45,9 @@ export class PostgresAccounts implements Accounts {
         [userId, locked, end.now],
       )
       if (locked) {
-        await endSessions(tx, userId, {}, end.tell)
-        await removeLinksOfCredentials(tx, userId)
-        await endGrantsOfUser(tx, userId, end)
+        await endSessions(tx, userId, {}, end.createLogoutMessages)
+        await removeCredentialLinks(tx, userId)
+        await revokeGrantsOfUser(tx, userId, end)
         await appendRevocations(tx, [{ subject: userId, before: nextSecond(end.now) }], end)
       }
       return 'changed'
@@ -56,7 +56,7 @@ export class PostgresAccounts implements Accounts {
 }
 
 /** Whoever opened a link has the mailbox that it was mailed to; the link's use made sure that it is still the account's. */
-async function proveEmail(tx: Transaction, userId: string, now: number): Promise<void> {
+async function markEmailVerified(tx: Transaction, userId: string, now: number): Promise<void> {
   await tx.query('UPDATE identity.account SET email_verified = true, updated_at = $2 WHERE id = $1', [userId, now])
 }
 
@@ -64,7 +64,7 @@ async function proveEmail(tx: Transaction, userId: string, now: number): Promise
 export async function setPassword(
   tx: Transaction,
   { userId, hash, verified, keepSession, endApiKeys }: PasswordChange,
-  end: UserEnd,
+  end: SignOutOptions,
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
     `UPDATE identity.account SET password_hash = $2, password_changed_at = $3, updated_at = $3, credential_version = gen_random_uuid()
@@ -72,15 +72,15 @@ export async function setPassword(
     [userId, hash, end.now, verified ?? null],
   )
   if (rowCount === 0) return false
-  await endSessions(tx, userId, { keep: keepSession }, end.tell)
-  await removeLinksOfCredentials(tx, userId)
-  await endGrantsOfUser(tx, userId, end)
+  await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
+  await removeCredentialLinks(tx, userId)
+  await revokeGrantsOfUser(tx, userId, end)
   if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
   return true
 }
 
 /** Removes the links that the credentials before this moment allowed. */
-async function removeLinksOfCredentials(tx: Transaction, userId: string): Promise<void> {
+async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
 }
 

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { LinkPurpose, Links, MailedLink, OutboxMessage } from '../../store/index.ts'
+import type { LinkPurpose, MailedLink, MailedLinks, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
 
@@ -11,24 +11,24 @@ interface LinkRow {
 }
 
 /** Whether the account `a` is still as it was when the link `l` was made. */
-const fits = `a.id = l.user_id AND lower(a.email) = lower(l.email)
+const linkMatches = `a.id = l.user_id AND lower(a.email) = lower(l.email)
   AND (l.credential_version IS NULL OR (l.credential_version = a.credential_version AND a.locked_at IS NULL))`
 
 const select = `SELECT l.user_id, l.email, l.credential_version, l.expires_at
-  FROM identity.mailed_link l JOIN identity.account a ON ${fits} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
+  FROM identity.mailed_link l JOIN identity.account a ON ${linkMatches} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
 
 /** The lock of the account makes whoever changes it wait, so that its links are removed after this one is there. */
 const put = `WITH l AS (
     SELECT $1::text AS hash, $2::text AS purpose, $3::text AS user_id, $4::text AS email, $5::uuid AS credential_version, $6::bigint AS expires_at
   ), fitting AS (
-    SELECT a.id FROM identity.account a JOIN l ON ${fits} FOR SHARE OF a
+    SELECT a.id FROM identity.account a JOIN l ON ${linkMatches} FOR SHARE OF a
   )
   INSERT INTO identity.mailed_link (hash, purpose, user_id, email, credential_version, expires_at)
   SELECT l.hash, l.purpose, l.user_id, l.email, l.credential_version, l.expires_at FROM l JOIN fitting ON fitting.id = l.user_id
   ON CONFLICT (user_id, purpose) DO UPDATE SET hash = excluded.hash, email = excluded.email,
     credential_version = excluded.credential_version, expires_at = excluded.expires_at`
 
-export class PostgresLinks implements Links {
+export class PostgresMailedLinks implements MailedLinks {
   readonly #database: Database
 
   constructor(database: Database) {
@@ -50,13 +50,13 @@ export class PostgresLinks implements Links {
     return rows[0] && linkOf(hash, purpose, rows[0])
   }
 
-  use(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined> {
-    return this.#database.transaction((tx) => useLink(tx, hash, purpose, now))
+  consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined> {
+    return this.#database.transaction((tx) => consumeLink(tx, hash, purpose, now))
   }
 }
 
 /** Uses a link up, and holds its account as it is until the end of the transaction. */
-export async function useLink(
+export async function consumeLink(
   tx: Transaction,
   hash: string,
   purpose: LinkPurpose,
@@ -70,7 +70,7 @@ export async function useLink(
 }
 
 /** Removes what was mailed to an address that the user no longer has. */
-export async function removeLinksToOthers(tx: Transaction, userId: string, email: string | undefined): Promise<void> {
+export async function removeStaleLinks(tx: Transaction, userId: string, email: string | undefined): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND lower(email) IS DISTINCT FROM lower($2)', [
     userId,
     email ?? null,

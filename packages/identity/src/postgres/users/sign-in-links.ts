@@ -1,12 +1,12 @@
 import type { Database } from '@gatehouse/kit'
-import type { FoundSignInLink, OutboxMessage, SignInLink, SignInLinks } from '../../store/index.ts'
+import type { OutboxMessage, SignInLink, SignInLinks, SignInLinkWithUser } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type UserRow, userOf } from '../rows.ts'
 
 type FoundRow = UserRow & { readonly continuation: string }
 
 /** What a link `l` of account `a` has to be to work: hash, browser and time are `$1`, `$2` and `$3`. */
-const works = `l.hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND a.id = l.user_id
+const linkIsValid = `l.hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND a.id = l.user_id
   AND lower(a.email) = lower(l.email) AND a.credential_version = l.credential_version AND a.locked_at IS NULL`
 
 export class PostgresSignInLinks implements SignInLinks {
@@ -35,17 +35,17 @@ export class PostgresSignInLinks implements SignInLinks {
     })
   }
 
-  find(hash: string, browserHash: string, now: number): Promise<FoundSignInLink | undefined> {
-    const text = `SELECT a.*, l.continuation FROM identity.sign_in_link l JOIN identity.account a ON ${works}`
+  find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined> {
+    const text = `SELECT a.*, l.continuation FROM identity.sign_in_link l JOIN identity.account a ON ${linkIsValid}`
     return this.#first(text, [hash, browserHash, now])
   }
 
-  use(hash: string, browserHash: string, now: number): Promise<FoundSignInLink | undefined> {
-    const text = `DELETE FROM identity.sign_in_link l USING identity.account a WHERE ${works} RETURNING a.*, l.continuation`
+  consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined> {
+    const text = `DELETE FROM identity.sign_in_link l USING identity.account a WHERE ${linkIsValid} RETURNING a.*, l.continuation`
     return this.#first(text, [hash, browserHash, now])
   }
 
-  async #first(text: string, values: readonly unknown[]): Promise<FoundSignInLink | undefined> {
+  async #first(text: string, values: readonly unknown[]): Promise<SignInLinkWithUser | undefined> {
     const { rows } = await this.#database.query<FoundRow>(text, values)
     return rows[0] && { user: userOf(rows[0]), continuation: rows[0].continuation }
   }

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { NameTaken, type Subjects } from '../../store/index.ts'
+import { NameConflict, type Subjects } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 
 export class PostgresSubjects implements Subjects {
@@ -9,7 +9,7 @@ export class PostgresSubjects implements Subjects {
     this.#database = database
   }
 
-  async planOf(id: string): Promise<{ plan: string | undefined; kind: 'user' | 'client' } | undefined> {
+  async findPlan(id: string): Promise<{ plan: string | undefined; kind: 'user' | 'client' } | undefined> {
     const text = 'SELECT plan, kind FROM identity.subject WHERE id = $1'
     const { rows } = await this.#database.query<{ plan: string | null; kind: 'user' | 'client' }>({
       name: 'identity plan',
@@ -21,7 +21,7 @@ export class PostgresSubjects implements Subjects {
 }
 
 /** Takes the name for a user or a client, with its plan. @throws NameTaken when the other kind has it */
-export async function claimSubject(
+export async function reserveSubject(
   tx: Transaction,
   id: string,
   kind: 'user' | 'client',
@@ -32,5 +32,5 @@ export async function claimSubject(
      ON CONFLICT (id) DO UPDATE SET plan = excluded.plan WHERE identity.subject.kind = excluded.kind`,
     [id, kind, plan ?? null],
   )
-  if (rowCount === 0) throw new NameTaken('id', `the id ${id} belongs to a ${kind === 'user' ? 'client' : 'user'}`)
+  if (rowCount === 0) throw new NameConflict('id', `the id ${id} belongs to a ${kind === 'user' ? 'client' : 'user'}`)
 }

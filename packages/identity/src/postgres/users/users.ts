@@ -3,25 +3,25 @@ import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
 import { isManagementRole, ownerRole } from '../../model/management-roles.ts'
 import type { User } from '../../model/user.ts'
 import {
-  type KnownUser,
-  NameTaken,
+  type ExpectedUser,
+  NameConflict,
   type NewUser,
   type OutboxMessage,
   type RevocationTimes,
+  type SignOutOptions,
   type UserChange,
-  type UserEnd,
   type Users,
-  type Written,
+  type WriteResult,
 } from '../../store/index.ts'
-import { endGrantsOfUser } from '../grants/grants.ts'
+import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type UserRow, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { nextSecond } from './accounts.ts'
 import { lockUser } from './lock-user.ts'
-import { removeLinksToOthers } from './mailed-links.ts'
-import { claimSubject } from './subjects.ts'
+import { removeStaleLinks } from './mailed-links.ts'
+import { reserveSubject } from './subjects.ts'
 
 const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
   roles, claims, locked_at, created_at, updated_at`
@@ -47,52 +47,52 @@ export class PostgresUsers implements Users {
     return rows[0] && userOf(rows[0])
   }
 
-  async list(after: string, most: number): Promise<User[]> {
+  async list(after: string, limit: number): Promise<User[]> {
     const text = `${select} WHERE account.id > $1 ORDER BY account.id LIMIT $2`
-    return (await this.#database.query<UserRow>(text, [after, most])).rows.map(userOf)
+    return (await this.#database.query<UserRow>(text, [after, limit])).rows.map(userOf)
   }
 
   create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void> {
     return this.#database.transaction(async (tx) => {
       const written = await writeUser(tx, user, now)
-      if (written === 'updated') throw new NameTaken('id', `the id ${user.id} belongs to another user`)
+      if (written === 'updated') throw new NameConflict('id', `the id ${user.id} belongs to another user`)
       await putMessages(tx, outbox)
     })
   }
 
-  async withRole(role: string, after: string, most: number): Promise<User[]> {
+  async listByRole(role: string, after: string, limit: number): Promise<User[]> {
     const text = `${select} WHERE roles @> ARRAY[$1::text] AND account.id > $2 ORDER BY account.id LIMIT $3`
-    return (await this.#database.query<UserRow>(text, [role, after, most])).rows.map(userOf)
+    return (await this.#database.query<UserRow>(text, [role, after, limit])).rows.map(userOf)
   }
 
   update(
     user: NewUser,
-    expected: KnownUser,
+    expected: ExpectedUser,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const found = await lockUser(tx, user.id, revokedRoles(expected.roles, user.roles).includes(ownerRole))
+      const found = await lockUser(tx, user.id, listRevokedRoles(expected.roles, user.roles).includes(ownerRole))
       if (found === undefined) return 'missing'
       const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
-      if (!rows.some((row) => isStill(expected, userOf(row)))) return 'outdated'
+      if (!rows.some((row) => isUnchanged(expected, userOf(row)))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await writeUser(tx, user, end.now)
       await putMessages(tx, outbox)
-      await endTokensOfRoles(tx, user, expected.roles, end)
+      await revokeTokensOfRoles(tx, user, expected.roles, end)
       return 'changed'
     })
   }
 
-  remove(id: string, end: UserEnd): Promise<UserChange> {
+  remove(id: string, end: SignOutOptions): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, id, true)
       if (found === undefined) return 'missing'
       if (found.lastOwner) return 'last_owner'
       const text = 'SELECT email FROM identity.account WHERE id = $1'
       const [account] = (await tx.query<{ email: string | null }>(text, [id])).rows
-      await endSessions(tx, id, {}, end.tell)
-      await endGrantsOfUser(tx, id, end)
+      await endSessions(tx, id, {}, end.createLogoutMessages)
+      await revokeGrantsOfUser(tx, id, end)
       await removeRegistrations(tx, account?.email ?? undefined)
       await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
@@ -104,31 +104,37 @@ export class PostgresUsers implements Users {
 }
 
 /** Whether the user is as it was known. A proof of the address that came meanwhile stands in no change's way. */
-function isStill(known: KnownUser, user: User): boolean {
-  const compared = ({ username, plan, email, roles, claims }: KnownUser) => ({ username, plan, email, roles, claims })
+function isUnchanged(known: ExpectedUser, user: User): boolean {
+  const compared = ({ username, plan, email, roles, claims }: ExpectedUser) => ({
+    username,
+    plan,
+    email,
+    roles,
+    claims,
+  })
   return isDeepStrictEqual(compared(user), compared(known)) && (user.emailVerified || !known.emailVerified)
 }
 
-function revokedRoles(before: readonly string[], after: readonly string[]): string[] {
+function listRevokedRoles(before: readonly string[], after: readonly string[]): string[] {
   return before.filter((role) => isManagementRole(role) && !after.includes(role))
 }
 
 /** Ends the access tokens that were issued under management roles which the user has no more; a transaction's last step. */
-export async function endTokensOfRoles(
+export async function revokeTokensOfRoles(
   tx: Transaction,
   { id, roles }: Pick<NewUser, 'id' | 'roles'>,
   before: readonly string[],
   end: RevocationTimes,
 ): Promise<void> {
-  if (revokedRoles(before, roles).length === 0) return
+  if (listRevokedRoles(before, roles).length === 0) return
   await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
 }
 
 const uniqueViolation = '23505'
 
 /** Makes or changes a user; the password stays when none is given. @throws NameTaken */
-export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<Written> {
-  await claimSubject(tx, user.id, 'user', user.plan)
+export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<WriteResult> {
+  await reserveSubject(tx, user.id, 'user', user.plan)
   try {
     const { rows } = await tx.query<{ created: boolean }>(
       `INSERT INTO identity.account (id, username, email, email_verified, password_hash, password_changed_at, roles, claims, created_at, updated_at)
@@ -150,11 +156,11 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
         user.firstPasswordHash ?? null,
       ],
     )
-    await removeLinksToOthers(tx, user.id, user.email)
+    await removeStaleLinks(tx, user.id, user.email)
     await removeRegistrations(tx, user.email)
     return rows[0]?.created ? 'created' : 'updated'
   } catch (error) {
-    throw sqlState(error) === uniqueViolation ? nameTaken(error as Error, user) : error
+    throw sqlState(error) === uniqueViolation ? nameConflict(error as Error, user) : error
   }
 }
 
@@ -163,7 +169,7 @@ async function removeRegistrations(tx: Transaction, email: string | undefined): 
   if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
 }
 
-function nameTaken(error: Error, user: { username: string; email: string | undefined }): NameTaken {
-  const taken = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
-  return new NameTaken(taken, `the ${taken} ${user[taken]} belongs to another user`)
+function nameConflict(error: Error, user: { username: string; email: string | undefined }): NameConflict {
+  const member = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
+  return new NameConflict(member, `the ${member} ${user[member]} belongs to another user`)
 }

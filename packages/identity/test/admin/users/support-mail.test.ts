@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { defaultLifetimes, mailLifetimesOf, type NotifyRequest } from '../../../src/index.ts'
+import { defaultLifetimes, mailLifetimes, type NotifyRequest } from '../../../src/index.ts'
 import { managementRoles } from '../../../src/model/management-roles.ts'
 import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { type Running, setup } from '../../support/setup.ts'
@@ -52,7 +52,7 @@ test('support mails a link to the user’s address without seeing either', async
     const request = await sent.shift()
     assert.deepEqual([request?.event, request?.user_id], [event, user])
     assert.match(String(request?.data.link), /\?token=/)
-    assert.equal(mailLifetimesOf(defaultLifetimes).get(event), Number(request?.data.minutes) * 60)
+    assert.equal(mailLifetimes(defaultLifetimes).get(event), Number(request?.data.minutes) * 60)
   }
 })
 

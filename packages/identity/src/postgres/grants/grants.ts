@@ -22,7 +22,7 @@ export interface GrantRow extends UserRow {
 }
 
 /** The columns of a {@link GrantRow}, of a grant `g`, its account `a` and its subject `s`. */
-export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.scopes, g.resources, g.claims AS claims_asked,
+export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.scopes, g.resources, g.claims AS requested_claims,
   g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.expires_at AS grant_expires_at, g.revoked_at,
   a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.credential_version, a.roles, a.claims, a.locked_at,
   a.created_at, a.updated_at`

@@ -18,6 +18,6 @@ export async function refundPasswordAttempt({ refund, log }: IdentityContext, ac
   try {
     await refund('login-account', { account })
   } catch (error) {
-    log.warn({ err: error }, 'a right password counted at its change is not forgotten')
+    log.warn({ err: error }, 'a successful attempt at a password change was not refunded')
   }
 }

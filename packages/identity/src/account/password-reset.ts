@@ -44,7 +44,7 @@ export function forgotPasswordEndpoint(context: IdentityContext): Handler {
     ])
     // The answer does not wait for it: how long it takes would tell whether there is an account.
     void sendReset(context, request, email).catch((error) =>
-      request.log.error({ err: error }, 'a reset link was not sent'),
+      request.log.error({ err: error }, 'a reset link could not be sent'),
     )
     const minutes = String(Math.round(context.lifetimes.resetLink / 60))
     return sendPage(context, reply, texts, messagePage(texts, 'forgot.done', { values: { minutes } }))

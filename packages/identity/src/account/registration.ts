@@ -54,7 +54,7 @@ export function registerEndpoint(context: IdentityContext): Handler {
     ])
     // The answer does not wait for it: how long it takes would tell whether there is an account.
     void sendMail(context, email).catch((error) =>
-      request.log.error({ err: error }, 'a registration mail was not sent'),
+      request.log.error({ err: error }, 'a registration mail could not be sent'),
     )
     return sendPage(context, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }

@@ -28,7 +28,12 @@ export const pageQuery = Type.Object(
   {
     after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: maxPageSize, default: 50, description: 'The most items of a page.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: maxPageSize,
+        default: 50,
+        description: 'The maximum number of items on a page.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -85,7 +90,7 @@ function createAuthority(
   return { actor, scopes: new Set(granted), roles, unrestricted: false }
 }
 
-const done = Type.Null({ description: 'Done; no content.' })
+const done = Type.Null({ description: 'No content.' })
 
 /** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
 export function describeRoute(

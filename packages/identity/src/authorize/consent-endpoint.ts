@@ -59,7 +59,7 @@ async function applyDecision(
     if (decision === 'switch') return sendLoginPage(context, transaction, authorization, context.clock.now())
     if (decision !== 'allow') {
       await audit(context, request, 'consent_denied', facts)
-      throw new OAuthError('access_denied', 'the user said no')
+      throw new OAuthError('access_denied', 'the user denied the request')
     }
     if (next === 'login') return sendLoginPage(context, transaction, authorization, context.clock.now(), user.username)
     const consent = { clientId: client.id, ...access, grantedAt: context.clock.now() }

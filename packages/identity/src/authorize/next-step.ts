@@ -32,7 +32,7 @@ export function chooseNextStep(situation: Situation): NextStep {
     return 'login'
   }
   if (needsConsent(situation)) {
-    if (silent) throw new OAuthError('consent_required', 'the user must be asked')
+    if (silent) throw new OAuthError('consent_required', 'the user must give consent')
     return 'consent'
   }
   return 'code'

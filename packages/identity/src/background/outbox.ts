@@ -51,7 +51,10 @@ async function attemptDelivery(options: OutboxOptions, message: Claimed): Promis
     await store.outbox.remove(message.id)
   } catch (error) {
     const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** message.attempts)
-    log.warn({ err: error, kind: message.kind, attempts: message.attempts }, 'a message will be delivered later')
+    log.warn(
+      { err: error, kind: message.kind, attempts: message.attempts },
+      'a message could not be delivered and will be retried',
+    )
     await store.outbox.postpone(message.id, clock.now() + pause)
   }
 }
@@ -94,6 +97,6 @@ async function sendLogoutToken(
     loopback: context.features.loopbackCalls,
   })
   if (answer.status !== 200 && answer.status !== 204 && answer.status !== 400) {
-    throw new Error(`the client's logout address answered ${answer.status}`)
+    throw new Error(`the client's backchannel_logout_uri returned ${answer.status}`)
   }
 }

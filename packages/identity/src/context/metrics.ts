@@ -31,10 +31,10 @@ export function createIdentityMetrics(registry: Registry, watched: Observed): Id
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
-  const refused = counter('token_errors_total', 'Refused token requests, by the error they were told', 'error')
-  const logins = counter('logins_total', 'Sign-ins by password, by what came of them', 'outcome')
+  const refused = counter('token_errors_total', 'Rejected token requests, by error code', 'error')
+  const logins = counter('logins_total', 'Password sign-ins, by outcome', 'outcome')
   const events = counter('security_events_total', 'Events written to the audit trail', 'type')
-  const rowsPurged = counter('purged_rows_total', 'Rows removed because they had ended', 'table')
+  const rowsPurged = counter('purged_rows_total', 'Expired rows that were removed', 'table')
   registerGauges(registry, watched)
   return {
     tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
@@ -51,7 +51,7 @@ function registerGauges(registry: Registry, { passwords, keys, clock }: Observed
   const registers = [registry]
   new Gauge({
     name: 'identity_password_hashes_pending',
-    help: 'Password hashes at work and waiting; beyond the bound of the queue, sign-ins are told to come again',
+    help: 'Password hashes in progress and queued; above the limit of the queue, sign-ins are rejected with 503',
     registers,
     collect() {
       this.set(passwords.depth)
@@ -59,7 +59,7 @@ function registerGauges(registry: Registry, { passwords, keys, clock }: Observed
   })
   new Gauge({
     name: 'identity_signing_key_age_seconds',
-    help: 'How long the key that signs has been signing',
+    help: 'Age of the active signing key since its activation',
     labelNames: ['alg'],
     registers,
     collect() {

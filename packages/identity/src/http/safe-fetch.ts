@@ -70,11 +70,11 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
   const url = new URL(address)
   const local = options.loopback === true && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url.protocol !== 'https:' && !(local && url.protocol === 'http:')) {
-    return Promise.reject(new Error(`${url.protocol} is not called, only https:`))
+    return Promise.reject(new Error(`${url.protocol} is not allowed, expected https:`))
   }
   const bare = url.hostname.replace(/^\[|\]$/g, '')
   if (!local && isIP(bare) !== 0 && isBlockedAddress(bare)) {
-    return Promise.reject(new Error(`${url.hostname} is in a network that is not called`))
+    return Promise.reject(new Error(`${url.hostname} is in a private network`))
   }
   const { method = 'GET', headers = {}, body, timeoutMs = 5_000, maxBytes = 64 * 1024 } = options
   const settings: RequestOptions = {
@@ -90,7 +90,7 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > maxBytes) call.destroy(new Error(`the answer is larger than ${maxBytes} bytes`))
+      if (bytes > maxBytes) call.destroy(new Error(`the response is larger than ${maxBytes} bytes`))
       chunks.push(chunk)
     })
     response.on('error', reject)
@@ -106,10 +106,7 @@ const safeLookup: LookupFunction = (hostname, options, callback) => {
     const allowed = error ? [] : addresses.filter(({ address }) => !isBlockedAddress(address))
     const [first] = allowed
     if (error || first === undefined || allowed.length < addresses.length) {
-      callback(
-        error ?? Object.assign(new Error(`${hostname} is in a network that is not called`), { code: 'EACCES' }),
-        '',
-      )
+      callback(error ?? Object.assign(new Error(`${hostname} is in a private network`), { code: 'EACCES' }), '')
     } else if (options.all) callback(null, allowed)
     else callback(null, first.address, first.family)
   })

@@ -97,7 +97,7 @@ export class SigningKeys {
   /** The key that signs now: of those that are active the one made last. */
   getActive(alg: SigningAlgorithm): SigningKey {
     const key = this.#findActive(alg)
-    if (key === undefined) throw new Error(`there is no ${alg} key to sign with`)
+    if (key === undefined) throw new Error(`there is no active ${alg} signing key`)
     return key
   }
 
@@ -216,16 +216,16 @@ export class SigningKeys {
         createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, signingKeyPurpose(kid))),
       )
     } catch (error) {
-      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${describeReason(error)}`)
+      if (!this.#started) throw new StartError(`the signing key ${kid} cannot be opened: ${describeReason(error)}`)
       this.#unreadable.add(kid)
-      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened, and does not sign here')
+      this.#options.log.error({ err: error, kid }, 'a signing key cannot be opened and is not used by this process')
     }
   }
 }
 
 function describeReason(error: unknown): string {
-  if (error instanceof UnknownKeyError) return `it is sealed with an encryption key that is not there, ${error.message}`
-  return 'what is stored was changed'
+  if (error instanceof UnknownKeyError) return `it is sealed with a missing encryption key, ${error.message}`
+  return 'the stored value was changed'
 }
 
 const maxHeaderLength = 1_000

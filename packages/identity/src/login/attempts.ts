@@ -43,6 +43,6 @@ export async function refundAttempt(
   ]
   for (const outcome of await Promise.allSettled(refunds)) {
     if (outcome.status === 'fulfilled') continue
-    context.log.warn({ err: outcome.reason }, 'an attempt counted at sign-in is not forgotten')
+    context.log.warn({ err: outcome.reason }, 'a successful sign-in attempt was not refunded')
   }
 }

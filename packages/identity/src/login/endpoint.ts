@@ -31,7 +31,7 @@ export function loginEndpoint(
     if ('isRight' in checked) {
       context.metrics.signIn('unconfirmed')
       void requestConfirmation(context, request, checked, { browser, continuation: sealed }).catch((error) =>
-        request.log.error({ err: error }, 'a sign-in that needs to be confirmed was not taken down'),
+        request.log.error({ err: error }, 'a sign-in that needs confirmation was not recorded'),
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }

@@ -99,7 +99,7 @@ export function isReservedRole(role: string): boolean {
 /** What is wrong about a role of a user: a reserved name that is none of the roles. */
 export function checkUserRole(role: string): string | undefined {
   if (!isReservedRole(role) || isManagementRole(role)) return undefined
-  return `begins with ${reservedRolePrefix}, so it must be one of ${managementRoles.join(', ')}`
+  return `begins with ${reservedRolePrefix}, so must be one of ${managementRoles.join(', ')}`
 }
 
 /** The scope itself and every scope that includes it: holding one of them is enough. */

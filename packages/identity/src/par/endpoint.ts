@@ -26,7 +26,7 @@ export function pushEndpoint(
     allowOrigin(request, reply, client)
     await enforceClientLimit(context, 'par', client, request)
     if (sent.get('request_uri') !== undefined) {
-      throw new OAuthError('invalid_request', 'request_uri can not be pushed')
+      throw new OAuthError('invalid_request', 'request_uri must not be pushed')
     }
     const kept = Object.entries(sent.form).filter(([name]) => !credentials.has(name))
     const form: Form = Object.fromEntries(kept)

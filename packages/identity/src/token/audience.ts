@@ -24,7 +24,8 @@ export function audienceOf(context: Pick<IdentityContext, 'issuer'>, { api, user
  */
 export function chooseClientTarget(context: TargetContext, client: Client, requested: readonly string[]): Target {
   const api = requireOneResource(requested) ?? context.apiIdentifier
-  if (!isAllowedResource(context, client, api)) throw new OAuthError('invalid_target', `not allowed here: ${api}`)
+  if (!isAllowedResource(context, client, api))
+    throw new OAuthError('invalid_target', `not allowed for this client: ${api}`)
   return { api, userinfo: false }
 }
 
@@ -56,7 +57,7 @@ function chooseNamedTarget(
 ): Target {
   if (resource === userinfoResource(context) && scopes.includes('openid')) return { api: undefined, userinfo: true }
   if (!granted.includes(resource) || !isAllowedResource(context, client, resource)) {
-    throw new OAuthError('invalid_target', `not granted: ${resource}`)
+    throw new OAuthError('invalid_target', `the resource was not granted: ${resource}`)
   }
   if (isIdentityOnly(scopes)) throw missingApiScope([resource])
   return { api: resource, userinfo: false }
@@ -68,9 +69,10 @@ function chooseDefaultTarget(context: TargetContext, { client, scopes, granted }
   if (isIdentityOnly(scopes) || (remaining.length === 1 && remaining[0] === userinfo))
     return { api: undefined, userinfo: true }
   const [api, ...others] = remaining
-  if (api === undefined) throw new OAuthError('invalid_target', 'the client has lost the resources of this grant')
+  if (api === undefined)
+    throw new OAuthError('invalid_target', 'the client is no longer registered for the resources of this grant')
   if (others.length > 0) {
-    throw new OAuthError('invalid_target', 'several resources were granted: name one, for each token (RFC 8707)')
+    throw new OAuthError('invalid_target', 'several resources were granted; name one for each token (RFC 8707)')
   }
   return { api, userinfo: api === context.apiIdentifier && scopes.includes('openid') }
 }

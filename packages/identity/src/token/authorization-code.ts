@@ -9,7 +9,11 @@ import type { Grant, TokenRequest } from './grant.ts'
 import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
 import { grantedAccess } from './granted-access.ts'
 
-const invalidCode = () => new OAuthError('invalid_grant', 'the code is unknown, used, over, or not for this request')
+const invalidCode = () =>
+  new OAuthError(
+    'invalid_grant',
+    'the authorization code is invalid, expired, already used or not valid for this request',
+  )
 
 /**
  * The exchange of an authorization code (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: its own client's second

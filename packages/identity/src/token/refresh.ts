@@ -18,7 +18,8 @@ import type { Grant, TokenRequest } from './grant.ts'
 import { issueGrantTokens, refreshLifetime } from './grant-tokens.ts'
 import { refreshedAccess } from './granted-access.ts'
 
-const invalidToken = () => new OAuthError('invalid_grant', 'the refresh token is unknown, used, over or revoked')
+const invalidToken = () =>
+  new OAuthError('invalid_grant', 'the refresh token is invalid, expired, revoked or already used')
 
 /**
  * Refresh (RFC 6749 §6) with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token ends the family; within

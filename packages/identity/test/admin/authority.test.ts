@@ -95,7 +95,7 @@ test('an API key gets no scope that its owner may not hold', async () => {
   ] as const) {
     const response = await send(everything, 'POST', 'api-keys', { owner, name: 'k', scopes: [scope] })
     assert.equal(response.status, 422, `${owner} ${scope}: ${response.text}`)
-    assert.match(response.text, /\/scopes must be among those of the owner/)
+    assert.match(response.text, /\/scopes must be among the owner's scopes/)
   }
 })
 

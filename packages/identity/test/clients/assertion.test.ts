@@ -152,7 +152,7 @@ test('an assertion with the endpoint as audience expires after five minutes, wha
 test('assertion_audience endpoint is limited to private_key_jwt and to endpoints of this issuer', async () => {
   await assert.rejects(
     running.identity.management.updateClient('secretive', { assertion_audience: 'endpoint' }),
-    /assertion_audience endpoint is for clients with token_endpoint_auth_method private_key_jwt/,
+    /assertion_audience endpoint requires token_endpoint_auth_method private_key_jwt/,
   )
   for (const aud of [[`${issuer}/token`], `${issuer}/token/`, 'https://other.example/token', `${issuer}/par`]) {
     const assertion = await sign({ ...authlib('/token'), aud })

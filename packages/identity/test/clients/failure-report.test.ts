@@ -113,7 +113,7 @@ test('an audit event names what was expected of an assertion and what it had', a
   running.clock.advance(60_000)
   await ask(await signAssertion({ aud: 'https://other.example' }))
   const detail = (await listFailures()).at(-1)?.details.detail
-  assert.equal(detail, `aud is 'https://other.example', expected is ${issuer}`)
+  assert.equal(detail, `aud is 'https://other.example', expected ${issuer}`)
 })
 
 test('a flood of failures neither fills the audit trail nor hides another client in it', async () => {

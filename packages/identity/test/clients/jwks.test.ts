@@ -24,7 +24,7 @@ async function setup(t: TestContext) {
   return { state, barrier, clock, keys, address }
 }
 
-const unreachable = /can't be fetched/
+const unreachable = /cannot be fetched/
 
 test('concurrent requests for a JWK Set cause one fetch', async (t) => {
   const { state, barrier, keys, address } = await setup(t)

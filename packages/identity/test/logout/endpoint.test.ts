@@ -77,7 +77,7 @@ test('a logout request without id_token_hint or client_id gets an error that say
   const nameless = await browser.get(`/end_session?${address}`)
   assert.equal(nameless.status, 400)
   assert.match(nameless.text, /post_logout_redirect_uri needs id_token_hint or client_id/)
-  assert.match((await browser.get(`/end_session?${address}&client_id=nobody`)).text, /client_id is not known here/)
+  assert.match((await browser.get(`/end_session?${address}&client_id=nobody`)).text, /client_id is unknown/)
   const other = 'post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Felsewhere&client_id=web'
   assert.match((await browser.get(`/end_session?${other}`)).text, /is not registered for this client/)
   await getTokens(running, { browser })

@@ -56,7 +56,7 @@ for (const [what, send] of [
     await browser.get('/account')
     const { error, error_description } = redirectParameters(await send(browser))
     assert.equal(error, 'invalid_request')
-    assert.match(String(error_description), /must push its requests/)
+    assert.match(String(error_description), /must push its authorization requests/)
   })
 }
 

@@ -172,5 +172,5 @@ test('a process without the new key publishes it and signs with a key it can ope
 test('sealed signing keys that were swapped between rows are rejected', async () => {
   await database.query(`UPDATE identity.signing_key a SET private_sealed = b.private_sealed
     FROM identity.signing_key b WHERE a.kid <> b.kid`)
-  await assert.rejects(start(oldKey, newKey), /signing key [\w-]+ can't be opened: what is stored was changed/)
+  await assert.rejects(start(oldKey, newKey), /signing key [\w-]+ cannot be opened: the stored value was changed/)
 })

@@ -62,12 +62,12 @@ export function apiKeyRoutes(http: Http, { context, requireScope: check }: Admin
     },
   )
   const keyBody = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('No valid API key is the given one.') }
+  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('The key is not a valid API key.') }
   const resolve = { ...describeRoute('apiKeys.resolve', 'read:api-keys'), body: keyBody, response }
   http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
     await check(request, 'read:api-keys')
     const found = await resolveApiKey(context, request.body.key)
-    if (found === undefined) throw new Problem(404, 'There is no such API key.')
+    if (found === undefined) throw new Problem(404, 'This is not a valid API key.')
     return found
   })
 }
@@ -89,7 +89,7 @@ export function signingKeyRoutes(http: Http, { context, requireScope: check }: A
   const body = Type.Object(
     {
       alg: Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms] }),
-      compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
+      compromised: Type.Optional(Type.Boolean({ description: 'Revokes the old key and its tokens at once.' })),
     },
     { additionalProperties: false },
   )

@@ -106,7 +106,7 @@ export function verifyEmailEndpoint(context: IdentityContext): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
     const link = await context.store.mailedLinks.find(tokenHash(token), 'verify', context.clock.now())
-    if (link === undefined) throw new PageError(400, 'reset.over')
+    if (link === undefined) throw new PageError(400, 'reset.expired')
     const browser = await readBrowser(context, request, reply)
     const texts = textsFor(context, request)
     if (request.method === 'GET') {
@@ -116,7 +116,7 @@ export function verifyEmailEndpoint(context: IdentityContext): Handler {
     }
     checkForm(context, request, browser, pageParameters(request))
     if (!(await context.store.accounts.verifyEmail(link.hash, context.clock.now()))) {
-      throw new PageError(400, 'reset.over')
+      throw new PageError(400, 'reset.expired')
     }
     await audit(context, request, 'email_verified', { actor: link.userId, subject: link.userId })
     return sendPage(context, reply, texts, messagePage(texts, 'verify.done', { next: signInNext }))
@@ -124,5 +124,5 @@ export function verifyEmailEndpoint(context: IdentityContext): Handler {
 }
 
 function expiredLink(): PageError {
-  return new PageError(400, 'reset.over', {}, { href: '/password/forgot', text: 'login.forgot' })
+  return new PageError(400, 'reset.expired', {}, { href: '/password/forgot', text: 'login.forgot' })
 }

@@ -150,5 +150,5 @@ async function createAccount(
 }
 
 function expiredLink(): PageError {
-  return new PageError(400, 'reset.over', {}, { href: '/register', text: 'login.register' })
+  return new PageError(400, 'reset.expired', {}, { href: '/register', text: 'login.register' })
 }

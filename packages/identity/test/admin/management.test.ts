@@ -171,7 +171,7 @@ test('an API key is shown once, resolved while it exists, and deleted', async ()
   assert.deepEqual((await call('POST', '/admin/v1/api-keys/resolve', { key }, bearer)).body, resolved)
   assert.ok(!JSON.stringify((await call('GET', '/admin/v1/api-keys')).body).includes(key))
   const { rows } = await running.database.query('SELECT * FROM identity.api_key')
-  assert.ok(!JSON.stringify(rows).includes(key), 'it is hashed at rest (checklist 32)')
+  assert.ok(!JSON.stringify(rows).includes(key), 'the key is stored as a hash')
   assert.equal((await call('DELETE', `/admin/v1/api-keys/${made.body.id}`)).status, 204)
   assert.equal(await running.identity.resolveApiKey(key), undefined)
   assert.equal((await call('POST', '/admin/v1/api-keys', { owner: 'nobody', name: 'x' })).status, 422)
@@ -193,7 +193,11 @@ test('an API key is suspended while its owner is locked and deleted with its own
   await call('DELETE', '/admin/v1/clients/keyed-client')
   await call('POST', '/admin/v1/users', { id: 'keyed' })
   await call('POST', '/admin/v1/clients', { client_id: 'keyed-client' })
-  assert.deepEqual([await kind(user), await kind(client)], [undefined, undefined], 'nobody inherits a key with a name')
+  assert.deepEqual(
+    [await kind(user), await kind(client)],
+    [undefined, undefined],
+    'a recreated owner does not inherit the key',
+  )
 })
 
 test('a signing key is rotated by command without showing its private part', async () => {

@@ -42,7 +42,7 @@ after(() => running.close())
 let serial = 0
 const nowSeconds = () => Math.floor(running.clock.now() / 1000)
 
-/** What Authlib puts into an assertion: the endpoint as audience, and an hour to live. */
+/** The claims of an Authlib assertion: the endpoint as audience, and an expiry in an hour. */
 const authlib = (endpoint: string): JWTPayload => ({
   iss: 'older',
   sub: 'older',
@@ -130,7 +130,11 @@ test('other endpoints accept their own URL or that of the token endpoint as audi
     }
     const elsewhere = await sign(authlib(endpoint))
     const token = await running.post('/token', { grant_type: 'client_credentials', ...asClient(elsewhere) })
-    assert.equal(token.body.error, 'invalid_client', 'what another endpoint was sent is none for tokens')
+    assert.equal(
+      token.body.error,
+      'invalid_client',
+      'an assertion for another endpoint is not valid at the token endpoint',
+    )
   }
 })
 
@@ -140,8 +144,12 @@ test('an assertion with the endpoint as audience expires after five minutes, wha
   running.clock.advance(120_000)
   const form = { grant_type: 'client_credentials' }
   assert.equal((await running.post('/token', { ...form, ...asClient(assertion) })).status, 200)
-  assert.equal((await running.post('/token', { ...form, ...asClient(assertion) })).status, 401, 'it was used')
-  assert.equal((await running.post('/token', { ...form, ...asClient(again) })).status, 401, 'it is too old')
+  assert.equal(
+    (await running.post('/token', { ...form, ...asClient(assertion) })).status,
+    401,
+    'the assertion was used',
+  )
+  assert.equal((await running.post('/token', { ...form, ...asClient(again) })).status, 401, 'the assertion is too old')
   const { iat: _, ...undated } = authlib('/token')
   const future = { ...authlib('/token'), iat: nowSeconds() + 60 }
   for (const claims of [undated, future]) {

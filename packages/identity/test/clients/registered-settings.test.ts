@@ -128,7 +128,7 @@ test('an opaque access token works at userinfo and introspection until it is rev
     [true, 'alice', 'Bearer', 'openid profile'],
   )
   const { rows } = await running.database.query('SELECT * FROM identity.access_token')
-  assert.ok(!JSON.stringify(rows).includes(token), 'it is hashed at rest')
+  assert.ok(!JSON.stringify(rows).includes(token), 'the token is stored as a hash')
   await running.post('/revoke', { token, ...secretOf('opaque') })
   assert.deepEqual([await introspect('watcher', token), (await userinfo()).statusCode], [{ active: false }, 401])
 })

@@ -47,7 +47,7 @@ test('polling too fast gets slow_down, and the interval grows', async () => {
   running.clock.advance(1_000)
   assert.equal((await poll(device_code)).body.error, 'slow_down')
   running.clock.advance(6_000)
-  assert.equal((await poll(device_code)).body.error, 'slow_down', 'five seconds are no longer enough')
+  assert.equal((await poll(device_code)).body.error, 'slow_down', 'the interval is longer than five seconds')
   running.clock.advance(15_000)
   assert.equal((await poll(device_code)).body.error, 'authorization_pending')
 })

@@ -19,7 +19,7 @@ testWith(
     const server = await startIdentity({ users, clients: [party] }, { loopbackCalls: true })
     const apache = await startApache({
       port,
-      files: { 'protected/secret.html': 'behind the door' },
+      files: { 'protected/secret.html': 'protected content' },
       directives: [
         `OIDCProviderMetadataURL ${server.issuer}/.well-known/openid-configuration`,
         `OIDCClientID ${party.client_id}`,
@@ -32,7 +32,7 @@ testWith(
         '<Location /protected>',
         '  AuthType openid-connect',
         '  Require claim email:alice@example.com',
-        // Node's fetch says that it is no navigation.
+        // Node's fetch does not mark its requests as navigation.
         '  OIDCUnAuthAction auth "true"',
         '</Location>',
       ],
@@ -41,7 +41,7 @@ testWith(
       const person = new Person()
       const secret = new URL(`${apache.url}/protected/secret.html`)
       const inside = await person.browse(secret)
-      assert.deepEqual([inside.address.href, inside.text], [secret.href, 'behind the door'])
+      assert.deepEqual([inside.address.href, inside.text], [secret.href, 'protected content'])
       const info = JSON.parse((await person.browse(new URL(`${callback}?info=json`))).text)
       assert.deepEqual([info.id_token.iss, info.userinfo.sub], [server.issuer, 'alice'])
       assert.equal(info.userinfo.email, 'alice@example.com')

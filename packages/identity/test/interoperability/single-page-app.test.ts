@@ -65,7 +65,7 @@ testWith('chromium', 'oidc-client-ts signs in, refreshes and revokes across orig
       headers: { origin: 'https://evil.example' },
       body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: 'spa' }),
     })
-    assert.equal(stranger.headers.get('access-control-allow-origin'), null, 'only registered origins (checklist 25)')
+    assert.equal(stranger.headers.get('access-control-allow-origin'), null, 'only registered origins are allowed')
   } finally {
     await browser.close()
     await server.close()

@@ -11,7 +11,7 @@ const watcher = { client_id: 'watcher', client_secret: 'watcher-secret-0123456',
 
 let database: Database
 let clock: ManualClock
-/** A process that serves, and one that is the command line. */
+/** A serving process, and the command line. */
 let server: Running
 let command: Running
 before(async () => {
@@ -34,7 +34,7 @@ const isActive = async (running: Running, token = '') => {
 
 const kidOf = (token = '') => decodeProtectedHeader(token).kid ?? assert.fail('no kid')
 
-/** Whether the page asks whom to sign out, as it does without a hint that it believes. */
+/** Whether the logout endpoint accepts the ID token as a hint. */
 async function isBelieved(running: Running, id_token_hint = ''): Promise<boolean> {
   const request = { id_token_hint, post_logout_redirect_uri: 'https://app.example/bye' }
   return (await running.http.inject(`/end_session?${new URLSearchParams(request)}`)).statusCode < 400

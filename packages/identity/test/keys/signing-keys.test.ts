@@ -89,9 +89,13 @@ describe('on a schedule', () => {
     clock.advance(1)
     await keys.refresh()
     assert.ok(old.every((kid) => !kids(keys).includes(kid)))
-    assert.equal(await postgresIdentityStore(database).signingKeys.purge(clock.now()), 4, 'two rotations of two kinds')
+    assert.equal(
+      await postgresIdentityStore(database).signingKeys.purge(clock.now()),
+      4,
+      'two rotations of two algorithms',
+    )
     const { rows } = await database.query<{ kid: string }>('SELECT kid FROM identity.signing_key')
-    assert.deepEqual(new Set(rows.map(({ kid }) => kid)), new Set(kids(keys)), 'nothing is left of the old ones')
+    assert.deepEqual(new Set(rows.map(({ kid }) => kid)), new Set(kids(keys)), 'the old keys are gone')
   })
 
   test('a key rotated by command signs after a minute, and a compromised one is removed at once', async () => {

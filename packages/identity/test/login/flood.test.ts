@@ -34,7 +34,7 @@ test('a login flood that fills the hashing queue leaves the token endpoint respo
     const response = await running.post('/token', { grant_type: 'client_credentials', client_id, client_secret })
     assert.equal(response.status, 200)
   }
-  assert.equal(checked, 0, 'no password was checked before the last token was there')
+  assert.equal(checked, 0, 'every token was issued before the first password was verified')
   const responses = await Promise.all(flood)
   assert.deepEqual(
     [503, 401].map((status) => responses.filter((response) => response.status === status).length),
@@ -47,6 +47,6 @@ test('a login that finds the queue full gets the form again with Retry-After', a
   const away = responses.find(({ status }) => status === 503)
   assert.equal(away?.headers['retry-after'], '5')
   assert.match(away?.text ?? '', /very busy right now/)
-  assert.match(away?.text ?? '', /action="\/login"/, 'the form is there to try again')
+  assert.match(away?.text ?? '', /action="\/login"/, 'the form is shown again')
   assert.match(away?.text ?? '', /value="alice"/)
 })

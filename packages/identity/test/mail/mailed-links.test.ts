@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => running.close())
 
-/** The next mail of an event; mails are sent in the background. */
+/** The link of the next mail of an event; mails are sent in the background. */
 async function nextLink(event: string, userId?: string): Promise<string> {
   const deadline = Date.now() + 10_000
   for (;;) {
@@ -199,7 +199,7 @@ before(async () => {
 })
 after(() => server?.stop())
 
-/** Identity on a PostgreSQL database of its own. */
+/** Identity on its own PostgreSQL database. */
 async function onPostgres(work: (running: Running, database: Database) => Promise<void>): Promise<void> {
   const database = await postgresDatabase(server as Server, 20)
   const postgres = await setup(options, database)

@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true }))
 let running: Running
 before(async () => {
   writeFileSync(join(folder, 'fr.json'), JSON.stringify({ 'login.title': 'Connexion', 'login.submit': 'Se connecter' }))
-  writeFileSync(join(folder, 'de.json'), JSON.stringify({ 'login.title': 'Hereinspaziert' }))
+  writeFileSync(join(folder, 'de.json'), JSON.stringify({ 'login.title': 'Willkommen' }))
   running = await setup({
     branding: {
       name: 'Acme & Söhne',
@@ -34,9 +34,9 @@ test('pages show the configured name, logo and colours', async () => {
   assert.match(payload, /<title>[^<]+ · Acme &amp; Söhne<\/title>/)
   assert.match(payload, /<img src="https:\/\/cdn\.acme\.example\/logo\.svg" alt="Acme &amp; Söhne">/)
   const policy = String(headers['content-security-policy'])
-  assert.match(policy, /img-src 'self' https:\/\/cdn\.acme\.example;/, 'the logo may be loaded, and nothing else')
+  assert.match(policy, /img-src 'self' https:\/\/cdn\.acme\.example;/, 'the logo is the only external image')
   const style = (await running.http.inject('/pages/style.css')).payload
-  assert.match(style, /--accent: #ffee00; --on-accent: #000000;/, 'dark letters on a light button')
+  assert.match(style, /--accent: #ffee00; --on-accent: #000000;/, 'dark text on a light button')
   assert.match(style, /--accent: #102030; --on-accent: #ffffff;/)
 })
 
@@ -52,7 +52,7 @@ test('a text file adds a language, and missing texts fall back to English', asyn
 
 test('a text file overrides built-in texts one by one', async () => {
   const { payload } = await page('de')
-  assert.match(payload, /<h1>Hereinspaziert<\/h1>/)
+  assert.match(payload, /<h1>Willkommen<\/h1>/)
   assert.match(payload, /Passwort/)
 })
 

@@ -47,7 +47,7 @@ for (const [what, send] of [
   ['plain parameters', (browser: TestBrowser) => browser.get(authorizeUrl(plain()))],
   ['a made-up continuation', (browser: TestBrowser) => browser.get(authorizeUrl({ ...plain(), continuation: 'x' }))],
   [
-    'a request_uri in the address of a form',
+    'a request_uri in the URL of a form',
     (browser: TestBrowser) => browser.post('/authorize?request_uri=x&continuation=x', plain()),
   ],
 ] as const) {

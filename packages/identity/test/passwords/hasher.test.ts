@@ -10,7 +10,7 @@ test('a full queue rejects only the next request and then drains', async () => {
     passwords.verify('correct horse', undefined),
   ])
   assert.deepEqual([first.status, second.status, third.status], ['fulfilled', 'fulfilled', 'rejected'])
-  assert.equal(second.status === 'fulfilled' && second.value, false, 'nobody’s password matches')
+  assert.equal(second.status === 'fulfilled' && second.value, false, 'no stored password means no match')
   assert.equal(passwords.depth, 0)
   assert.equal(await passwords.verify('correct horse', first.status === 'fulfilled' ? first.value : ''), true)
 })

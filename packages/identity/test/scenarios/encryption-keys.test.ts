@@ -44,7 +44,7 @@ after(async () => {
   await database.close()
 })
 
-/** A process of the service whose ENCRYPTION_KEY names these keys. */
+/** A process with these keys in ENCRYPTION_KEY. */
 async function start(...keys: Secret[]): Promise<Running> {
   await checkSealed(database, identitySealed, new KeyRing(keys))
   const process = await setup({ encryptionKey: new KeyRing(keys), declared, clock }, database)
@@ -64,7 +64,7 @@ test('processes with the same keys in different order read each other’s data',
     assert.equal(response.status, 200)
     token = response.body.refresh_token
   }
-  // A login page of one process, answered at the other, in both directions.
+  // A login page of one process is submitted to the other, in both directions.
   for (const [page, response] of [
     [before, after],
     [after, before],

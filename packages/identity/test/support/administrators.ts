@@ -4,7 +4,7 @@ import { getTokens, TestBrowser } from './journey.ts'
 import { type Running, responseOf, type TestResponse } from './setup.ts'
 
 /*
- * People who administer: one for each role, signed in at a console as people are, and callers that are services.
+ * Administrators: one for each role, signed in at a console, and callers that are services.
  */
 
 type Served = Pick<Running, 'http' | 'post' | 'identity' | 'routes'>
@@ -12,7 +12,7 @@ type Served = Pick<Running, 'http' | 'post' | 'identity' | 'routes'>
 export const roles = ['gatehouse-owner', 'gatehouse-operator', 'gatehouse-support', 'gatehouse-auditor'] as const
 export type Role = (typeof roles)[number]
 
-/** Whoever holds the role `gatehouse-owner` is called `owner`, and so on. */
+/** The id of the administrator with a role: `owner` for `gatehouse-owner`. */
 export const personOf = (role: Role): string => role.replace('gatehouse-', '')
 const password = 'a long and quiet password'
 
@@ -23,7 +23,7 @@ export const administrators = roles.map((role) => ({
   roles: [role],
 }))
 
-/** A public client that is registered for everything that management has. */
+/** A public client that is registered for every management scope. */
 export const consoleClient = {
   client_id: 'console',
   token_endpoint_auth_method: 'none' as const,
@@ -31,14 +31,14 @@ export const consoleClient = {
   scopes: ['openid', 'offline_access', ...scopesOfRoles(managementRoles)],
 }
 
-/** An access token of the person, through sign-in and consent, with the scopes that the role allows. */
+/** An access token of the user, through sign-in and consent, with the scopes that the role allows. */
 export async function tokenOf(running: Served, role: Role, user: string = personOf(role)): Promise<string> {
   const scope = ['openid', ...scopesOfRoles([role])].join(' ')
   const tokens = await getTokens(running, { client: 'console', scope, user: [user, password] })
   return tokens.access_token ?? assert.fail('no access token')
 }
 
-/** A token of a confidential client for itself. */
+/** A token that a confidential client obtains for itself. */
 export async function clientToken(running: Served, id: string, secret: string): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
   const response = await running.post('/token', form)
@@ -65,7 +65,7 @@ export async function call(
 
 let made = 0
 
-/** Things that nobody used yet, made by the command line. */
+/** Creates fixtures by the command line that no other test uses. */
 export function createFixtures({ identity, ...running }: Served) {
   const { management } = identity
   const next = (kind: string) => `${kind}-${++made}`
@@ -82,7 +82,7 @@ export function createFixtures({ identity, ...running }: Served) {
     async apiKey() {
       return (await management.createApiKey({ owner: await user(), name: 'a key' })).id
     },
-    /** A user who is signed in, and the session. */
+    /** A signed-in user and the session. */
     async session() {
       const id = await user()
       const browser = new TestBrowser({ ...running, identity } as never, { 'user-agent': 'Quiet/1.0' })
@@ -98,7 +98,7 @@ export function createFixtures({ identity, ...running }: Served) {
   }
 }
 
-/** The routes of management, as the server has them. */
+/** The management routes that the server registered. */
 export function managementRoutes({ routes: served }: Pick<Running, 'routes'>): string[] {
   const own = served.filter(({ url, method }) => url.startsWith('/admin/v1/') && !['HEAD', 'OPTIONS'].includes(method))
   return own.map(({ method, url }) => `${method} ${url}`).sort()

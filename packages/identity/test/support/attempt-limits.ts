@@ -4,7 +4,7 @@ import { type AttemptLimitName, attemptLimitPolicies, type IdentityOptions } fro
 
 type Limits = Required<Pick<IdentityOptions, 'limit' | 'refund' | 'blocked' | 'forgive'>>
 
-/** Counts attempts as the program does, with some limits smaller: a test needs no hundred wrong passwords. */
+/** Counts attempts as the program does, with smaller limits where a test needs them. */
 export function attemptLimits(smaller: Partial<Record<AttemptLimitName, number>>, clock: Clock): Limits {
   const limiter = createLimiter({ clock })
   const policies = new Map(

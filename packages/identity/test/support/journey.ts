@@ -6,7 +6,7 @@ type Served = Pick<Running, 'http' | 'post'>
 
 export const callback = 'https://app.example/callback'
 
-/** A confidential web application, one that is public, and a device. */
+/** A confidential web application, a public one, and a device. */
 export const clients = [
   {
     client_id: 'web',
@@ -58,7 +58,7 @@ export function pkce(): { code_verifier: string; code_challenge: string } {
   return { code_verifier, code_challenge: createHash('sha256').update(code_verifier).digest('base64url') }
 }
 
-/** A browser: it keeps cookies and fills in forms, and runs no script. */
+/** A browser that keeps cookies and submits forms, without scripts. */
 export class TestBrowser {
   readonly #running: Served
   readonly #headers: Record<string, string>
@@ -79,13 +79,13 @@ export class TestBrowser {
     return this.#send('POST', url, new URLSearchParams(form).toString(), headers)
   }
 
-  /** Sends the form of a page, with what a person puts in. */
+  /** Submits the form of a page with the input of a person. */
   async submit(page: TestResponse, input: Record<string, string> = {}): Promise<TestResponse> {
     const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1] ?? assert.fail(`no form in ${page.text}`)
     return this.post(decoded(action), { ...hiddenFields(page), ...input })
   }
 
-  /** Signs in at a login page and follows our own redirects. */
+  /** Signs in at a login page and follows redirects within the issuer. */
   async signIn(
     page: TestResponse,
     username: string = 'alice',
@@ -140,7 +140,7 @@ export function authorizeUrl(parameters: Record<string, string>): string {
   return `/authorize?${new URLSearchParams(parameters)}`
 }
 
-/** The parameters that came back to the client. */
+/** The parameters of a redirect to the client. */
 export function redirectParameters(response: TestResponse): Record<string, string> {
   const location = response.headers.location ?? assert.fail(`no redirect: ${response.status} ${response.text}`)
   return Object.fromEntries(new URL(location).searchParams)
@@ -149,7 +149,7 @@ export function redirectParameters(response: TestResponse): Record<string, strin
 export interface CodeOptions {
   readonly scope?: string
   readonly client?: string
-  /** Of a confidential client other than `web`. */
+  /** The credentials of a confidential client other than `web`. */
   readonly secret?: { readonly client_id: string; readonly client_secret: string }
   readonly browser?: TestBrowser
   readonly user?: readonly [string, string]

@@ -45,7 +45,7 @@ export async function startIdentity(
   }
 }
 
-/** A person with a browser that keeps cookies and runs no script. */
+/** A person with a browser that keeps cookies, without scripts. */
 export class Person {
   readonly #cookies = new Map<string, string>()
 

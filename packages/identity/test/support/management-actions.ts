@@ -3,12 +3,12 @@ import type { Call, createFixtures, Role } from './administrators.ts'
 type Fixtures = ReturnType<typeof createFixtures>
 type Prepared = Omit<Call, 'method'> & { readonly secrets?: readonly string[] }
 
-/** A route of management: who may use it, how it is called, and what the audit trail keeps of it. */
+/** A management route: which roles may use it, how it is called, and what the audit trail records. */
 export interface Action {
   readonly route: string
   readonly allowed: readonly Role[]
   readonly prepare: (things: Fixtures) => Promise<Prepared>
-  /** The action of the event; undefined where nothing is changed. */
+  /** The action of the audit event; undefined for a route that changes nothing. */
   readonly recorded?: string
 }
 
@@ -29,7 +29,7 @@ const aboutUser = async (things: Fixtures, rest: string, payload?: object): Prom
   return payload === undefined ? { url } : { url, payload }
 }
 
-/** Every route of management. Those between services are for no person. */
+/** Every management route. Routes between services are allowed for no role. */
 export const actions: readonly Action[] = [
   { route: `GET ${clients}`, allowed: all, prepare: async () => at(clients) },
   { route: `GET ${clients}/:id`, allowed: all, prepare: async () => at(`${clients}/console`) },

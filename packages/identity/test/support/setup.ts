@@ -23,7 +23,7 @@ export interface Running {
   readonly identity: Identity
   readonly database: Database
   readonly clock: ManualClock
-  /** Every route that is served. */
+  /** Every registered route. */
   readonly routes: readonly ServedRoute[]
   readonly post: (
     path: string,
@@ -51,7 +51,7 @@ export const service = {
   scopes: ['write:notifications', 'read:users'],
 }
 
-/** Identity on a database of its own, served without a port. */
+/** Identity on its own database, served without a port. */
 export async function setup(options: Partial<IdentityOptions> = {}, database?: Database): Promise<Running> {
   const clock = manualClock()
   const db = database ?? (await memoryDatabase(migrateIdentity))
@@ -111,7 +111,7 @@ export function setupOnce(options: Partial<IdentityOptions> = {}): Omit<Running,
     shared = await setup(options)
   })
   after(() => shared?.close())
-  const running = (): Running => shared ?? assert.fail('used before it was set up')
+  const running = (): Running => shared ?? assert.fail('used before setup')
   return {
     get http() {
       return running().http
@@ -142,7 +142,7 @@ export function responseOf(response: { statusCode: number; headers: object; payl
   }
 }
 
-/** A bearer check over the keys of the identity under test, by an independent library. */
+/** A bearer check by an independent library, with the keys of the identity under test. */
 function bearerCheck(identity: () => Identity | undefined, clock: ManualClock): Authenticate {
   return async (request, scope) => {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]

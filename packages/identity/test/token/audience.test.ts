@@ -1,4 +1,4 @@
-/** What an access token is for: userinfo, one API, or the default API together with userinfo. */
+/** The audience of an access token: userinfo, one API, or the default API together with userinfo. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'

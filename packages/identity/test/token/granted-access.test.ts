@@ -49,7 +49,7 @@ const pageOf = async (browser: TestBrowser, client_id: string, scope: string, mo
   return { code_verifier, page: await browser.signIn(await browser.get(authorizeUrl(request))) }
 }
 
-/** A code and what its exchange needs, after login and consent. */
+/** The form of a code exchange, after login and consent. */
 async function codeFor(client_id: string, scope: string, more: Record<string, string> = {}) {
   const browser = new TestBrowser(running)
   const { code_verifier, page } = await pageOf(browser, client_id, scope, more)

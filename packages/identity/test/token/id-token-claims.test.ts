@@ -1,4 +1,4 @@
-/** ID tokens that carry the claims of the granted scopes, for clients that say `id_token_claims`. */
+/** ID tokens that carry the claims of the granted scopes, for clients with `id_token_claims`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
@@ -52,7 +52,7 @@ const refresh = (client_id: string, { refresh_token = '' }: Tokens, more: Record
 
 const protocol = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'acr', 'amr', 'sid', 'nonce'])
 
-/** The claims about the user in an ID token. */
+/** The user claims of an ID token. */
 const claimsIn = ({ id_token = '' }: Tokens) =>
   Object.fromEntries(Object.entries(decodeJwt(id_token)).filter(([name]) => !protocol.has(name)))
 

@@ -21,7 +21,8 @@ export type { Features } from './config/features.ts'
 export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './config/lifetimes.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
 export type { Seeded } from './config/seed.ts'
-export { createIdentity, defaultPlan, type Identity } from './identity.ts'
+export { defaultPlan } from './context/create.ts'
+export { createIdentity, type Identity } from './identity.ts'
 export {
   type GoneRecipient,
   identityEvents,

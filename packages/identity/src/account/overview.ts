@@ -1,7 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { OverviewContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { GrantRecord } from '../model/grant.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
@@ -16,7 +16,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** GET /account: connected apps, sessions and API keys. */
-export function accountEndpoint(context: IdentityContext): Handler {
+export function accountEndpoint(context: OverviewContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
     if (browser.signedIn === undefined) return requireSignIn(context, request, reply, browser, '/account')
@@ -36,7 +36,7 @@ export function accountEndpoint(context: IdentityContext): Handler {
 }
 
 /** Each client once, with all it may do: what was remembered, and what lives on some device. */
-async function listApps(context: IdentityContext, userId: string, now: number) {
+async function listApps(context: OverviewContext, userId: string, now: number) {
   const consents = await context.store.consents.listByUser(userId)
   const grants = Map.groupBy(await context.store.grants.listByUser(userId, now), (grant) => grant.clientId)
   const ids = new Set([...consents.map((one) => one.clientId), ...grants.keys()])
@@ -56,7 +56,7 @@ async function listApps(context: IdentityContext, userId: string, now: number) {
 }
 
 /** POST /account/end: ends an app's access, a session or an API key. */
-export function revokeAccessEndpoint(context: IdentityContext): Handler {
+export function revokeAccessEndpoint(context: OverviewContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
@@ -78,7 +78,7 @@ export function revokeAccessEndpoint(context: IdentityContext): Handler {
 }
 
 async function removeApiKey(
-  context: IdentityContext,
+  context: OverviewContext,
   request: FastifyRequest,
   userId: string,
   id: string,
@@ -88,7 +88,7 @@ async function removeApiKey(
 }
 
 async function endSessionById(
-  context: IdentityContext,
+  context: OverviewContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, session }: NonNullable<Browser['signedIn']>,

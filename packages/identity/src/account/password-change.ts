@@ -1,7 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
@@ -25,7 +25,7 @@ export const newPasswordField: Field = {
 /** What the words about a new password name. */
 export function passwordValues({
   passwordPolicy: passwordRule,
-}: Pick<IdentityContext, 'passwordPolicy'>): Readonly<Record<string, string>> {
+}: Pick<AccountContext, 'passwordPolicy'>): Readonly<Record<string, string>> {
   return { min: String(passwordRule.minLength), max: String(maxPasswordLength) }
 }
 
@@ -37,7 +37,7 @@ const fields: readonly Field[] = [
 const accountNext: NextStep = { href: '/account', text: 'back' }
 
 /** GET and POST /account/password: a new password, after the old one; all else that was signed in is signed out. */
-export function changePasswordEndpoint(context: IdentityContext): Handler {
+export function changePasswordEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
     if (browser.signedIn === undefined) return requireSignIn(context, request, reply, browser, '/account')

@@ -3,7 +3,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { sendLink } from '../mail/link.ts'
 import { isManagementRole } from '../model/management-roles.ts'
@@ -20,7 +20,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 const emailField: Field = { name: 'email', text: 'forgot.email', type: 'email', autocomplete: 'email' }
 
 /** GET and POST /password/forgot: mails a link, and says the same whether there is such an account or not. */
-export function forgotPasswordEndpoint(context: IdentityContext): Handler {
+export function forgotPasswordEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.passwordReset) throw new PageError(404, 'error.missing')
     const browser = await readBrowser(context, request, reply)
@@ -51,7 +51,7 @@ export function forgotPasswordEndpoint(context: IdentityContext): Handler {
   }
 }
 
-async function sendReset(context: IdentityContext, request: FastifyRequest, email: string): Promise<void> {
+async function sendReset(context: AccountContext, request: FastifyRequest, email: string): Promise<void> {
   const user = email.includes('@') ? await context.store.users.findByLogin(email) : undefined
   if (user?.email === undefined || user.email.toLowerCase() !== email || user.lockedAt !== undefined) return
   // Who manages notifications decides where mails go and what they say, and may hold less than this user does.
@@ -61,7 +61,7 @@ async function sendReset(context: IdentityContext, request: FastifyRequest, emai
 }
 
 /** GET and POST /password/reset: a new password by the mailed link; every session and grant ends. */
-export function resetPasswordEndpoint(context: IdentityContext): Handler {
+export function resetPasswordEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.passwordReset) throw new PageError(404, 'error.missing')
     const token = pageParameters(request).get('token') ?? ''
@@ -102,7 +102,7 @@ export function resetPasswordEndpoint(context: IdentityContext): Handler {
 }
 
 /** GET and POST /email/verify: the link proves the address, once its page is confirmed (mail scanners only look). */
-export function verifyEmailEndpoint(context: IdentityContext): Handler {
+export function verifyEmailEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
     const link = await context.store.mailedLinks.find(tokenHash(token), 'verify', context.clock.now())

@@ -4,7 +4,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
 import { recipientMessage } from '../mail/messages.ts'
@@ -27,7 +27,7 @@ const maxNameLength = 200
  * GET and POST /register: mails a link to the address, and asks for nothing else: whoever opens the link chooses name and
  * password. An address that has an account gets the same answer, and a mail that says so.
  */
-export function registerEndpoint(context: IdentityContext): Handler {
+export function registerEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.registration) throw new PageError(404, 'error.missing')
     const browser = await readBrowser(context, request, reply)
@@ -60,13 +60,13 @@ export function registerEndpoint(context: IdentityContext): Handler {
   }
 }
 
-async function sendMail(context: IdentityContext, email: string): Promise<void> {
+async function sendMail(context: AccountContext, email: string): Promise<void> {
   const user = await context.store.users.findByLogin(email)
   if (user === undefined) await sendLink(context, email)
   else if (user.email?.toLowerCase() === email) await sendReminder(context, { ...user, email: user.email })
 }
 
-async function sendLink(context: IdentityContext, email: string): Promise<void> {
+async function sendLink(context: AccountContext, email: string): Promise<void> {
   const token = randomToken()
   const lifeSeconds = context.lifetimes.verifyLink
   const userId = randomUUIDv7()
@@ -79,7 +79,7 @@ async function sendLink(context: IdentityContext, email: string): Promise<void> 
 }
 
 /** Somebody, perhaps the owner, wants an account for an address that has one. */
-async function sendReminder(context: IdentityContext, user: User & { readonly email: string }): Promise<void> {
+async function sendReminder(context: AccountContext, user: User & { readonly email: string }): Promise<void> {
   const lifeSeconds = context.lifetimes.verifyLink
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
   const mail = { kind: 'accountExists', to: mailAddress(user), name, path: '/account', lifeSeconds } as const
@@ -88,7 +88,7 @@ async function sendReminder(context: IdentityContext, user: User & { readonly em
 }
 
 /** GET and POST /register/confirm: whoever opened the mail chooses name and password; the account begins. */
-export function confirmRegistrationEndpoint(context: IdentityContext): Handler {
+export function confirmRegistrationEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.registration) throw new PageError(404, 'error.missing')
     const parameters = pageParameters(request)
@@ -125,7 +125,7 @@ function nameOf(parameters: Parameters, { email }: Registration): string {
 }
 
 async function createAccount(
-  context: IdentityContext,
+  context: AccountContext,
   { hash, userId, email }: Registration,
   name: string,
   passwordHash: string,

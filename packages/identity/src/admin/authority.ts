@@ -1,6 +1,6 @@
 import { type Actor, type ManagementChange, Problem, recordChange } from '@gatehouse/kit'
 import { changeRecorder } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { AdminContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
 import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../model/management-roles.ts'
 import { isServiceScope } from '../model/service-scopes.ts'
@@ -79,6 +79,6 @@ export function requireRoleAuthority(by: Authority, before: readonly string[], a
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>
 
 /** Records what is about to be changed. @throws Problem 503 when that fails: then nothing may be changed */
-export function auditChange(context: IdentityContext, by: Authority, change: Change): Promise<void> {
+export function auditChange(context: AdminContext, by: Authority, change: Change): Promise<void> {
   return recordChange(changeRecorder(context), { service: 'identity', actor: by.actor, ...change })
 }

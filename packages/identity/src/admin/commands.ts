@@ -1,4 +1,4 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { AdminContext } from '../context/features.ts'
 import { recipientMessage } from '../mail/messages.ts'
 import { type Authority, auditChange, commandLine } from './authority.ts'
 import { createClient, deleteClient, listClients, rotateSecret, updateClient } from './clients/clients.ts'
@@ -17,13 +17,13 @@ import {
 } from './users/users.ts'
 
 /** An operation that reads. */
-type WithoutContext<Operation> = Operation extends (context: IdentityContext, ...rest: infer Rest) => infer Answer
+type WithoutContext<Operation> = Operation extends (context: AdminContext, ...rest: infer Rest) => infer Answer
   ? (...rest: Rest) => Answer
   : never
 
 /** An operation that changes something, on the authority of the command line. */
 type WithAuthority<Operation> = Operation extends (
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   ...rest: infer Rest
 ) => infer Answer
@@ -59,9 +59,9 @@ export interface Management {
   resyncRecipients(): Promise<number>
 }
 
-export function createManagement(context: IdentityContext): Management {
+export function createManagement(context: AdminContext): Management {
   const asCommandLine = <Rest extends unknown[], Answer>(
-    operation: (context: IdentityContext, by: Authority, ...rest: Rest) => Promise<Answer>,
+    operation: (context: AdminContext, by: Authority, ...rest: Rest) => Promise<Answer>,
   ) => {
     return (...rest: Rest): Promise<Answer> => operation(context, commandLine, ...rest)
   }
@@ -94,7 +94,7 @@ export function createManagement(context: IdentityContext): Management {
 
 const pageSize = 500
 
-async function resyncRecipients(context: IdentityContext): Promise<number> {
+async function resyncRecipients(context: AdminContext): Promise<number> {
   await auditChange(context, commandLine, { action: 'recipients.resync', target: { type: 'recipients', id: '*' } })
   let count = 0
   let after = ''

@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { IdentityContext } from '../context/context.ts'
+import type { AdminContext } from '../context/features.ts'
 import { type OperationId, operation } from '../http/operations.ts'
 import type { Authenticate, Caller } from '../model/caller.ts'
 import {
@@ -44,14 +44,14 @@ type Scopes = string | readonly string[]
 
 /** Lets callers through. */
 export interface AdminAccess {
-  readonly context: IdentityContext
+  readonly context: AdminContext
   /** Who calls, if they hold a scope, or one that includes it. @throws Problem 401, 403 */
   requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
   /** Who calls, whatever they hold. @throws Problem 401 */
   authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
 }
 
-export function createAdminAccess(context: IdentityContext, authenticate: Authenticate): AdminAccess {
+export function createAdminAccess(context: AdminContext, authenticate: Authenticate): AdminAccess {
   const identifyCaller = async (request: FastifyRequest, scopes: readonly string[] = []) => {
     const caller = await authenticate(request, undefined)
     const user = caller.kind === 'user' ? await context.store.users.find(caller.subject) : undefined

@@ -1,5 +1,5 @@
 import type { Http } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { AdminContext } from '../context/features.ts'
 import type { Authenticate } from '../model/caller.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { clientRoutes } from './clients/routes.ts'
@@ -11,7 +11,7 @@ import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
 /** Management under /admin/v1: clients, users, consents and sessions, roles, API keys, signing keys, the audit trail. */
-export function adminRoutes(http: Http, context: IdentityContext, authenticate: Authenticate): void {
+export function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
   const access = createAdminAccess(context, authenticate)
   clientRoutes(http, access)
   userRoutes(http, access)

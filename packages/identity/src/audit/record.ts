@@ -1,6 +1,6 @@
 import { type ManagementChange, orderedId, type RecordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { ServerContext } from '../context/context.ts'
 import type { AuditType } from './event-type.ts'
 
 export interface AuditFacts {
@@ -10,7 +10,7 @@ export interface AuditFacts {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-type AuditContext = Pick<IdentityContext, 'store' | 'clock' | 'metrics'>
+type AuditContext = Pick<ServerContext, 'store' | 'clock' | 'metrics'>
 
 /** Writes a security event to the audit trail, with where the request came from. */
 export async function audit(

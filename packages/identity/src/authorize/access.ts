@@ -1,11 +1,11 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import { type Access, covers } from '../model/consent.ts'
 import { claimsCoveredBy, type User } from '../model/user.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { grantResources, listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes } from '../oauth/scope.ts'
 
-type ResourceContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
+type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
 /** What a request asks the user to allow. */
 export function requestedAccess(context: ResourceContext, { scopes, resources, claims }: AuthorizationRequest): Access {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import { maxAccessTokenMs } from '../model/revocation-times.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
@@ -9,7 +9,7 @@ import { type Browser, readUserAgent } from '../sessions/browser.ts'
 
 /** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). @throws PageError 400 when the session has ended meanwhile */
 export async function issueCode(
-  context: Pick<IdentityContext, 'store' | 'clock' | 'lifetimes'>,
+  context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,
   authorization: AuthorizationRequest,
   { session, user }: NonNullable<Browser['signedIn']>,

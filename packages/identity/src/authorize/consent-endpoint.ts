@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { Access } from '../model/consent.ts'
 import { findDestination } from '../oauth/authorization-request.ts'
@@ -20,7 +20,7 @@ import { type AuthorizationTransaction, readNextStep, resumeTransaction } from '
  * now, since roles or registrations changed meanwhile, was not agreed to and is left out.
  */
 export function consentEndpoint(
-  context: IdentityContext,
+  context: AuthorizeContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)
@@ -41,7 +41,7 @@ export function consentEndpoint(
 }
 
 async function applyDecision(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   signedIn: NonNullable<Browser['signedIn']>,
   { decision, shown }: { readonly decision: string | undefined; readonly shown: Access | undefined },

@@ -1,6 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { redirectByGet } from '../http/redirect-by-get.ts'
 import type { Client } from '../model/client.ts'
@@ -17,7 +17,7 @@ import { type AuthorizationTransaction, findClient, readNextStep, resumeTransact
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** GET and POST /authorize (RFC 6749 §3.1). */
-export function authorizeEndpoint(context: IdentityContext): Handler {
+export function authorizeEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     if (request.method === 'POST' && request.headers.cookie === undefined)
@@ -30,7 +30,7 @@ export function authorizeEndpoint(context: IdentityContext): Handler {
 }
 
 /** GET /authorize/continue: on with a request after the login it waited for. */
-export function continueEndpoint(context: IdentityContext): Handler {
+export function continueEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
     const continuation = openContinuation(context, browser, pageParameters(request).get('continuation'))
@@ -40,7 +40,7 @@ export function continueEndpoint(context: IdentityContext): Handler {
 
 /** A pushed request takes the place of the address's parameters (RFC 9126 §4). */
 async function resolvePushedRequest(
-  context: IdentityContext,
+  context: AuthorizeContext,
   client: Client,
   parameters: Parameters,
 ): Promise<Pick<AuthorizationTransaction, 'parameters' | 'pushed'>> {
@@ -53,7 +53,7 @@ async function resolvePushedRequest(
 }
 
 async function continueTransaction(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: AuthorizationTransaction,
 ): Promise<FastifyReply> {
   const destination = findDestination(transaction.client, transaction.parameters)

@@ -1,6 +1,6 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import { withoutOwnApi } from '../model/consent.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { isNativeRedirect, originOf } from '../oauth/redirect-uri.ts'
@@ -13,7 +13,7 @@ import type { AuthorizationTransaction } from './transaction.ts'
 
 /** Asks who is there; only a login from `since` on counts as the answer. */
 export function sendLoginPage(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   authorization: AuthorizationRequest,
   since: number,
@@ -34,7 +34,7 @@ export function sendLoginPage(
 
 /** Asks the user who is signed in whether the client may. */
 export function sendConsentPage(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   authorization: AuthorizationRequest,
   { user, session }: NonNullable<Browser['signedIn']>,
@@ -62,7 +62,7 @@ export function sendConsentPage(
 }
 
 function sealTransaction(
-  context: IdentityContext,
+  context: AuthorizeContext,
   { browser, parameters, pushed }: AuthorizationTransaction,
   { client, redirectUri }: AuthorizationRequest,
   stage: Pick<Continuation, 'startedAt' | 'consentIn' | 'shown'>,

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { AuthorizeContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
 import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
@@ -24,7 +24,7 @@ export interface AuthorizationTransaction {
   readonly waitingSince: number | undefined
 }
 
-export async function findClient(context: IdentityContext, parameters: Parameters): Promise<Client> {
+export async function findClient(context: AuthorizeContext, parameters: Parameters): Promise<Client> {
   const client = await context.clients.find(parameters.getRequired('client_id'))
   if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')
   return client
@@ -32,7 +32,7 @@ export async function findClient(context: IdentityContext, parameters: Parameter
 
 /** The request as the page it comes back from was shown for. */
 export async function resumeTransaction(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: Pick<AuthorizationTransaction, 'request' | 'reply' | 'browser'>,
   { request, pushed = false, startedAt }: Continuation,
 ): Promise<AuthorizationTransaction> {
@@ -42,7 +42,7 @@ export async function resumeTransaction(
 
 /** Reads the request, as far as the user who is signed in may allow it, and decides what comes next. @throws OAuthError to be told by redirect */
 export async function readNextStep(
-  context: IdentityContext,
+  context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   destination: Destination,
 ): Promise<{ readonly authorization: AuthorizationRequest; readonly next: NextStep }> {

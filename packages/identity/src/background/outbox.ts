@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IdentityContext } from '../context/context.ts'
+import type { BackgroundContext } from '../context/features.ts'
 import { safeFetch } from '../http/safe-fetch.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import { formatRecipient, type Notify, type NotifyRequest, type OnRecipient, openPayload } from '../mail/messages.ts'
@@ -7,7 +7,7 @@ import type { LogoutNotice } from '../sessions/end-session.ts'
 import type { IdentityStore, OutboxMessage } from '../store/index.ts'
 
 export interface OutboxOptions {
-  readonly context: IdentityContext
+  readonly context: BackgroundContext
   readonly notify: Notify | undefined
   readonly onRecipient: OnRecipient | undefined
 }
@@ -74,7 +74,7 @@ async function deliver({ context, notify, onRecipient }: OutboxOptions, message:
 
 /** Sends a logout token (OpenID Connect Back-Channel Logout §2.4, §2.5). */
 async function sendLogoutToken(
-  context: IdentityContext,
+  context: BackgroundContext,
   { clientId, subject, sessionId }: LogoutNotice,
 ): Promise<void> {
   const client = await context.clients.find(clientId)

@@ -1,7 +1,7 @@
 import { startWorker, type Worker } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
 import type { IdentityOptions } from '../config/options.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { BackgroundContext } from '../context/features.ts'
 import { deliverOutbox, type outboxQueues } from './outbox.ts'
 
 /** So soon a key that another process made is published by this one too, and one that was forgotten signs no more. */
@@ -13,7 +13,7 @@ const purgeBatch = 500
 
 /** What runs beside the requests: keys are read and made, the outbox is delivered, what has ended is removed. */
 export function startWorkers(
-  context: IdentityContext,
+  context: BackgroundContext,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
 ): { readonly keys: Worker; readonly mails: Worker; readonly logouts: Worker; readonly purge: Worker } {
   const { log } = context
@@ -45,7 +45,7 @@ export function startWorkers(
 }
 
 /** One pass of the purge; true when more is likely left. */
-async function purge({ store, clock, lifetimes, metrics }: IdentityContext): Promise<boolean> {
+async function purge({ store, clock, lifetimes, metrics }: BackgroundContext): Promise<boolean> {
   const now = clock.now()
   const removed = await store.purge.purge(now, now - lifetimes.auditEvent * 1000, purgeBatch)
   metrics.rowsPurged({ ...removed, signing_key: await store.signingKeys.purge(now) })

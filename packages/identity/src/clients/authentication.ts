@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { AttemptLimitName } from '../config/attempt-limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { ClientAuthenticationContext } from '../context/context.ts'
 import { type Client, hasSecret } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -9,21 +9,6 @@ import type { AuthenticationFault } from './authentication-fault.ts'
 import { type Credentials, invalidClient, readCredentials } from './credentials.ts'
 import { reportFailedAuthentication } from './failure-report.ts'
 import { tooManyRequests } from './limits.ts'
-
-type AuthContext = Pick<
-  IdentityContext,
-  | 'clients'
-  | 'assertions'
-  | 'auditBudget'
-  | 'issuer'
-  | 'store'
-  | 'clock'
-  | 'metrics'
-  | 'log'
-  | 'limit'
-  | 'blocked'
-  | 'recentAuthentications'
->
 
 const maxClientIdLength = 255
 
@@ -35,7 +20,7 @@ const maxClientIdLength = 255
  * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` (429) past the limit
  */
 export async function authenticateClient(
-  context: AuthContext,
+  context: ClientAuthenticationContext,
   request: FastifyRequest,
   parameters: Parameters,
 ): Promise<Client> {
@@ -67,7 +52,7 @@ export async function authenticateClient(
 
 /** Why the credentials do not prove the client; undefined when they do. */
 async function findFault(
-  context: AuthContext,
+  context: ClientAuthenticationContext,
   request: FastifyRequest,
   credentials: Credentials,
   client: Client,
@@ -89,7 +74,7 @@ type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]
 
 /** What a failure counts against. A client that is known at the address has a count of its own there. */
 function limitsFor(
-  { recentAuthentications: clientProofs }: AuthContext,
+  { recentAuthentications: clientProofs }: ClientAuthenticationContext,
   id: string | undefined,
   address: string,
 ): Check[] {
@@ -99,13 +84,17 @@ function limitsFor(
   return [...byClient, ['client-authentication-address', { address }]]
 }
 
-function requireUnblocked(context: AuthContext, id: string, address: string): void {
+function requireUnblocked(context: ClientAuthenticationContext, id: string, address: string): void {
   const seconds = Math.max(...limitsFor(context, id, address).map((check) => context.blocked(...check)))
   if (seconds > 0) throw tooManyFailures(seconds)
 }
 
 /** @throws OAuthError 429 past the limit: then also what is wrong is no answer any more */
-async function recordFailure(context: AuthContext, id: string | undefined, address: string): Promise<void> {
+async function recordFailure(
+  context: ClientAuthenticationContext,
+  id: string | undefined,
+  address: string,
+): Promise<void> {
   const decisions = await Promise.all(limitsFor(context, id, address).map((check) => context.limit(...check)))
   const refused = decisions.filter(({ allowed }) => !allowed)
   if (refused.length === 0) return

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { ClientAuthenticationContext } from '../context/context.ts'
 import { printable } from '../oauth/error.ts'
 import type { FailedAuthentication } from './authentication-fault.ts'
 
-type RefusalContext = Pick<IdentityContext, 'auditBudget' | 'store' | 'clock' | 'metrics' | 'log'>
+type RefusalContext = Pick<ClientAuthenticationContext, 'auditBudget' | 'store' | 'clock' | 'metrics' | 'log'>
 
 /**
  * Tells the operator why a client was refused: the log each time, the audit trail as far as the budget goes. The client

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { ClientAuthenticationContext } from '../context/context.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 
@@ -9,7 +9,7 @@ import { OAuthError } from '../oauth/error.ts'
  * @throws OAuthError `temporarily_unavailable` (429, Retry-After)
  */
 export async function enforceClientLimit(
-  { limit }: Pick<IdentityContext, 'limit'>,
+  { limit }: Pick<ClientAuthenticationContext, 'limit'>,
   endpoint: 'introspect' | 'revoke' | 'par',
   client: Client,
   { ip: address }: FastifyRequest,

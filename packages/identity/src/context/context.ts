@@ -16,44 +16,96 @@ import type { PasswordPolicy } from '../passwords/rule.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { IdentityMetrics } from './metrics.ts'
 
-/** What the endpoints are made of; each takes what it needs. */
-export interface IdentityContext extends PageParts {
-  /** The authorization server's address and the claim iss; no slash at its end. */
+/** The server, its store and its instruments. */
+export interface ServerContext {
+  /** The address of the authorization server and the claim iss; without a trailing slash. */
   readonly issuer: string
-  readonly baseUrl: string
-  /** The audience of tokens for which no resource was asked. */
-  readonly apiIdentifier: string
-  readonly accessTokenAlgorithm: SigningAlgorithm
-  readonly resources: ReadonlyMap<string, ResourceDeclaration>
-  readonly lifetimes: Lifetimes
-  readonly defaultPlan: string
   readonly store: IdentityStore
-  readonly clients: ClientCache
-  readonly keys: SigningKeys
-  readonly assertions: ClientAssertions
-  readonly auditBudget: AuditBudget
-  readonly passwords: PasswordHasher
-  /** Which passwords may be set. */
-  readonly passwordPolicy: PasswordPolicy
-  /** Signs refresh tokens. */
-  readonly refreshMac: MacKey
-  /** Signs the tokens of forms. */
-  readonly formMac: MacKey
-  /** Seals what must be read again; links, cookies and pages too. */
-  readonly encryptionKey: KeyRing
-  /** Whether the public address is https: cookies then never travel otherwise. */
-  readonly secureCookies: boolean
-  readonly features: Features
-  readonly limit: Limit
-  readonly refund: Refund
-  readonly blocked: Blocked
-  readonly forgive: Forgive
-  readonly recentAuthentications: RecentAuthentications
-  /** Hints that the outbox has something. */
-  readonly signalOutbox: () => void
-  /** Whether mail can be sent at all. */
-  readonly mail: boolean
   readonly metrics: IdentityMetrics
   readonly clock: Clock
   readonly log: Log
 }
+
+/** Looks up clients. */
+export interface ClientContext {
+  readonly clients: ClientCache
+}
+
+/** Limits attempts, such as sign-ins; each member is optional for who embeds identity and has a default here. */
+export interface AttemptContext {
+  readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
+  readonly forgive: Forgive
+}
+
+/** Authenticates clients (RFC 6749 §2.3). */
+export interface ClientAuthenticationContext
+  extends ServerContext,
+    ClientContext,
+    Pick<AttemptContext, 'limit' | 'blocked'> {
+  readonly assertions: ClientAssertions
+  readonly recentAuthentications: RecentAuthentications
+  /** Bounds the audit events of failed authentications. */
+  readonly auditBudget: AuditBudget
+}
+
+/** Names the audiences of access tokens. */
+export interface AudienceContext extends Pick<ServerContext, 'issuer'> {
+  /** The audience of tokens for which no resource was requested. */
+  readonly apiIdentifier: string
+}
+
+/** Issues and verifies tokens. */
+export interface TokenContext extends ServerContext, AudienceContext {
+  readonly accessTokenAlgorithm: SigningAlgorithm
+  readonly resources: ReadonlyMap<string, ResourceDeclaration>
+  readonly lifetimes: Lifetimes
+  readonly keys: SigningKeys
+  /** Signs refresh tokens. */
+  readonly refreshMac: MacKey
+}
+
+/** Sends pages, and binds their forms to the browser and its session. */
+export interface PageContext extends PageParts, ServerContext {
+  readonly lifetimes: Lifetimes
+  readonly features: Features
+  /** Signs the tokens of forms. */
+  readonly formMac: MacKey
+  /** Seals what must be read again: continuations, cookies, messages of the outbox. */
+  readonly encryptionKey: KeyRing
+  /** Whether the public address is https: cookies are then sent over https only. */
+  readonly secureCookies: boolean
+  /** Signals that the outbox has a message. */
+  readonly signalOutbox: () => void
+}
+
+/** Hashes passwords, and decides which may be set. */
+export interface PasswordContext {
+  readonly passwords: PasswordHasher
+  readonly passwordPolicy: PasswordPolicy
+}
+
+/** Sends mail through the notification service. */
+export interface MailContext extends Pick<PageParts, 'branding'>, Pick<ServerContext, 'issuer' | 'store' | 'clock'> {
+  readonly lifetimes: Lifetimes
+  readonly encryptionKey: KeyRing
+  readonly signalOutbox: () => void
+  /** Whether mail can be sent at all. */
+  readonly mail: boolean
+}
+
+/** Applies the plan of users and clients that have none of their own. */
+export interface PlanContext {
+  readonly defaultPlan: string
+}
+
+/** Everything that identity is built from. Features state the part that they need (see `features.ts`). */
+export interface IdentityContext
+  extends ClientAuthenticationContext,
+    AttemptContext,
+    TokenContext,
+    PageContext,
+    PasswordContext,
+    MailContext,
+    PlanContext {}

@@ -1,7 +1,7 @@
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { DeviceAuthorizationContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, deviceGrant } from '../model/client.ts'
@@ -27,7 +27,7 @@ interface DeviceAuthorization {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<DeviceAuthorization>
 
 /** POST /device_authorization (RFC 8628 §3.1): a code for the device and one for its user. */
-export function deviceAuthorizationEndpoint(context: IdentityContext): Handler {
+export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext): Handler {
   return async (request, reply) => {
     const parameters = formParameters(request)
     const client = await authenticateClient(context, request, parameters)
@@ -50,7 +50,7 @@ export function deviceAuthorizationEndpoint(context: IdentityContext): Handler {
 }
 
 async function openDeviceRequest(
-  context: IdentityContext,
+  context: DeviceAuthorizationContext,
   request: FastifyRequest,
   client: Client,
   parameters: Parameters,

@@ -3,7 +3,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { type Access, withoutOwnApi } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
@@ -22,7 +22,7 @@ import { readUserCode, userCodeHash } from './user-code.ts'
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** GET /device: where a user types the code. A code in the address is filled in, never sent by itself. */
-export function devicePageEndpoint(context: IdentityContext): Handler {
+export function devicePageEndpoint(context: DevicePageContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
     const parameters = pageParameters(request)
@@ -39,7 +39,7 @@ export function devicePageEndpoint(context: IdentityContext): Handler {
 }
 
 /** POST /device: takes the code, binds it to this session and asks. Attempts are counted. */
-export function deviceCodeEndpoint(context: IdentityContext): Handler {
+export function deviceCodeEndpoint(context: DevicePageContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const { browser, signedIn } = await readSignedIn(context, request, reply)
@@ -85,7 +85,7 @@ export function deviceCodeEndpoint(context: IdentityContext): Handler {
 }
 
 function sealDecision(
-  context: IdentityContext,
+  context: DevicePageContext,
   browser: Browser,
   { session }: SignedIn,
   { code, shown }: { readonly code: string; readonly shown: Access },
@@ -103,7 +103,7 @@ function sealDecision(
  * POST /device/decision: what the session that entered the code decided on the page that asked it, and on no other,
  * about the scopes which that page named.
  */
-export function deviceDecisionEndpoint(context: IdentityContext): Handler {
+export function deviceDecisionEndpoint(context: DevicePageContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const { browser, signedIn } = await readSignedIn(context, request, reply)
@@ -125,7 +125,7 @@ export function deviceDecisionEndpoint(context: IdentityContext): Handler {
 }
 
 async function approveRequest(
-  context: IdentityContext,
+  context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
   { shown, ...signedIn }: SignedIn & { readonly shown: Access },
@@ -144,7 +144,7 @@ async function approveRequest(
 }
 
 function denyRequest(
-  context: IdentityContext,
+  context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
   signedIn: SignedIn,
@@ -153,7 +153,7 @@ function denyRequest(
 }
 
 async function recordDecision(
-  context: IdentityContext,
+  context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
   signedIn: SignedIn,
@@ -171,7 +171,7 @@ async function recordDecision(
 type SignedIn = NonNullable<Browser['signedIn']>
 
 async function readSignedIn(
-  context: IdentityContext,
+  context: DevicePageContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<{ browser: Browser; signedIn: SignedIn }> {
@@ -182,14 +182,18 @@ async function readSignedIn(
 }
 
 function claimRequest(
-  { store, clock }: IdentityContext,
+  { store, clock }: DevicePageContext,
   code: string,
   { session }: SignedIn,
 ): Promise<DeviceRequest | undefined> {
   return store.deviceCodes.claim(userCodeHash(code), session.id, clock.now())
 }
 
-function createGrant(context: IdentityContext, deviceRequest: DeviceRequest, { session, user }: SignedIn): GrantRecord {
+function createGrant(
+  context: DevicePageContext,
+  deviceRequest: DeviceRequest,
+  { session, user }: SignedIn,
+): GrantRecord {
   return {
     id: randomUUIDv7(),
     userId: user.id,

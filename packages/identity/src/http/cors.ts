@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { ClientContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { originOf } from '../oauth/redirect-uri.ts'
 
@@ -45,7 +45,7 @@ export function openPreflight(methods: string) {
 
 /** For an endpoint that knows its client only by a token: the origin of any registered one. */
 export async function allowOriginOfClient(
-  { clients }: Pick<IdentityContext, 'clients'>,
+  { clients }: Pick<ClientContext, 'clients'>,
   request: FastifyRequest,
   reply: FastifyReply,
   clientId: string,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
 import { enforceClientLimit } from '../clients/limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { IntrospectionContext } from '../context/features.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
@@ -18,7 +18,7 @@ const inactive: Introspected = { active: false }
  * all of them where registered to. Whatever else is asked about is inactive.
  */
 export function introspectEndpoint(
-  context: IdentityContext,
+  context: IntrospectionContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<Introspected> {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -36,7 +36,7 @@ export function introspectEndpoint(
 }
 
 async function introspectRefreshToken(
-  context: IdentityContext,
+  context: IntrospectionContext,
   presented: string,
   client: Client,
 ): Promise<Introspected | undefined> {
@@ -64,7 +64,7 @@ async function introspectRefreshToken(
 }
 
 async function introspectAccessToken(
-  context: IdentityContext,
+  context: IntrospectionContext,
   presented: string,
   client: Client,
 ): Promise<Introspected | undefined> {
@@ -75,12 +75,12 @@ async function introspectAccessToken(
 }
 
 /** What the endpoint tells about an access token to who may know of all: the services of this very process. */
-export async function introspect(context: IdentityContext, token: string): Promise<Introspected> {
+export async function introspect(context: IntrospectionContext, token: string): Promise<Introspected> {
   const facts = await findAccessToken(context, token)
   return facts === undefined ? inactive : activeResponse(context, facts)
 }
 
-function activeResponse(context: IdentityContext, facts: AccessTokenInfo): Introspected {
+function activeResponse(context: IntrospectionContext, facts: AccessTokenInfo): Introspected {
   return {
     active: true,
     token_type: 'Bearer',

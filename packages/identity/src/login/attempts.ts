@@ -1,5 +1,5 @@
 import { enforceLimits } from '../config/attempt-limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { LoginContext } from '../context/features.ts'
 
 /** Who tries to sign in, and from where. */
 export interface SignInAttempt {
@@ -16,7 +16,7 @@ export interface SignInAttempt {
  * @throws PageError 429 when there were too many for this account, or too many failures at all, from this address
  */
 export async function recordAttempt(
-  context: IdentityContext,
+  context: LoginContext,
   { account, address, isKnown }: SignInAttempt,
 ): Promise<boolean> {
   await enforceLimits(context.limit, [
@@ -33,7 +33,7 @@ export async function recordAttempt(
  * no more, so its count from there begins again; that of the address goes on, for it may be about other accounts.
  */
 export async function refundAttempt(
-  context: IdentityContext,
+  context: LoginContext,
   { account, address, isKnown }: SignInAttempt,
 ): Promise<void> {
   const refunds = [

@@ -2,7 +2,7 @@ import { randomToken, tokenHash } from '@gatehouse/kit'
 import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { LoginContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
 import type { User } from '../model/user.ts'
@@ -15,14 +15,14 @@ import { resume } from '../sessions/resume.ts'
 import { refundAttempt } from './attempts.ts'
 
 /** What is said past the account's limit, whether the password was right or not: nobody learns it from the answer. */
-export function checkEmailPage({ lifetimes }: IdentityContext, texts: Texts): PageAnswer {
+export function checkEmailPage({ lifetimes }: LoginContext, texts: Texts): PageAnswer {
   const minutes = String(Math.round(lifetimes.signInLink / 60))
   return messagePage(texts, 'confirm.sent', { values: { minutes }, next: signInNext })
 }
 
 /** Mails the link that completes the sign-in of a user whose password was right, in this browser. */
 export async function mailSignInLink(
-  context: IdentityContext,
+  context: LoginContext,
   request: FastifyRequest,
   user: User & { readonly email: string },
   { browser, continuation }: { readonly browser: Browser; readonly continuation: string },
@@ -50,7 +50,7 @@ export async function mailSignInLink(
 
 /** GET and POST /login/confirm: the mailed link completes the sign-in, once its page is confirmed (mail scanners only look). */
 export function confirmSignInEndpoint(
-  context: IdentityContext,
+  context: LoginContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)

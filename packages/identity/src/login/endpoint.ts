@@ -1,7 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { LoginContext } from '../context/features.ts'
 import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { normalizeName, type User } from '../model/user.ts'
@@ -17,7 +17,7 @@ import { checkEmailPage, mailSignInLink } from './confirmation.ts'
 
 /** POST /login: name and password; then on with what the browser was about to do. */
 export function loginEndpoint(
-  context: IdentityContext,
+  context: LoginContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)
@@ -81,7 +81,7 @@ type SignInResult = VerifiedSignIn | UnconfirmedSignIn | SignInFailure
 
 /** Begins the session, unless the password was changed or the account locked since it was checked: then as if it was wrong. */
 async function startSession(
-  context: IdentityContext,
+  context: LoginContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, attempt, browser }: VerifiedSignIn & { readonly browser: Browser },
@@ -95,7 +95,7 @@ async function startSession(
 
 /** The page does not wait for it: how long it takes would tell whether the password was right. */
 async function requestConfirmation(
-  context: IdentityContext,
+  context: LoginContext,
   request: FastifyRequest,
   { isRight, user }: UnconfirmedSignIn,
   begun: { readonly browser: Browser; readonly continuation: string },
@@ -105,7 +105,7 @@ async function requestConfirmation(
 }
 
 async function rejectPassword(
-  context: IdentityContext,
+  context: LoginContext,
   request: FastifyRequest,
   user: User | undefined,
 ): Promise<SignInFailure> {
@@ -118,7 +118,7 @@ async function rejectPassword(
 
 /** An unknown user, a locked one and a wrong password cost and look the same. */
 async function verifyCredentials(
-  context: IdentityContext,
+  context: LoginContext,
   request: FastifyRequest,
   name: string,
   parameters: Parameters,

@@ -1,7 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { LogoutContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { redirectByGet } from '../http/redirect-by-get.ts'
 import { OAuthError } from '../oauth/error.ts'
@@ -26,7 +26,7 @@ interface LogoutRequest {
  * GET and POST /end_session (OpenID Connect RP-Initiated Logout §2): at once when the ID token of this very session is
  * given, else after the user has confirmed. The browser is sent on to registered addresses only.
  */
-export function endSessionEndpoint(context: IdentityContext): Handler {
+export function endSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     if (request.method === 'POST' && request.headers.cookie === undefined) {
@@ -54,7 +54,7 @@ export function endSessionEndpoint(context: IdentityContext): Handler {
 }
 
 /** POST /end_session/confirm: the user's answer. */
-export function confirmEndSessionEndpoint(context: IdentityContext): Handler {
+export function confirmEndSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
@@ -67,7 +67,7 @@ export function confirmEndSessionEndpoint(context: IdentityContext): Handler {
 }
 
 /** @throws OAuthError for an address that is not registered */
-async function readLogoutRequest(context: IdentityContext, parameters: Parameters): Promise<LogoutRequest> {
+async function readLogoutRequest(context: LogoutContext, parameters: Parameters): Promise<LogoutRequest> {
   const token = parameters.get('id_token_hint')
   const hint = token === undefined ? undefined : await readIdTokenHint(context, token)
   if (token !== undefined && hint === undefined) {
@@ -93,7 +93,7 @@ async function readLogoutRequest(context: IdentityContext, parameters: Parameter
 }
 
 async function endAndLeave(
-  context: IdentityContext,
+  context: LogoutContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { session, user }: NonNullable<Browser['signedIn']>,
@@ -107,7 +107,7 @@ async function endAndLeave(
 }
 
 function sendAfterLogout(
-  context: IdentityContext,
+  context: LogoutContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { goTo }: LogoutRequest,

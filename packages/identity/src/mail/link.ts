@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { MailContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { LinkPurpose, OutboxMessage } from '../store/index.ts'
 import { createMessage, identityEvents, type NotifyRequest } from './messages.ts'
@@ -9,10 +9,7 @@ import { createMessage, identityEvents, type NotifyRequest } from './messages.ts
 const links = {
   verify: { path: '/email/verify', letsIn: false, lifetime: 'verifyLink' },
   reset: { path: '/password/reset', letsIn: true, lifetime: 'resetLink' },
-} as const satisfies Record<
-  LinkPurpose,
-  { path: string; letsIn: boolean; lifetime: keyof IdentityContext['lifetimes'] }
->
+} as const satisfies Record<LinkPurpose, { path: string; letsIn: boolean; lifetime: keyof MailContext['lifetimes'] }>
 
 /** Whose a mail is and where it goes: it takes its address along. */
 export interface MailAddress {
@@ -32,7 +29,7 @@ export interface LinkMail {
 
 /** A mail with a link; its address comes from the configuration, never from the request (checked by a test). */
 export function createLinkMail(
-  context: Pick<IdentityContext, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
+  context: Pick<MailContext, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
   { kind, to, name, path, lifeSeconds }: LinkMail,
 ): OutboxMessage {
   const request: NotifyRequest = {
@@ -64,7 +61,7 @@ const maxTagLength = 100
  * Mails a link to a user's own address; an earlier one of its kind stops working. The link works once, while the account
  * has this address and, where it lets somebody in, the credentials that it has in `user`.
  */
-export async function sendLink(context: IdentityContext, purpose: LinkPurpose, user: User): Promise<void> {
+export async function sendLink(context: MailContext, purpose: LinkPurpose, user: User): Promise<void> {
   const { email } = user
   if (email === undefined || !context.mail) return
   const { path, letsIn, lifetime } = links[purpose]

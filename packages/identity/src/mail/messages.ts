@@ -1,6 +1,6 @@
 import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
 import type { Lifetimes } from '../config/lifetimes.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { MailContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from '../store/index.ts'
 
@@ -66,7 +66,7 @@ export function outboxPurpose(id: string): string {
   return `outbox ${id}`
 }
 
-type MessageContext = Pick<IdentityContext, 'clock' | 'encryptionKey'>
+type MessageContext = Pick<MailContext, 'clock' | 'encryptionKey'>
 
 /** A message for the outbox; sealed, for it may hold a link that opens an account. */
 export function createMessage(

@@ -23,3 +23,22 @@ export function covers(shown: Access, requested: Access): boolean {
 export function withoutOwnApi({ apiIdentifier }: { readonly apiIdentifier: string }, access: Access): Access {
   return { ...access, resources: access.resources.filter((one) => one !== apiIdentifier) }
 }
+
+/** What a user allowed a client on one consent page, or on several merged. */
+export interface Consent extends Access {
+  readonly clientId: string
+  /** Unix milliseconds. */
+  readonly grantedAt: number
+}
+
+/** The consents of one client as one; `pages` is not empty. */
+export function mergeConsents(pages: readonly Consent[]): Consent {
+  const merge = (select: (page: Consent) => readonly string[]) => [...new Set(pages.flatMap(select))].sort()
+  return {
+    clientId: pages[0]?.clientId ?? '',
+    scopes: merge(({ scopes }) => scopes),
+    resources: merge(({ resources }) => resources),
+    claims: merge(({ claims }) => claims),
+    grantedAt: Math.max(...pages.map(({ grantedAt }) => grantedAt)),
+  }
+}

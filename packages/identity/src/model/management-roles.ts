@@ -106,3 +106,17 @@ export function checkUserRole(role: string): string | undefined {
 export function scopesIncluding(scope: string): string[] {
   return [scope, ...Object.keys(includedScopes).filter((wider) => includedScopes[wider]?.includes(scope))]
 }
+
+/** The management roles of `before` that `after` no longer contains. */
+export function listRevokedRoles(before: readonly string[], after: readonly string[]): string[] {
+  return before.filter((role) => isManagementRole(role) && !after.includes(role))
+}
+
+/** Whether this user is the only one with the role {@link ownerRole} who can sign in. */
+export function isLastOwner(
+  id: string,
+  users: readonly { readonly id: string; readonly roles: readonly string[]; readonly locked: boolean }[],
+): boolean {
+  const owners = users.filter(({ roles, locked }) => !locked && roles.includes(ownerRole))
+  return owners.length === 1 && owners[0]?.id === id
+}

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 /** Standard claims of OpenID Connect Core §5.1 that are kept as they are, by the scope that asks for them (§5.4). */
 const claimsOfScope = {
   profile: [
@@ -61,4 +63,21 @@ export function claimsOf(user: User): Record<string, unknown> {
 /** Usernames and addresses are compared without case and without the spaces people type around them. */
 export function normalizeName(name: string): string {
   return name.trim().normalize('NFKC').toLowerCase()
+}
+
+type ComparedUser = Pick<User, 'username' | 'plan' | 'email' | 'emailVerified' | 'roles' | 'claims'>
+
+/**
+ * Whether a user is still as a change expected it. That the address was verified meanwhile does not count: no change has
+ * to be repeated for it.
+ */
+export function isUnchanged(expected: ComparedUser, user: ComparedUser): boolean {
+  const compared = ({ username, plan, email, roles, claims }: ComparedUser) => ({
+    username,
+    plan,
+    email,
+    roles,
+    claims,
+  })
+  return isDeepStrictEqual(compared(user), compared(expected)) && (user.emailVerified || !expected.emailVerified)
 }

@@ -1,6 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
 /** What a valid access token of ours says, whatever its format. Times are Unix seconds. */
@@ -16,7 +16,7 @@ export interface AccessTokenInfo {
   readonly tokenId: string | undefined
 }
 
-type VerifyContext = Pick<IdentityContext, 'issuer' | 'keys' | 'store' | 'clock'>
+type VerifyContext = Pick<TokenContext, 'issuer' | 'keys' | 'store' | 'clock'>
 
 const maxTokenLength = 8_192
 const opaqueToken = /^at_[\w-]{43}$/

@@ -1,4 +1,4 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { AudienceContext } from '../context/context.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import type { ClaimsRequest } from '../model/grant.ts'
 import { claimsCoveredBy } from '../model/user.ts'
@@ -66,7 +66,7 @@ export function findDestination(client: Client, parameters: Parameters): Destina
 export function parseRequest(
   destination: Destination,
   parameters: Parameters,
-  context: Pick<IdentityContext, 'issuer' | 'apiIdentifier'>,
+  context: Pick<AudienceContext, 'issuer' | 'apiIdentifier'>,
 ): AuthorizationRequest {
   const { client } = destination
   requireSupported(client, parameters)

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
 export interface IdTokenHint {
@@ -12,7 +12,7 @@ const maxHintLength = 8_192
 
 /** Reads an ID token of ours that is given back as a hint; it may be over, but its signature must hold. */
 export async function readIdTokenHint(
-  { issuer, keys }: Pick<IdentityContext, 'issuer' | 'keys'>,
+  { issuer, keys }: Pick<TokenContext, 'issuer' | 'keys'>,
   token: string,
 ): Promise<IdTokenHint | undefined> {
   if (token.length > maxHintLength) return undefined

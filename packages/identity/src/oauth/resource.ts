@@ -1,12 +1,12 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { AudienceContext } from '../context/context.ts'
 import type { Client } from '../model/client.ts'
 import { OAuthError } from './error.ts'
 import { isIdentityOnly } from './scope.ts'
 
-type ResourceContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
+type ResourceContext = Pick<AudienceContext, 'issuer' | 'apiIdentifier'>
 
 /** The audience of access tokens for userinfo: the address of that endpoint. */
-export function userinfoResource({ issuer }: Pick<IdentityContext, 'issuer'>): string {
+export function userinfoResource({ issuer }: Pick<AudienceContext, 'issuer'>): string {
   return `${issuer}/userinfo`
 }
 

@@ -2,7 +2,7 @@ import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
 import { enforceClientLimit } from '../clients/limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { PushContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { findDestination, parseRequest, pushedPrefix } from '../oauth/authorization-request.ts'
@@ -17,9 +17,7 @@ interface Pushed {
 }
 
 /** POST /par (RFC 9126 §2): takes an authorization request beforehand, checked, for one use by its own client. */
-export function pushEndpoint(
-  context: IdentityContext,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<Pushed> {
+export function pushEndpoint(context: PushContext): (request: FastifyRequest, reply: FastifyReply) => Promise<Pushed> {
   return async (request, reply) => {
     const sent = formParameters(request)
     const client = await authenticateClient(context, request, sent)

@@ -1,16 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
-import {
-  type Clients,
-  type ExpectedClient,
-  NameConflict,
-  type NewClient,
-  type RevocationTimes,
-  type WriteResult,
-} from '../store/index.ts'
+import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
+import { type Clients, type ExpectedClient, NameConflict, type NewClient, type WriteResult } from '../store/index.ts'
 import { type ClientRow, clientOf } from './rows.ts'
 import { appendRevocations } from './tokens/revocations.ts'
-import { nextSecond } from './users/accounts.ts'
 import { reserveSubject } from './users/subjects.ts'
 
 const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
@@ -61,7 +54,7 @@ export class PostgresClients implements Clients {
       if (rowCount === 0) return false
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
-      await appendRevocations(tx, [{ client: id, before: nextSecond(forgottenAt) }], end)
+      await appendRevocations(tx, [{ client: id, before: revokedBefore(forgottenAt) }], end)
       return true
     })
   }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { authenticateClient } from '../clients/authentication.ts'
 import { enforceClientLimit } from '../clients/limits.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { IntrospectionContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
@@ -14,7 +14,7 @@ import { isGenuine, readRefreshToken } from '../oauth/refresh-token.ts'
  * are unknown, or another client's, change nothing; the answer is the same.
  */
 export function revokeEndpoint(
-  context: IdentityContext,
+  context: IntrospectionContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     const parameters = formParameters(request)
@@ -34,7 +34,11 @@ export function revokeEndpoint(
   }
 }
 
-async function findGrantId(context: IdentityContext, token: string, clientId: string): Promise<string | undefined> {
+async function findGrantId(
+  context: IntrospectionContext,
+  token: string,
+  clientId: string,
+): Promise<string | undefined> {
   const refreshToken = readRefreshToken(context.refreshMac, token)
   if (refreshToken !== undefined) {
     const userGrant = await context.store.grants.find(refreshToken.grantId)

@@ -1,5 +1,5 @@
 import { Problem } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { ServerContext } from '../context/context.ts'
 import type { Revocation } from '../store/index.ts'
 
 /** Most revocations in one answer. */
@@ -16,7 +16,7 @@ export interface RevocationPage {
  * @throws Problem 400 for a cursor that this feed never gave
  */
 export async function readRevocations(
-  { store, clock }: Pick<IdentityContext, 'store' | 'clock'>,
+  { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
   after: string | undefined,
 ): Promise<RevocationPage> {
   const cursor = after === undefined || after === '' ? '0' : after

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { PageContext } from '../context/context.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -24,7 +24,7 @@ export interface Browser {
 }
 
 export type BrowserContext = Pick<
-  IdentityContext,
+  PageContext,
   'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies'
 >
 
@@ -58,7 +58,7 @@ export interface SignIn {
  * verified by are no longer the account's.
  */
 export async function signIn(
-  context: BrowserContext & Pick<IdentityContext, 'signalOutbox'>,
+  context: BrowserContext & Pick<PageContext, 'signalOutbox'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, amr, before }: SignIn,
@@ -108,7 +108,7 @@ export function isKnownDevice(context: BrowserContext, request: FastifyRequest, 
 }
 
 /** What a form of this browser carries to prove that it is ours: another browser, or another session, has another. */
-export function formToken({ formMac }: Pick<IdentityContext, 'formMac'>, browser: Browser): string {
+export function formToken({ formMac }: Pick<PageContext, 'formMac'>, browser: Browser): string {
   return formMac.sign(formText(browser))
 }
 

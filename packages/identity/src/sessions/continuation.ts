@@ -1,5 +1,5 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { PageContext } from '../context/context.ts'
 import type { Access } from '../model/consent.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
@@ -31,7 +31,7 @@ export function continuationPurpose(): string {
   return 'continuation'
 }
 
-type SealContext = Pick<IdentityContext, 'encryptionKey' | 'clock' | 'lifetimes'>
+type SealContext = Pick<PageContext, 'encryptionKey' | 'clock' | 'lifetimes'>
 
 export function sealContinuation({ encryptionKey }: SealContext, browser: Browser, continuation: Continuation): string {
   return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, continuationPurpose())

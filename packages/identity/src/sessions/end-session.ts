@@ -1,4 +1,4 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { PageContext } from '../context/context.ts'
 import { createMessage } from '../mail/messages.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
 import type { CreateLogoutMessages, SignOutOptions } from '../store/index.ts'
@@ -12,7 +12,7 @@ export interface LogoutNotice {
 
 const noticeTtlMs = 2 * 60 * 60_000
 
-type EndContext = Pick<IdentityContext, 'clock' | 'encryptionKey'>
+type EndContext = Pick<PageContext, 'clock' | 'encryptionKey'>
 
 /** A notice for every client that was used in a session that ends. */
 function createLogoutMessages(context: EndContext): CreateLogoutMessages {
@@ -30,7 +30,7 @@ export function signOutOptions(context: EndContext): SignOutOptions {
 
 /** Ends a session, and tells the clients that were used in it. True when it lived. */
 export async function endSession(
-  context: EndContext & Pick<IdentityContext, 'store' | 'signalOutbox'>,
+  context: EndContext & Pick<PageContext, 'store' | 'signalOutbox'>,
   sessionId: string,
   userId: string,
 ): Promise<boolean> {

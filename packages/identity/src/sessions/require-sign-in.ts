@@ -1,6 +1,6 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { PageContext } from '../context/context.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from './browser.ts'
@@ -8,7 +8,7 @@ import { type Continuation, sealContinuation } from './continuation.ts'
 
 /** Shows the login page on the way to a page of our own. */
 export function requireSignIn(
-  context: IdentityContext,
+  context: PageContext,
   request: FastifyRequest,
   reply: FastifyReply,
   browser: Browser,

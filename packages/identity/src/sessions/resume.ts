@@ -1,6 +1,6 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { PageContext } from '../context/context.ts'
 import { submitPage } from '../pages/submit-page.ts'
 import type { Continuation } from './continuation.ts'
 
@@ -16,7 +16,7 @@ export function resume(
     context,
     request,
     reply,
-  }: { readonly context: IdentityContext; readonly request: FastifyRequest; readonly reply: FastifyReply },
+  }: { readonly context: PageContext; readonly request: FastifyRequest; readonly reply: FastifyReply },
   { to, target }: Pick<Continuation, 'to' | 'target'>,
   sealed: string,
 ): FastifyReply {

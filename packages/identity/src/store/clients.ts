@@ -1,5 +1,5 @@
 import type { Client, ClientMetadata } from '../model/client.ts'
-import type { RevocationTimes } from './tokens.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
 
 export interface NewClient {
   readonly id: string

@@ -1,7 +1,8 @@
-import type { Access } from '../model/consent.ts'
+import type { Consent } from '../model/consent.ts'
 import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grant.ts'
+import type { Rotation, RotationResult } from '../model/refresh-rotation.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { User } from '../model/user.ts'
-import type { RevocationTimes } from './tokens.ts'
 
 /** A grant together with whom it is about: what a token is made from. */
 export interface UserGrant {
@@ -35,27 +36,6 @@ export interface FamilyWithGrant extends UserGrant {
   readonly family: RefreshFamily
 }
 
-/** The use of a refresh token. */
-export interface Rotation {
-  /** The token that was presented, hashed. */
-  readonly hash: string
-  /** What takes its place if it is the current one. */
-  readonly next: RefreshFamily
-  /** The last token used may come again if that was after this moment. */
-  readonly graceSince: number
-}
-
-/** What the use of a refresh token came to. */
-export type RotationResult =
-  /** It was the current one and is used now: for exactly one caller, ever. */
-  | { readonly outcome: 'rotated' }
-  /** It was the last one used, and its successor is still unused. */
-  | { readonly outcome: 'repeated'; readonly successorSealed: string }
-  /** An older one: somebody holds a copy. */
-  | { readonly outcome: 'reused'; readonly generation: number }
-  /** The family or its grant is over. */
-  | { readonly outcome: 'ended' }
-
 export interface RefreshFamilies {
   find(grantId: string): Promise<FamilyWithGrant | undefined>
   /** Uses a token: one atomic step, which sees every revocation that came before it. */
@@ -83,8 +63,8 @@ export interface DeviceRequest {
 export interface DeviceCodes {
   /** False when the user code is in use. */
   open(request: DeviceRequest): Promise<boolean>
-  /** Notes the poll and answers the request as it was before it; the interval grows when it came too early. */
-  poll(hash: string, now: number): Promise<DeviceRequest | undefined>
+  /** Notes the poll and answers the request as it was before it; the interval grows by `slowDownMs` when it came too early. */
+  poll(hash: string, now: number, slowDownMs: number): Promise<DeviceRequest | undefined>
   /** Binds a pending request to the session that entered its code. */
   claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined>
   /** By the hash of its device code or of its user code. */
@@ -99,11 +79,6 @@ export interface PushedRequests {
   put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
   /** Takes the request away: it is given to one caller only. */
   consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
-}
-
-export interface Consent extends Access {
-  readonly clientId: string
-  readonly grantedAt: number
 }
 
 export interface Consents {

@@ -1,7 +1,7 @@
+import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
-import type { RevocationTimes } from './tokens.ts'
 
 /** Makes what the outbox takes when a session ends in which these clients were used. */
 export type CreateLogoutMessages = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]

@@ -1,4 +1,5 @@
 import type { SigningAlgorithm } from '../model/client.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
 
 export interface OpaqueToken {
   readonly hash: string
@@ -15,12 +16,6 @@ export interface OpaqueToken {
 export interface AccessTokens {
   put(token: OpaqueToken): Promise<void>
   find(hash: string, now: number): Promise<OpaqueToken | undefined>
-}
-
-export interface RevocationTimes {
-  readonly now: number
-  /** When nothing that was issued before can be valid any more: the feed forgets it then. */
-  readonly expiresAt: number
 }
 
 /**

@@ -1,7 +1,7 @@
+import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
-import type { RevocationTimes } from './tokens.ts'
 
 export interface NewUser {
   readonly id: string

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { ResourceDeclaration } from '../config/declarations.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Client, SigningAlgorithm } from '../model/client.ts'
 import { isUserScope, scopeMember } from '../oauth/scope.ts'
@@ -31,7 +31,7 @@ export interface AccessTokenRequest {
 }
 
 export type IssueContext = Pick<
-  IdentityContext,
+  TokenEndpointContext,
   'issuer' | 'apiIdentifier' | 'accessTokenAlgorithm' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
 >
 

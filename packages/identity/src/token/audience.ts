@@ -1,4 +1,4 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { isAllowedResource, missingApiScope, requireOneResource, userinfoResource } from '../oauth/resource.ts'
@@ -11,10 +11,13 @@ export interface Target {
   readonly userinfo: boolean
 }
 
-type TargetContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
+type TargetContext = Pick<TokenEndpointContext, 'issuer' | 'apiIdentifier'>
 
 /** The claim aud. */
-export function audienceOf(context: Pick<IdentityContext, 'issuer'>, { api, userinfo }: Target): readonly string[] {
+export function audienceOf(
+  context: Pick<TokenEndpointContext, 'issuer'>,
+  { api, userinfo }: Target,
+): readonly string[] {
   return [...(api === undefined ? [] : [api]), ...(userinfo ? [userinfoResource(context)] : [])]
 }
 

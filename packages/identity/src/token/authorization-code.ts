@@ -1,6 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { matchesChallenge } from '../oauth/pkce.ts'
@@ -19,7 +19,7 @@ const invalidCode = () =>
  * The exchange of an authorization code (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: its own client's second
  * try ends the grant, its own client's wrong verifier or redirect_uri too; another client's try changes nothing.
  */
-export function authorizationCodeGrant(context: IdentityContext): Grant {
+export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
   return {
     rejectPermanently: (request) => findLiveCode(context, request),
     async issue(request) {
@@ -44,7 +44,7 @@ export function authorizationCodeGrant(context: IdentityContext): Grant {
 }
 
 /** The code of this client, unless it is used, over, or not for this request. */
-async function findLiveCode(context: IdentityContext, request: TokenRequest): Promise<CodeWithGrant> {
+async function findLiveCode(context: TokenEndpointContext, request: TokenRequest): Promise<CodeWithGrant> {
   const { client, parameters } = request
   const found = await context.store.authorizationCodes.find(tokenHash(parameters.getRequired('code')))
   if (found === undefined || found.code.clientId !== client.id) throw invalidCode()
@@ -68,7 +68,7 @@ function matchesRequest({ parameters }: TokenRequest, { code }: CodeWithGrant): 
 
 /** The code lost a race or came back: if it was consumed, whoever holds its tokens loses them. */
 async function rejectReplay(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   { client, httpRequest: request }: TokenRequest,
   found: CodeWithGrant | undefined,
 ): Promise<never> {

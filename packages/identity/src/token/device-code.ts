@@ -1,13 +1,16 @@
 import { tokenHash } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { DeviceRequest, UserGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
 import { grantedAccess } from './granted-access.ts'
 
+/** What each `slow_down` adds to the interval (RFC 8628 §3.5). */
+const slowDownMs = 5_000
+
 /** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
-export function deviceCodeGrant(context: IdentityContext): Grant {
+export function deviceCodeGrant(context: TokenEndpointContext): Grant {
   return {
     async rejectPermanently(request) {
       const found = await context.store.deviceCodes.find(tokenHash(request.parameters.getRequired('device_code')))
@@ -18,7 +21,7 @@ export function deviceCodeGrant(context: IdentityContext): Grant {
       const { client, parameters } = request
       const hash = tokenHash(parameters.getRequired('device_code'))
       const now = context.clock.now()
-      const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now), now)
+      const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now, slowDownMs), now)
       requireApproved(found, now)
       const userGrant = await findApprovedGrant(context, found)
       const terms = grantedAccess(context, request, userGrant)
@@ -57,7 +60,10 @@ function requireApproved(request: DeviceRequest, now: number): void {
   if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not yet decided')
 }
 
-async function findApprovedGrant({ store }: IdentityContext, found: DeviceRequest | undefined): Promise<UserGrant> {
+async function findApprovedGrant(
+  { store }: TokenEndpointContext,
+  found: DeviceRequest | undefined,
+): Promise<UserGrant> {
   const userGrant = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
   if (userGrant === undefined || userGrant.grant.revokedAt !== undefined || userGrant.user.lockedAt !== undefined) {
     throw new OAuthError('invalid_grant', 'the grant is no longer active')

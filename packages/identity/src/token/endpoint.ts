@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters, toOAuthError } from '../http/oauth-route.ts'
 import { deviceGrant, type GrantType, grantTypes, isPublic } from '../model/client.ts'
@@ -15,7 +15,7 @@ import { refreshGrant } from './refresh.ts'
 
 /** POST /token (RFC 6749 §3.2): the steps that every grant shares. */
 export function tokenEndpoint(
-  context: IdentityContext,
+  context: TokenEndpointContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<TokenResponse> {
   const grants: Readonly<Record<GrantType, Grant>> = {
     authorization_code: authorizationCodeGrant(context),
@@ -54,7 +54,7 @@ export function tokenEndpoint(
  * told all the same, and an attack is still answered: a client must not wait for an answer that would be no.
  */
 async function enforceTokenLimit(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   issueTokens: Grant,
   type: GrantType,
   tokenRequest: TokenRequest,

@@ -1,5 +1,5 @@
 import { tokenHash } from '@gatehouse/kit'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Client } from '../model/client.ts'
@@ -19,7 +19,7 @@ export interface NewRefreshFamily {
 
 /** The first refresh token of a grant, if offline_access is among its scopes and the client may refresh. */
 export function createRefreshFamily(
-  context: Pick<IdentityContext, 'lifetimes' | 'clock'>,
+  context: Pick<TokenEndpointContext, 'lifetimes' | 'clock'>,
   mac: MacKey,
   client: Client,
   { grantId, scopes }: { readonly grantId: string; readonly scopes: readonly string[] },
@@ -42,7 +42,7 @@ export function createRefreshFamily(
 }
 
 /** How long a refresh token of the client lasts, in seconds. */
-export function refreshLifetime({ lifetimes }: Pick<IdentityContext, 'lifetimes'>, client: Client): number {
+export function refreshLifetime({ lifetimes }: Pick<TokenEndpointContext, 'lifetimes'>, client: Client): number {
   return client.refreshTokenSeconds ?? lifetimes.refreshToken
 }
 

@@ -1,4 +1,4 @@
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { filterPermittedScopes, leavesNoAccess, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
 import type { UserGrant } from '../store/index.ts'
@@ -11,7 +11,7 @@ export interface GrantedAccess {
   readonly target: Target
 }
 
-type TermContext = Pick<IdentityContext, 'issuer' | 'apiIdentifier'>
+type TermContext = Pick<TokenEndpointContext, 'issuer' | 'apiIdentifier'>
 
 /** The terms of a grant's first tokens. @throws OAuthError `invalid_grant`, `invalid_target` */
 export function grantedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {

@@ -1,6 +1,6 @@
 import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
-import type { IdentityContext } from '../context/context.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
 import type { RefreshFamily } from '../model/grant.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
@@ -25,7 +25,7 @@ const invalidToken = () =>
  * Refresh (RFC 6749 §6) with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token ends the family; within
  * the grace a repeat of the last one is answered with the same successor, while nobody has used that.
  */
-export function refreshGrant(context: IdentityContext): Grant {
+export function refreshGrant(context: TokenEndpointContext): Grant {
   return {
     async rejectPermanently(request) {
       const presented = await findPresentedToken(context, request)
@@ -55,7 +55,7 @@ interface PresentedToken {
 }
 
 async function findPresentedToken(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   { client, parameters }: TokenRequest,
 ): Promise<PresentedToken> {
   const value = parameters.getRequired('refresh_token')
@@ -66,13 +66,13 @@ async function findPresentedToken(
   return { token, value, found }
 }
 
-function isAlive({ clock }: IdentityContext, { grant, user, family }: FamilyWithGrant): boolean {
+function isAlive({ clock }: TokenEndpointContext, { grant, user, family }: FamilyWithGrant): boolean {
   return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
 }
 
 /** The token that takes the place of the one presented. Ends the grant when that is an older one. */
 async function rotate(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   request: TokenRequest,
   { token, value, found }: PresentedToken,
 ): Promise<string> {
@@ -89,12 +89,12 @@ async function rotate(
 }
 
 /** A repeat of the last token used is no reuse after this moment. */
-function graceSince({ clock, lifetimes }: IdentityContext): number {
+function graceSince({ clock, lifetimes }: TokenEndpointContext): number {
   return clock.now() - lifetimes.refreshGrace * 1000
 }
 
 /** Neither the current token nor one whose repeat would be answered: that never changes any more. */
-function isReuse(context: IdentityContext, { token, found: { family } }: PresentedToken): boolean {
+function isReuse(context: TokenEndpointContext, { token, found: { family } }: PresentedToken): boolean {
   if (token.hash === family.currentHash) return false
   const repeat = token.hash === family.previousHash && family.successorSealed !== undefined
   return !(repeat && family.rotatedAt > graceSince(context))
@@ -102,7 +102,7 @@ function isReuse(context: IdentityContext, { token, found: { family } }: Present
 
 /** Somebody holds a copy: the grant ends. */
 async function rejectReuse(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   request: TokenRequest,
   { token, found }: PresentedToken,
   current: number,
@@ -118,7 +118,7 @@ async function rejectReuse(
 }
 
 function nextFamily(
-  context: IdentityContext,
+  context: TokenEndpointContext,
   client: Client,
   { token, value, successor }: { token: RefreshToken; value: string; successor: string },
 ): RefreshFamily {

@@ -1,6 +1,6 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdentityContext } from '../context/context.ts'
+import type { UserinfoContext } from '../context/features.ts'
 import { allowOriginOfClient } from '../http/cors.ts'
 import { claimsCoveredBy, claimsOf } from '../model/user.ts'
 import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
@@ -13,7 +13,7 @@ import { userinfoResource } from '../oauth/resource.ts'
  * nothing here.
  */
 export function userinfoEndpoint(
-  context: IdentityContext,
+  context: UserinfoContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<Record<string, unknown>> {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -35,7 +35,7 @@ export function userinfoEndpoint(
 
 /** What a token's client may know of its user now; undefined when the grant has ended. */
 async function readClaims(
-  context: IdentityContext,
+  context: UserinfoContext,
   facts: AccessTokenInfo,
 ): Promise<Record<string, unknown> | undefined> {
   const [client, userGrant] = await Promise.all([

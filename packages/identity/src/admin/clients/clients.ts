@@ -4,14 +4,14 @@ import type { Static } from 'typebox'
 import { clientCacheMs } from '../../clients/cache.ts'
 import { findClientFaults, formatMembers, parseMetadata } from '../../clients/registration.ts'
 import type { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { type Client, type ClientMetadata, isPublic } from '../../model/client.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import { NameConflict, type NewClient } from '../../store/index.ts'
 import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
 import type { newClientSchema } from '../responses.ts'
 
-type ClientContext = Pick<IdentityContext, 'store' | 'clients' | 'clock'>
+type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
 
 /** A client as management shows it; the secret is there when it was made just now, this once. */
 export type ClientResponse = Static<typeof newClientSchema>
@@ -36,14 +36,14 @@ export async function readClient({ store }: ClientContext, id: string): Promise<
 }
 
 /** The tier of a client, for gateways in other processes. @throws Problem 404 */
-export async function readClientPlan(context: Pick<IdentityContext, 'store' | 'defaultPlan'>, id: string) {
+export async function readClientPlan(context: Pick<AdminContext, 'store' | 'defaultPlan'>, id: string) {
   const { plan = context.defaultPlan } = await find(context.store, id)
   return { id, plan }
 }
 
 /** Registers a client; a secret that is needed and not given is made. @throws Problem 403, 409, 422, 503 */
 export async function createClient(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   declaration: ClientDeclaration,
 ): Promise<ClientResponse> {
@@ -67,7 +67,7 @@ export async function createClient(
 
 /** Changes members of a client; those left out stay. @throws Problem 403, 404, 409, 422, 503 */
 export async function updateClient(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
   patch: ClientPatch,
@@ -86,7 +86,7 @@ export async function updateClient(
 
 /** Makes a new secret; the ones before it stop working. @throws Problem 403, 404, 409, 503; 422 without a secret */
 export async function rotateSecret(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
 ): Promise<{ client_id: string; client_secret: string }> {
@@ -103,7 +103,7 @@ export async function rotateSecret(
 }
 
 /** Deletes the client; what it was granted ends at once. @throws Problem 403, 404, 503 */
-export async function deleteClient(context: IdentityContext, by: Authority, id: string): Promise<void> {
+export async function deleteClient(context: AdminContext, by: Authority, id: string): Promise<void> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
   await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
@@ -169,7 +169,7 @@ export async function reportConflict<T>(work: Promise<T>): Promise<T> {
 }
 
 /** A name that is taken already leaves no event of something that could not be. @throws Problem 409 */
-export async function requireFreeId({ store }: Pick<IdentityContext, 'store'>, id: string): Promise<void> {
+export async function requireFreeId({ store }: Pick<AdminContext, 'store'>, id: string): Promise<void> {
   const owner = await store.subjects.findPlan(id)
   if (owner)
     await reportConflict(Promise.reject(new NameConflict('id', `the id ${id} belongs to another ${owner.kind}`)))

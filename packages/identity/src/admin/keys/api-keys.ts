@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../../model/management-roles.ts'
 import { isServiceScope } from '../../model/service-scopes.ts'
 import type { ApiKey } from '../../store/index.ts'
@@ -14,7 +14,7 @@ import {
 } from '../authority.ts'
 import type { newApiKeySchema } from '../responses.ts'
 
-type KeyContext = Pick<IdentityContext, 'store' | 'clock'>
+type KeyContext = Pick<AdminContext, 'store' | 'clock'>
 
 export interface NewApiKey {
   readonly owner: string
@@ -43,11 +43,7 @@ function formatApiKey(key: ApiKey): ApiKeyResponse {
  * Makes a key for a user or a client. Whoever makes it can act as its owner, so they must be able to change that owner.
  * @throws Problem 403, 503; 422 for an unknown owner, scopes that the owner can't have, or an end that is over
  */
-export async function createApiKey(
-  context: IdentityContext,
-  by: Authority,
-  request: NewApiKey,
-): Promise<ApiKeyResponse> {
+export async function createApiKey(context: AdminContext, by: Authority, request: NewApiKey): Promise<ApiKeyResponse> {
   const createdAt = context.clock.now()
   const expiresAt = request.expires_at === undefined ? undefined : instantOf(request.expires_at, '/expires_at')
   const { owner, name, scopes = [], plan } = request
@@ -88,7 +84,7 @@ const reservedMailScope = 'write:reserved-mails'
  * A user may have management scopes by their roles, and no scope that is between services; a client what it is registered
  * for, but no mails of identity.
  */
-async function findOwner({ store }: Pick<IdentityContext, 'store'>, id: string): Promise<Owner | undefined> {
+async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
   if (user) {
     const allowed = scopesOfRoles(user.roles)
@@ -115,7 +111,7 @@ export async function listApiKeys({ store }: KeyContext, after: string, limit: n
 }
 
 /** @throws Problem 403, 404, 503 */
-export async function deleteApiKey(context: IdentityContext, by: Authority, id: string): Promise<void> {
+export async function deleteApiKey(context: AdminContext, by: Authority, id: string): Promise<void> {
   const key = /^[0-9a-f-]{36}$/.test(id) ? await context.store.apiKeys.find(id) : undefined
   if (key === undefined) throw notFound()
   if (by.actor.subject !== key.owner) (await findOwner(context, key.owner))?.requireAuthority(by)
@@ -138,7 +134,7 @@ export interface ResolvedApiKey {
 
 /** Finds out about a key that came as X-API-Key. Its plan is its own, else its owner's; its scopes end with its owner's. */
 export async function resolveApiKey(
-  { store, clock, defaultPlan }: KeyContext & Pick<IdentityContext, 'defaultPlan'>,
+  { store, clock, defaultPlan }: KeyContext & Pick<AdminContext, 'defaultPlan'>,
   key: string,
 ): Promise<ResolvedApiKey | undefined> {
   if (!/^gk_[\w-]{43}$/.test(key)) return undefined

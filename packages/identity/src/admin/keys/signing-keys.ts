@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { audit } from '../../audit/record.ts'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import type { SigningAlgorithm } from '../../model/client.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { signingKeySchema } from '../responses.ts'
@@ -8,7 +8,7 @@ import type { signingKeySchema } from '../responses.ts'
 /** What operators may know of a signing key. */
 export type SigningKeyResponse = Static<typeof signingKeySchema>
 
-export function listSigningKeys({ keys }: Pick<IdentityContext, 'keys'>): SigningKeyResponse[] {
+export function listSigningKeys({ keys }: Pick<AdminContext, 'keys'>): SigningKeyResponse[] {
   return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
     kid,
     alg,
@@ -20,7 +20,7 @@ export function listSigningKeys({ keys }: Pick<IdentityContext, 'keys'>): Signin
 
 /** Signs with a new key from now on; answers its kid. @throws Problem 503 */
 export async function rotateSigningKey(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   alg: SigningAlgorithm,
   compromised: boolean = false,

@@ -1,6 +1,6 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import type { Caller } from '../../model/caller.ts'
 import { isManagementRole, type ManagementRole, managementRoles, scopesOfRoles } from '../../model/management-roles.ts'
 import type { User } from '../../model/user.ts'
@@ -21,7 +21,7 @@ export function parseRole(name: string): ManagementRole {
 }
 
 export async function listMembers(
-  { store }: Pick<IdentityContext, 'store'>,
+  { store }: Pick<AdminContext, 'store'>,
   role: ManagementRole,
   after: string,
   limit: number,
@@ -31,7 +31,7 @@ export async function listMembers(
 
 /** @throws Problem 404 */
 export async function readMember(
-  { store }: Pick<IdentityContext, 'store'>,
+  { store }: Pick<AdminContext, 'store'>,
   role: string,
   id: string,
 ): Promise<MemberResponse> {
@@ -48,7 +48,7 @@ const pageSize = 500
 
 /** Everybody who holds a management role, role by role. */
 export async function listAdministrators(
-  context: Pick<IdentityContext, 'store'>,
+  context: Pick<AdminContext, 'store'>,
 ): Promise<(MemberResponse & { role: string })[]> {
   const found: (MemberResponse & { role: string })[] = []
   for (const role of managementRoles) {
@@ -63,7 +63,7 @@ export async function listAdministrators(
 
 /** What a caller is and may do now. */
 export async function describeCaller(
-  { store }: Pick<IdentityContext, 'store'>,
+  { store }: Pick<AdminContext, 'store'>,
   { kind, subject, grantId }: Caller,
   by: Authority,
 ): Promise<Static<typeof callerSchema>> {

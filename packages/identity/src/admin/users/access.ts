@@ -1,6 +1,6 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import { endSession } from '../../sessions/end-session.ts'
 import { type Authority, auditChange } from '../authority.ts'
@@ -13,7 +13,7 @@ export type ConsentResponse = Static<typeof consentSchema>
 /** Where a user is signed in. */
 export type SessionResponse = Static<typeof sessionSchema>
 
-export async function listConsents({ store }: IdentityContext, userId: string): Promise<ConsentResponse[]> {
+export async function listConsents({ store }: AdminContext, userId: string): Promise<ConsentResponse[]> {
   return (await store.consents.listByUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
     return {
       client_id: clientId,
@@ -27,7 +27,7 @@ export async function listConsents({ store }: IdentityContext, userId: string): 
 
 /** Forgets the consent and ends what the client was granted. @throws Problem 403, 404, 503 */
 export async function withdrawConsent(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   userId: string,
   clientId: string,
@@ -38,7 +38,7 @@ export async function withdrawConsent(
   await context.store.grants.withdraw(userId, clientId, revocationTimes(context))
 }
 
-export async function listSessions({ store, clock }: IdentityContext, userId: string): Promise<SessionResponse[]> {
+export async function listSessions({ store, clock }: AdminContext, userId: string): Promise<SessionResponse[]> {
   return (await store.sessions.listByUser(userId, clock.now())).map((session) => ({
     id: session.id,
     user_agent: session.userAgent,
@@ -50,7 +50,7 @@ export async function listSessions({ store, clock }: IdentityContext, userId: st
 
 /** Signs a user out of one browser. @throws Problem 403, 404, 503 */
 export async function endUserSession(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   userId: string,
   sessionId: string,

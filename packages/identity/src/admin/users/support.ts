@@ -1,5 +1,5 @@
 import { Problem } from '@gatehouse/kit'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { sendLink } from '../../mail/link.ts'
 import { isManagementRole } from '../../model/management-roles.ts'
 import { claimsOf, type User } from '../../model/user.ts'
@@ -8,7 +8,7 @@ import { findChangeableUser } from './users.ts'
 
 /** Mails the user a link to prove the address or to choose a new password. @throws Problem 403, 404, 422, 503 */
 export async function mailUserLink(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
   kind: 'verify' | 'reset',
@@ -20,7 +20,7 @@ export async function mailUserLink(
   await sendLink(context, kind, user)
 }
 
-function findMailFault({ mail, features }: IdentityContext, user: User, kind: 'verify' | 'reset'): string | undefined {
+function findMailFault({ mail, features }: AdminContext, user: User, kind: 'verify' | 'reset'): string | undefined {
   if (!mail) return 'Mail cannot be sent: no notification service is connected.'
   if (user.email === undefined) return 'The user has no email address.'
   if (kind === 'verify' && user.emailVerified) return 'The email address is already verified.'
@@ -37,7 +37,7 @@ export interface Reveal {
 
 /** Personal data of one user, member by member. @throws Problem 404, 503 */
 export async function revealMembers(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
   { fields, reason }: Reveal,

@@ -1,7 +1,7 @@
 import { changedMembers, merged, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
-import type { IdentityContext } from '../../context/context.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { sendLink } from '../../mail/link.ts'
 import { recipientMessage } from '../../mail/messages.ts'
 import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
@@ -32,18 +32,18 @@ function formatUser(user: User): UserResponse {
   }
 }
 
-export async function listUsers({ store }: IdentityContext, after: string, limit: number): Promise<UserResponse[]> {
+export async function listUsers({ store }: AdminContext, after: string, limit: number): Promise<UserResponse[]> {
   return (await store.users.list(after, limit)).map(formatUser)
 }
 
 /** @throws Problem 404 */
-export async function readUser({ store }: IdentityContext, id: string): Promise<UserResponse> {
+export async function readUser({ store }: AdminContext, id: string): Promise<UserResponse> {
   return formatUser(await find(store, id))
 }
 
 /** Makes a user; a password that is not given is made. @throws Problem 403, 409, 422, 503 */
 export async function createUser(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   declaration: UserDeclaration,
 ): Promise<UserResponse> {
@@ -82,7 +82,7 @@ export interface UserUpdate extends UserPatch {
  * @throws Problem 403, 404, 409, 422, 503
  */
 export async function updateUser(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
   patch: UserUpdate,
@@ -119,7 +119,7 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
   }
 }
 
-async function writeUser(context: IdentityContext, from: User, to: NewUser): Promise<void> {
+async function writeUser(context: AdminContext, from: User, to: NewUser): Promise<void> {
   const messages = [recipientMessage(context, to.id)]
   const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
   requireChanged(result)
@@ -128,12 +128,7 @@ async function writeUser(context: IdentityContext, from: User, to: NewUser): Pro
 }
 
 /** Grants a management role or revokes it; nothing happens when it is so already. @throws Problem 403, 404, 409, 503 */
-export async function changeRole(
-  context: IdentityContext,
-  by: Authority,
-  id: string,
-  change: RoleChange,
-): Promise<void> {
+export async function changeRole(context: AdminContext, by: Authority, id: string, change: RoleChange): Promise<void> {
   const role = parseRole(change.role)
   const user = await findChangeableUser(context, by, id)
   const others = user.roles.filter((one) => one !== role)
@@ -155,12 +150,7 @@ export interface RoleChange {
  * Sets a password; every session, grant and API key of the user ends.
  * @throws Problem 403, 404, 422 for one that can't be set, 503
  */
-export async function setPassword(
-  context: IdentityContext,
-  by: Authority,
-  id: string,
-  password: string,
-): Promise<void> {
+export async function setPassword(context: AdminContext, by: Authority, id: string, password: string): Promise<void> {
   context.passwordPolicy.requireAcceptable(password, await findChangeableUser(context, by, id))
   const hash = await context.passwords.hash(password)
   await auditChange(context, by, { action: 'users.set_password', target: target(id) })
@@ -171,7 +161,7 @@ export async function setPassword(
 
 /** Sets a password that is made here, and answers it, this once. @throws Problem 403, 404, 503 */
 export async function generatePassword(
-  context: IdentityContext,
+  context: AdminContext,
   by: Authority,
   id: string,
 ): Promise<{ readonly id: string; readonly password: string }> {
@@ -181,7 +171,7 @@ export async function generatePassword(
 }
 
 /** Deletes the user and everything of theirs. @throws Problem 403, 404, 409, 503 */
-export async function deleteUser(context: IdentityContext, by: Authority, id: string): Promise<void> {
+export async function deleteUser(context: AdminContext, by: Authority, id: string): Promise<void> {
   const user = await findChangeableUser(context, by, id)
   await requireOtherOwner(context, user)
   await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
@@ -192,7 +182,7 @@ export async function deleteUser(context: IdentityContext, by: Authority, id: st
 
 /** A user whom the caller may change. @throws Problem 403, 404 */
 export async function findChangeableUser(
-  context: Pick<IdentityContext, 'store'>,
+  context: Pick<AdminContext, 'store'>,
   by: Authority,
   id: string,
 ): Promise<User> {
@@ -231,21 +221,21 @@ const lastOwner = () =>
 const maxOwners = 1_000
 
 /** So that what is refused leaves no event; the store decides where two owners go at once. @throws Problem 409 */
-async function requireOtherOwner({ store }: Pick<IdentityContext, 'store'>, user: User): Promise<void> {
+async function requireOtherOwner({ store }: Pick<AdminContext, 'store'>, user: User): Promise<void> {
   if (!user.roles.includes(ownerRole) || user.lockedAt !== undefined) return
   const owners = await store.users.listByRole(ownerRole, '', maxOwners)
   if (!owners.some(({ id, lockedAt }) => id !== user.id && lockedAt === undefined)) throw lastOwner()
 }
 
 /** Mails a link by which the user proves the address, unless it is proven. */
-async function mailVerificationLink(context: IdentityContext, id: string): Promise<void> {
+async function mailVerificationLink(context: AdminContext, id: string): Promise<void> {
   const user = await find(context.store, id)
   if (user.email !== undefined && !user.emailVerified) await sendLink(context, 'verify', user)
 }
 
 const notFound = () => new Problem(404, 'There is no user with this id.')
 
-async function find(store: IdentityContext['store'], id: string): Promise<User> {
+async function find(store: AdminContext['store'], id: string): Promise<User> {
   const user = await store.users.find(id)
   if (user === undefined) throw notFound()
   return user

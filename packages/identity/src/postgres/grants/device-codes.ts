@@ -1,40 +1,14 @@
 import type { Database } from '@gatehouse/kit'
 import type { GrantRecord, RefreshFamily } from '../../model/grant.ts'
 import type { DeviceCodes, DeviceRequest } from '../../store/index.ts'
+import { type DeviceCodeRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { insertRefreshFamily } from './authorization-codes.ts'
 import { insertGrant } from './grants.ts'
 
-interface DeviceRow {
-  readonly hash: string
-  readonly user_code_hash: string
-  readonly client_id: string
-  readonly scopes: string[]
-  readonly resources: string[]
-  readonly state: DeviceRequest['state']
-  readonly claimed_by: string | null
-  readonly grant_id: string | null
-  readonly interval_ms: number
-  readonly polled_at: number | null
-  readonly address: string
-  readonly user_agent: string
-  readonly created_at: number
-  readonly expires_at: number
-}
-
 const columns = `d.hash, d.user_code_hash, d.client_id, d.scopes, d.resources, d.state, d.claimed_by, d.grant_id, d.interval_ms,
   d.polled_at, d.address, d.user_agent, d.created_at, d.expires_at`
-
-/** RFC 8628 §3.5: each `slow_down` adds five seconds. */
-const slowDownMs = 5_000
-
-const poll = `WITH before AS (SELECT * FROM identity.device_code WHERE hash = $1 FOR UPDATE), noted AS (
-    UPDATE identity.device_code d SET polled_at = $2,
-      interval_ms = d.interval_ms + CASE WHEN $2 < before.polled_at + before.interval_ms THEN ${slowDownMs} ELSE 0 END
-    FROM before WHERE d.hash = before.hash
-  )
-  SELECT ${columns} FROM before d`
 
 export class PostgresDeviceCodes implements DeviceCodes {
   readonly #database: Database
@@ -63,13 +37,13 @@ export class PostgresDeviceCodes implements DeviceCodes {
     return rowCount === 1
   }
 
-  async poll(hash: string, now: number): Promise<DeviceRequest | undefined> {
-    const { rows } = await this.#database.query<DeviceRow>(poll, [hash, now])
+  async poll(hash: string, now: number, slowDownMs: number): Promise<DeviceRequest | undefined> {
+    const { rows } = await runStatement(this.#database, queries.pollDeviceCode, [hash, now, slowDownMs])
     return rows[0] && requestOf(rows[0])
   }
 
   async claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined> {
-    const { rows } = await this.#database.query<DeviceRow>(
+    const { rows } = await this.#database.query<DeviceCodeRow>(
       `UPDATE identity.device_code d SET claimed_by = $2
        WHERE user_code_hash = $1 AND state = 'pending' AND expires_at > $3 AND (claimed_by IS NULL OR claimed_by = $2)
        RETURNING ${columns}`,
@@ -80,7 +54,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
 
   async find(hash: string): Promise<DeviceRequest | undefined> {
     const text = `SELECT ${columns} FROM identity.device_code d WHERE hash = $1 OR user_code_hash = $1`
-    const { rows } = await this.#database.query<DeviceRow>(text, [hash])
+    const { rows } = await this.#database.query<DeviceCodeRow>(text, [hash])
     return rows[0] && requestOf(rows[0])
   }
 
@@ -112,7 +86,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
   }
 }
 
-function requestOf(row: DeviceRow): DeviceRequest {
+function requestOf(row: DeviceCodeRow): DeviceRequest {
   return {
     hash: row.hash,
     userCodeHash: row.user_code_hash,

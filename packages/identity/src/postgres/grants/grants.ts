@@ -1,6 +1,7 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grant.ts'
-import type { Grants, RevocationTimes, UserGrant } from '../../store/index.ts'
+import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { Grants, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'

@@ -1,8 +1,9 @@
 import { createGatherer, type Database, type Gatherer } from '@gatehouse/kit'
-import type { FamilyWithGrant, RefreshFamilies, Rotation, RotationResult } from '../../store/index.ts'
+import type { Rotation, RotationResult } from '../../model/refresh-rotation.ts'
+import type { FamilyWithGrant, RefreshFamilies } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'
-import { rotateTogether } from './rotate-families.ts'
+import { rotateFamilies } from './rotate-families.ts'
 
 interface FamilyRow extends GrantRow {
   readonly generation: number
@@ -29,7 +30,7 @@ export class PostgresRefreshFamilies implements RefreshFamilies {
       const found = await findTogether(database, grantIds)
       return grantIds.map((grantId) => ({ found: found.get(grantId) }))
     }, gathering)
-    this.#rotating = createGatherer((rotations) => rotateTogether(database, rotations), gathering)
+    this.#rotating = createGatherer((rotations) => rotateFamilies(database, rotations), gathering)
   }
 
   async find(grantId: string): Promise<FamilyWithGrant | undefined> {

@@ -1,74 +1,40 @@
 import type { Database } from '@gatehouse/kit'
-import type { Rotation, RotationResult } from '../../store/index.ts'
-
-/** A family as it was when its lock was taken. */
-interface LockedRow {
-  readonly grant_id: string
-  readonly generation: number
-  readonly current_hash: string
-  readonly previous_hash: string | null
-  readonly successor_sealed: string | null
-  readonly rotated_at: number
-  readonly rotated: boolean
-}
+import { type LockedFamily, type Rotation, type RotationResult, rotationResult } from '../../model/refresh-rotation.ts'
+import { type LockedFamilyRow, queries } from '../queries.ts'
+import { orUndefined } from '../rows.ts'
 
 /**
- * Takes the lock of each family whose grant is not revoked, in one order everywhere, and rotates those whose current
- * token was presented. A revocation deletes the family, so that the lock is enough: whoever comes second sees the first.
+ * Rotates many families in one statement, each on its own merits. Of several uses of one family's tokens the first is
+ * applied first; the others are judged by the state that it left.
  */
-const rotate = `WITH requested AS (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
-      AS requested (grant_id, hash, generation, next_hash, successor, now, expires_at)
-  ), locked AS (
-    SELECT f.grant_id, f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at
-    FROM requested JOIN identity.refresh_family f ON f.grant_id = requested.grant_id JOIN identity.grant_record g ON g.id = f.grant_id
-    WHERE g.revoked_at IS NULL AND f.expires_at > requested.now
-    ORDER BY f.grant_id FOR UPDATE OF f
-  ), rotated AS (
-    UPDATE identity.refresh_family f SET generation = requested.generation, current_hash = requested.next_hash, previous_hash = requested.hash,
-      successor_sealed = requested.successor, rotated_at = requested.now, expires_at = requested.expires_at
-    FROM requested JOIN locked USING (grant_id)
-    WHERE f.grant_id = requested.grant_id AND locked.current_hash = requested.hash AND f.current_hash = requested.hash
-    RETURNING f.grant_id
-  )
-  SELECT locked.*, rotated.grant_id IS NOT NULL AS rotated FROM locked LEFT JOIN rotated USING (grant_id)`
-
-/**
- * Rotates many, each answered apart. Of several uses of one family's tokens the first goes first; the others are answered
- * by what it left behind.
- */
-export async function rotateTogether(database: Database, rotations: readonly Rotation[]): Promise<RotationResult[]> {
-  const answers = new Map<Rotation, RotationResult>()
-  for (let left = rotations; left.length > 0; left = left.filter((one) => !answers.has(one))) {
-    const ofGrants = [...Map.groupBy(left, ({ next }) => next.grantId).values()]
-    const locked = await rotateEach(
+export async function rotateFamilies(database: Database, rotations: readonly Rotation[]): Promise<RotationResult[]> {
+  const results = new Map<Rotation, RotationResult>()
+  for (let left = rotations; left.length > 0; left = left.filter((rotation) => !results.has(rotation))) {
+    const byGrant = [...Map.groupBy(left, ({ next }) => next.grantId).values()]
+    const families = await rotateDistinct(
       database,
-      ofGrants.flatMap((same) => same.slice(0, 1)),
+      byGrant.flatMap((same) => same.slice(0, 1)),
     )
-    for (const [first, ...others] of ofGrants) {
+    for (const [first, ...others] of byGrant) {
       if (first === undefined) continue
-      const family = locked.get(first.next.grantId)
-      answers.set(first, outcomeOf(first, family))
-      const after = family?.rotated ? { ...family, ...rowOf(first) } : family
-      for (const one of others) if (one.hash !== after?.current_hash) answers.set(one, outcomeOf(one, after))
+      const family = families.get(first.next.grantId)
+      results.set(first, rotationResult(first, family))
+      const after = family?.isRotated ? rotatedFamily(first) : family
+      // Whoever presents the new current token is due in the next round.
+      for (const one of others) if (one.hash !== after?.currentHash) results.set(one, rotationResult(one, after))
     }
   }
-  return rotations.map((rotation) => answers.get(rotation) ?? { outcome: 'ended' })
+  return rotations.map((rotation) => results.get(rotation) ?? { outcome: 'ended' })
 }
 
 /** The family as a rotation leaves it. */
-function rowOf({ hash, next }: Rotation): Partial<LockedRow> {
-  return {
-    generation: next.generation,
-    current_hash: next.currentHash,
-    previous_hash: hash,
-    successor_sealed: next.successorSealed ?? null,
-    rotated_at: next.rotatedAt,
-    rotated: false,
-  }
+function rotatedFamily({ hash, next }: Rotation): LockedFamily {
+  const { generation, currentHash, successorSealed, rotatedAt } = next
+  return { generation, currentHash, previousHash: hash, successorSealed, rotatedAt, isRotated: false }
 }
 
-async function rotateEach(database: Database, rotations: readonly Rotation[]): Promise<Map<string, LockedRow>> {
+/** Rotates at most one token of each family; answers the families by their grants. */
+async function rotateDistinct(database: Database, rotations: readonly Rotation[]): Promise<Map<string, LockedFamily>> {
   const values = [
     rotations.map(({ next }) => next.grantId),
     rotations.map(({ hash }) => hash),
@@ -78,15 +44,17 @@ async function rotateEach(database: Database, rotations: readonly Rotation[]): P
     rotations.map(({ next }) => next.rotatedAt),
     rotations.map(({ next }) => next.expiresAt),
   ]
-  const [rotated] = await database.pipeline<LockedRow>([{ name: 'identity rotate', text: rotate, values }])
-  return new Map(rotated?.rows.map((row) => [row.grant_id, row]))
+  const [locked] = await database.pipeline<LockedFamilyRow>([{ ...queries.rotateRefreshFamilies, values }])
+  return new Map(locked?.rows.map((row) => [row.grant_id, lockedFamily(row)]))
 }
 
-function outcomeOf({ hash, graceSince }: Rotation, locked: LockedRow | undefined): RotationResult {
-  if (locked === undefined) return { outcome: 'ended' }
-  if (locked.rotated) return { outcome: 'rotated' }
-  if (hash === locked.previous_hash && locked.rotated_at > graceSince && locked.successor_sealed !== null) {
-    return { outcome: 'repeated', successorSealed: locked.successor_sealed }
+function lockedFamily(row: LockedFamilyRow): LockedFamily {
+  return {
+    generation: row.generation,
+    currentHash: row.current_hash,
+    previousHash: orUndefined(row.previous_hash),
+    successorSealed: orUndefined(row.successor_sealed),
+    rotatedAt: row.rotated_at,
+    isRotated: row.rotated,
   }
-  return { outcome: 'reused', generation: locked.generation }
 }

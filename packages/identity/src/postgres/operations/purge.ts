@@ -1,5 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import type { Purge } from '../../store/index.ts'
+import { queries, runStatement } from '../queries.ts'
 import { type AgingTable, agingTables } from './retention.ts'
 
 /** Grants looked at in one pass: most of those whose codes are gone live on by their refresh tokens. */
@@ -9,13 +10,6 @@ const walkEveryMs = 3_600_000
 
 /** Rows of an index in its order, for which a planner without statistics would otherwise read the table. */
 const byIndex = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
-
-interface WalkedRow {
-  readonly seen: number
-  readonly removed: number
-  readonly last_end: number | null
-  readonly last_id: string | null
-}
 
 const head = { end: 0, id: '00000000-0000-0000-0000-000000000000' }
 
@@ -55,27 +49,18 @@ export class PostgresPurge implements Purge {
   async #grants(now: number): Promise<number> {
     const isWalkDue = now < this.#walk.since || now >= this.#walk.since + walkEveryMs
     if (this.#walk.done && isWalkDue) this.#walk = { since: now, reached: head, done: false }
-    const text = `WITH seen AS MATERIALIZED (
-        SELECT id, expires_at FROM identity.grant_record WHERE (expires_at, id) > ($1, $2::uuid) AND expires_at < $3
-         ORDER BY expires_at, id LIMIT $4
-      ), gone AS (
-        DELETE FROM identity.grant_record g USING seen WHERE g.id = seen.id
-           AND NOT EXISTS (SELECT FROM identity.refresh_family f WHERE f.grant_id = g.id)
-        RETURNING g.id
-      ) SELECT count(*) AS seen, (SELECT count(*) FROM gone) AS gone, max(expires_at) AS last_end,
-               (array_agg(id ORDER BY expires_at DESC, id DESC))[1] AS last_id FROM seen`
     const { reached } = this.#walk
     const { rows } = await this.#database.transaction(async (tx) => {
       const [, found] = await Promise.all([
         tx.query(byIndex),
-        tx.query<WalkedRow>(text, [reached.end, reached.id, now, grantsAtOnce]),
+        runStatement(tx, queries.deleteExpiredGrants, [reached.end, reached.id, now, grantsAtOnce]),
       ])
       return found
     })
     const [row] = rows
-    if (row?.last_end != null && row.last_id !== null)
-      this.#walk = { ...this.#walk, reached: { end: row.last_end, id: row.last_id } }
-    this.#walk = { ...this.#walk, done: (row?.seen ?? 0) < grantsAtOnce }
-    return row?.removed ?? 0
+    if (row?.last_expiry != null && row.last_id !== null)
+      this.#walk = { ...this.#walk, reached: { end: row.last_expiry, id: row.last_id } }
+    this.#walk = { ...this.#walk, done: (row?.examined ?? 0) < grantsAtOnce }
+    return row?.deleted ?? 0
   }
 }

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Revocation, Revocations, RevocationTimes } from '../../store/index.ts'
+import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { Revocation, Revocations } from '../../store/index.ts'
 
 interface RevocationRow {
   readonly position: number

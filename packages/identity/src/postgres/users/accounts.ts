@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
+import { revokedBefore } from '../../model/revocation-times.ts'
 import type { Accounts, PasswordChange, SignOutOptions, UserChange } from '../../store/index.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { endSessions } from '../sessions.ts'
@@ -48,7 +49,7 @@ export class PostgresAccounts implements Accounts {
         await endSessions(tx, userId, {}, end.createLogoutMessages)
         await removeCredentialLinks(tx, userId)
         await revokeGrantsOfUser(tx, userId, end)
-        await appendRevocations(tx, [{ subject: userId, before: nextSecond(end.now) }], end)
+        await appendRevocations(tx, [{ subject: userId, before: revokedBefore(end.now) }], end)
       }
       return 'changed'
     })
@@ -82,9 +83,4 @@ export async function setPassword(
 /** Removes the links that the credentials before this moment allowed. */
 async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
-}
-
-/** The first second of which every token is issued later: what is issued in the second of the event is refused too. */
-export function nextSecond(unixMs: number): number {
-  return Math.floor(unixMs / 1000) + 1
 }

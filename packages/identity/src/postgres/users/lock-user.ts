@@ -1,15 +1,16 @@
 import type { Transaction } from '@gatehouse/kit'
-import { ownerRole } from '../../model/management-roles.ts'
+import { isLastOwner, ownerRole } from '../../model/management-roles.ts'
 
+/** A user whose row is locked. */
 export interface LockedUser {
   readonly roles: readonly string[]
-  /** Nobody else is an owner who can sign in. */
+  /** Whether the user is the only owner who can sign in; false unless the owners were locked too. */
   readonly lastOwner: boolean
 }
 
 /**
- * Locks the user's row until the transaction ends; with `asOwner` every owner's as well, in the order of their ids, so
- * that of two owners who remove one another one waits, and then finds itself the last. Undefined without such a user.
+ * Locks the user's row until the transaction ends; with `withOwners` every owner's as well, in the order of their ids, so
+ * that of two owners who remove each other one waits and then finds itself the last. Undefined for an unknown user.
  */
 export async function lockUser(tx: Transaction, id: string, withOwners: boolean): Promise<LockedUser | undefined> {
   const { rows } = await tx.query<{ id: string; roles: string[]; locked: boolean }>(
@@ -19,6 +20,5 @@ export async function lockUser(tx: Transaction, id: string, withOwners: boolean)
   )
   const user = rows.find((row) => row.id === id)
   if (user === undefined) return undefined
-  const owners = rows.filter((row) => !row.locked && row.roles.includes(ownerRole))
-  return { roles: user.roles, lastOwner: withOwners && owners.length === 1 && owners[0] === user }
+  return { roles: user.roles, lastOwner: withOwners && isLastOwner(id, rows) }
 }

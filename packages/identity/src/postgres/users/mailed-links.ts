@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { LinkPurpose, MailedLink, MailedLinks, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
+import { queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 
 interface LinkRow {
@@ -17,17 +18,6 @@ const linkMatches = `a.id = l.user_id AND lower(a.email) = lower(l.email)
 const select = `SELECT l.user_id, l.email, l.credential_version, l.expires_at
   FROM identity.mailed_link l JOIN identity.account a ON ${linkMatches} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
 
-/** The lock of the account makes whoever changes it wait, so that its links are removed after this one is there. */
-const put = `WITH l AS (
-    SELECT $1::text AS hash, $2::text AS purpose, $3::text AS user_id, $4::text AS email, $5::uuid AS credential_version, $6::bigint AS expires_at
-  ), fitting AS (
-    SELECT a.id FROM identity.account a JOIN l ON ${linkMatches} FOR SHARE OF a
-  )
-  INSERT INTO identity.mailed_link (hash, purpose, user_id, email, credential_version, expires_at)
-  SELECT l.hash, l.purpose, l.user_id, l.email, l.credential_version, l.expires_at FROM l JOIN fitting ON fitting.id = l.user_id
-  ON CONFLICT (user_id, purpose) DO UPDATE SET hash = excluded.hash, email = excluded.email,
-    credential_version = excluded.credential_version, expires_at = excluded.expires_at`
-
 export class PostgresMailedLinks implements MailedLinks {
   readonly #database: Database
 
@@ -39,7 +29,7 @@ export class PostgresMailedLinks implements MailedLinks {
     return this.#database.transaction(async (tx) => {
       const { hash, purpose, userId, email, credentialVersion, expiresAt } = link
       const values = [hash, purpose, userId, email, credentialVersion ?? null, expiresAt]
-      const { rowCount } = await tx.query(put, values)
+      const { rowCount } = await runStatement(tx, queries.putMailedLink, values)
       if (rowCount === 1) await putMessages(tx, [message])
       return rowCount === 1
     })

@@ -1,13 +1,12 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
-import { isManagementRole, ownerRole } from '../../model/management-roles.ts'
-import type { User } from '../../model/user.ts'
+import { listRevokedRoles, ownerRole } from '../../model/management-roles.ts'
+import { type RevocationTimes, revokedBefore } from '../../model/revocation-times.ts'
+import { isUnchanged, type User } from '../../model/user.ts'
 import {
   type ExpectedUser,
   NameConflict,
   type NewUser,
   type OutboxMessage,
-  type RevocationTimes,
   type SignOutOptions,
   type UserChange,
   type Users,
@@ -15,10 +14,10 @@ import {
 } from '../../store/index.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
+import { queries, runStatement } from '../queries.ts'
 import { type UserRow, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
-import { nextSecond } from './accounts.ts'
 import { lockUser } from './lock-user.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { reserveSubject } from './subjects.ts'
@@ -97,26 +96,10 @@ export class PostgresUsers implements Users {
       await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
-      await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
+      await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now) }], end)
       return 'changed'
     })
   }
-}
-
-/** Whether the user is as it was known. A proof of the address that came meanwhile stands in no change's way. */
-function isUnchanged(known: ExpectedUser, user: User): boolean {
-  const compared = ({ username, plan, email, roles, claims }: ExpectedUser) => ({
-    username,
-    plan,
-    email,
-    roles,
-    claims,
-  })
-  return isDeepStrictEqual(compared(user), compared(known)) && (user.emailVerified || !known.emailVerified)
-}
-
-function listRevokedRoles(before: readonly string[], after: readonly string[]): string[] {
-  return before.filter((role) => isManagementRole(role) && !after.includes(role))
 }
 
 /** Ends the access tokens that were issued under management roles which the user has no more; a transaction's last step. */
@@ -127,7 +110,7 @@ export async function revokeTokensOfRoles(
   end: RevocationTimes,
 ): Promise<void> {
   if (listRevokedRoles(before, roles).length === 0) return
-  await appendRevocations(tx, [{ subject: id, before: nextSecond(end.now) }], end)
+  await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now) }], end)
 }
 
 const uniqueViolation = '23505'
@@ -136,26 +119,17 @@ const uniqueViolation = '23505'
 export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<WriteResult> {
   await reserveSubject(tx, user.id, 'user', user.plan)
   try {
-    const { rows } = await tx.query<{ created: boolean }>(
-      `INSERT INTO identity.account (id, username, email, email_verified, password_hash, password_changed_at, roles, claims, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, coalesce($5::text, $9::text), $6, $7, $8, $6, $6)
-       ON CONFLICT (id) DO UPDATE SET username = excluded.username, email = excluded.email, email_verified = excluded.email_verified,
-         roles = excluded.roles, claims = excluded.claims, updated_at = excluded.updated_at,
-         password_hash = coalesce($5, identity.account.password_hash),
-         password_changed_at = CASE WHEN $5::text IS NULL THEN identity.account.password_changed_at ELSE $6 END
-       RETURNING xmax = 0 AS created`,
-      [
-        user.id,
-        user.username,
-        user.email ?? null,
-        user.emailVerified,
-        user.passwordHash ?? null,
-        now,
-        user.roles,
-        JSON.stringify(user.claims),
-        user.firstPasswordHash ?? null,
-      ],
-    )
+    const { rows } = await runStatement(tx, queries.writeAccount, [
+      user.id,
+      user.username,
+      user.email ?? null,
+      user.emailVerified,
+      user.passwordHash ?? null,
+      now,
+      user.roles,
+      JSON.stringify(user.claims),
+      user.firstPasswordHash ?? null,
+    ])
     await removeStaleLinks(tx, user.id, user.email)
     await removeRegistrations(tx, user.email)
     return rows[0]?.created ? 'created' : 'updated'

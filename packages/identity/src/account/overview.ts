@@ -9,7 +9,7 @@ import { claimsCoveredBy } from '../model/user.ts'
 import { accountPage } from '../pages/account-page.ts'
 import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
 import { endSession } from '../sessions/end-session.ts'
-import { requireSignIn } from '../sessions/require-sign-in.ts'
+import { sendSignInPage } from '../sessions/sign-in-page.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -19,7 +19,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function accountEndpoint(context: OverviewContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
-    if (browser.signedIn === undefined) return requireSignIn(context, request, reply, browser, '/account')
+    if (browser.signedIn === undefined) return sendSignInPage(context, { request, reply, browser }, '/account')
     const { user, session } = browser.signedIn
     const now = context.clock.now()
     const sessions = await context.store.sessions.listByUser(user.id, now)
@@ -61,7 +61,7 @@ export function revokeAccessEndpoint(context: OverviewContext): Handler {
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
     checkForm(context, request, browser, parameters)
-    if (browser.signedIn === undefined) return requireSignIn(context, request, reply, browser, '/account')
+    if (browser.signedIn === undefined) return sendSignInPage(context, { request, reply, browser }, '/account')
     const { user } = browser.signedIn
     const clientId = parameters.get('client_id')
     const sessionId = parameters.get('session_id')
@@ -72,7 +72,8 @@ export function revokeAccessEndpoint(context: OverviewContext): Handler {
     }
     const keyId = parameters.get('api_key_id')
     if (keyId !== undefined) await removeApiKey(context, request, user.id, keyId)
-    if (sessionId !== undefined) await endSessionById(context, request, reply, browser.signedIn, sessionId)
+    if (sessionId !== undefined)
+      await endSessionById(context, { request, reply, signedIn: browser.signedIn }, sessionId)
     return reply.redirect('/account', 303)
   }
 }
@@ -87,11 +88,15 @@ async function removeApiKey(
   await audit(context, request, 'api_key_ended', { actor: userId, subject: userId, details: { api_key: id } })
 }
 
+interface SignedInExchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly signedIn: NonNullable<Browser['signedIn']>
+}
+
 async function endSessionById(
   context: OverviewContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { user, session }: NonNullable<Browser['signedIn']>,
+  { request, reply, signedIn: { user, session } }: SignedInExchange,
   sessionId: string,
 ): Promise<void> {
   if (!uuid.test(sessionId) || !(await endSession(context, sessionId, user.id))) return

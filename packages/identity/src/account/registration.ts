@@ -7,7 +7,7 @@ import { enforceLimits } from '../config/attempt-limits.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
-import { recipientMessage } from '../mail/messages.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { messagePage } from '../pages/error-page.ts'
@@ -140,7 +140,7 @@ async function createAccount(
     claims: { name },
     passwordHash,
   }
-  const messages = [recipientMessage(context, userId)]
+  const messages = [createRecipientMessage(context, userId)]
   try {
     if (!(await context.store.registrations.complete(hash, user, messages, context.clock.now()))) throw expiredLink()
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { AdminContext } from '../context/features.ts'
-import { recipientMessage } from '../mail/messages.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
 import { type Authority, auditChange, commandLine } from './authority.ts'
 import { createClient, deleteClient, listClients, rotateSecret, updateClient } from './clients/clients.ts'
 import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
@@ -100,7 +100,7 @@ async function resyncRecipients(context: AdminContext): Promise<number> {
   let after = ''
   for (;;) {
     const users = await context.store.users.list(after, pageSize)
-    await context.store.outbox.put(users.map((user) => recipientMessage(context, user.id)))
+    await context.store.outbox.put(users.map((user) => createRecipientMessage(context, user.id)))
     count += users.length
     after = users.at(-1)?.id ?? after
     if (users.length < pageSize) break

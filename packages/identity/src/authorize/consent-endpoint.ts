@@ -46,7 +46,7 @@ async function applyDecision(
   signedIn: NonNullable<Browser['signedIn']>,
   { decision, shown }: { readonly decision: string | undefined; readonly shown: Access | undefined },
 ): Promise<FastifyReply> {
-  const { request, reply, client } = transaction
+  const { request, client } = transaction
   const { user } = signedIn
   const destination = findDestination(client, transaction.parameters)
   try {
@@ -56,21 +56,22 @@ async function applyDecision(
       throw new PageError(400, 'error.stale')
     const access = requestedAccess(context, allowed)
     const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { ...access } }
-    if (decision === 'switch') return sendLoginPage(context, transaction, authorization, context.clock.now())
+    if (decision === 'switch') return sendLoginPage(context, transaction, authorization, { since: context.clock.now() })
     if (decision !== 'allow') {
       await audit(context, request, 'consent_denied', facts)
       throw new OAuthError('access_denied', 'the user denied the request')
     }
-    if (next === 'login') return sendLoginPage(context, transaction, authorization, context.clock.now(), user.username)
+    if (next === 'login')
+      return sendLoginPage(context, transaction, authorization, { since: context.clock.now(), name: user.username })
     const consent = { clientId: client.id, ...access, grantedAt: context.clock.now() }
     if (!(await context.store.consents.add(user.id, signedIn.session.id, consent)))
       throw new PageError(400, 'error.stale')
     await audit(context, request, 'consent_granted', facts)
-    return sendResponse(context, request, reply, destination, {
+    return sendResponse(context, transaction, destination, {
       code: await issueCode(context, request, allowed, signedIn),
     })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
-    return sendErrorResponse(context, request, reply, destination, error)
+    return sendErrorResponse(context, transaction, destination, error)
   }
 }

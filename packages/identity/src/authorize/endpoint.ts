@@ -62,19 +62,14 @@ async function continueTransaction(
     const { authorization, next } = await readNextStep(context, transaction, destination)
     if (next === 'login' || signedIn === undefined) {
       const since = transaction.waitingSince ?? context.clock.now()
-      return sendLoginPage(
-        context,
-        transaction,
-        authorization,
-        since,
-        authorization.loginHint ?? signedIn?.user.username,
-      )
+      const name = authorization.loginHint ?? signedIn?.user.username
+      return sendLoginPage(context, transaction, authorization, { since, name })
     }
     if (next === 'consent') return sendConsentPage(context, transaction, authorization, signedIn)
     const code = await issueCode(context, transaction.request, authorization, signedIn)
-    return sendResponse(context, transaction.request, transaction.reply, destination, { code })
+    return sendResponse(context, transaction, destination, { code })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
-    return sendErrorResponse(context, transaction.request, transaction.reply, destination, error)
+    return sendErrorResponse(context, transaction, destination, error)
   }
 }

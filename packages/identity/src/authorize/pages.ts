@@ -11,13 +11,12 @@ import { type Continuation, sealContinuation } from '../sessions/continuation.ts
 import { requestedAccess } from './access.ts'
 import type { AuthorizationTransaction } from './transaction.ts'
 
-/** Asks who is there; only a login from `since` on counts as the answer. */
+/** Asks the user to sign in; only a sign-in from `since` on (Unix milliseconds) counts. `name` fills the form. */
 export function sendLoginPage(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   authorization: AuthorizationRequest,
-  since: number,
-  name?: string,
+  { since, name }: { readonly since: number; readonly name?: string | undefined },
 ): FastifyReply {
   const texts = textsFor(context, transaction.request, authorization.uiLocales)
   const page = loginPage(texts, {
@@ -32,7 +31,7 @@ export function sendLoginPage(
   return sendPage(context, transaction.reply, texts, page)
 }
 
-/** Asks the user who is signed in whether the client may. */
+/** Asks the signed-in user whether the client may have the access. */
 export function sendConsentPage(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,

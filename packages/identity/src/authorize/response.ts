@@ -5,15 +5,20 @@ import type { OAuthError } from '../oauth/error.ts'
 import { originOf } from '../oauth/redirect-uri.ts'
 import { submitPage } from '../pages/submit-page.ts'
 
-/** Takes the answer to the client, with the issuer in it so that answers of two servers can't be mixed up (RFC 9207). */
+/** The request of a browser and its reply. */
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** Sends the authorization response to the client; with the issuer, which prevents mix-up attacks (RFC 9207). */
 export function sendResponse(
   context: PageParts & { readonly issuer: string },
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: Exchange,
   { redirectUri, responseMode, state }: Destination,
-  answer: Readonly<Record<string, string>>,
+  response: Readonly<Record<string, string>>,
 ): FastifyReply {
-  const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: context.issuer }
+  const fields = { ...response, ...(state === undefined ? {} : { state }), iss: context.issuer }
   if (responseMode === 'form_post') {
     const texts = textsFor(context, request)
     return sendPage(context, reply, texts, submitPage(texts, redirectUri, originOf(redirectUri), fields))
@@ -23,13 +28,12 @@ export function sendResponse(
   return reply.header('cache-control', 'no-store').redirect(address, request.method === 'POST' ? 303 : 302)
 }
 
-/** Takes an error to the client (RFC 6749 §4.1.2.1). */
+/** Sends an error to the client (RFC 6749 §4.1.2.1). */
 export function sendErrorResponse(
   context: PageParts & { readonly issuer: string },
-  request: FastifyRequest,
-  reply: FastifyReply,
+  exchange: Exchange,
   destination: Destination,
   error: OAuthError,
 ): FastifyReply {
-  return sendResponse(context, request, reply, destination, error.body())
+  return sendResponse(context, exchange, destination, error.body())
 }

@@ -74,13 +74,13 @@ type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]
 
 /** What a failure counts against. A client that is known at the address has a count of its own there. */
 function limitsFor(
-  { recentAuthentications: clientProofs }: ClientAuthenticationContext,
+  { recentAuthentications }: ClientAuthenticationContext,
   id: string | undefined,
   address: string,
 ): Check[] {
   const named = id !== undefined && id.length <= maxClientIdLength
   const byClient: Check[] = named ? [['client-authentication', { client: id, address }]] : []
-  if (named && clientProofs.has(id, address)) return byClient
+  if (named && recentAuthentications.has(id, address)) return byClient
   return [...byClient, ['client-authentication-address', { address }]]
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@gatehouse/kit'
 import { findClientFaults, parseMetadata } from '../clients/registration.ts'
 import { MacKey } from '../keys/mac-key.ts'
-import { recipientMessage } from '../mail/messages.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
 import { checkUserRole } from '../model/management-roles.ts'
 import { serviceScopes } from '../model/service-scopes.ts'
@@ -69,7 +69,7 @@ export async function applyDeclarations(
     )
     const writtenUsers = await context.store.declarations.applyUsers(
       users.map((user) => userEntry(context, user, secrets)),
-      (userId) => recipientMessage(context, userId),
+      (userId) => createRecipientMessage(context, userId),
       signOutOptions(context),
     )
     const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'

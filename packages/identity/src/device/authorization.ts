@@ -36,7 +36,7 @@ export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext)
       throw new OAuthError('unauthorized_client', 'the client is not registered for the device_code grant')
     }
     const deviceCode = randomToken()
-    const userCode = await openDeviceRequest(context, request, client, parameters, tokenHash(deviceCode))
+    const userCode = await openDeviceRequest(context, request, { client, parameters, hash: tokenHash(deviceCode) })
     reply.header('cache-control', 'no-store')
     return {
       device_code: deviceCode,
@@ -49,12 +49,18 @@ export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext)
   }
 }
 
+interface DeviceAuthorizationRequest {
+  readonly client: Client
+  readonly parameters: Parameters
+  /** Of the device code. */
+  readonly hash: string
+}
+
+/** Stores the request under a user code that is free, and answers that code. */
 async function openDeviceRequest(
   context: DeviceAuthorizationContext,
   request: FastifyRequest,
-  client: Client,
-  parameters: Parameters,
-  hash: string,
+  { client, parameters, hash }: DeviceAuthorizationRequest,
 ): Promise<string> {
   const requested = parseScope(parameters.get('scope'))
   const scopes =

@@ -1,4 +1,4 @@
-import { sendPage, textsFor } from '@gatehouse/kit/page'
+import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { LoginContext } from '../context/features.ts'
@@ -6,16 +6,16 @@ import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
-import { loginPage } from '../pages/login-page.ts'
+import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { PasswordQueueFull } from '../passwords/hasher.ts'
 import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../sessions/browser.ts'
-import { openContinuation } from '../sessions/continuation.ts'
+import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { resume } from '../sessions/resume.ts'
 import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
 import { checkEmailPage, mailSignInLink } from './confirmation.ts'
 
-/** POST /login: name and password; then on with what the browser was about to do. */
+/** POST /login: checks name and password, and resumes what the browser was doing. */
 export function loginEndpoint(
   context: LoginContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -25,61 +25,68 @@ export function loginEndpoint(
     checkForm(context, request, browser, parameters)
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, browser, sealed)
-    const name = parameters.get('username') ?? ''
-    const checked = await verifyCredentials(context, request, normalizeName(name), parameters)
+    const result = await verifyCredentials(context, request, parameters)
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
-    if ('isRight' in checked) {
+    if ('isRight' in result) {
       context.metrics.signIn('unconfirmed')
-      void requestConfirmation(context, request, checked, { browser, continuation: sealed }).catch((error) =>
-        request.log.error({ err: error }, 'a sign-in that needs confirmation was not recorded'),
+      void requestConfirmation(context, request, result, { browser, continuation: sealed }).catch((error) =>
+        request.log.error({ err: error }, 'a sign-in confirmation could not be sent'),
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }
-    const entered = 'user' in checked ? await startSession(context, request, reply, { ...checked, browser }) : checked
-    context.metrics.signIn(entered === undefined ? 'success' : entered.outcome)
-    if (entered === undefined) {
-      return resume({ context, request, reply }, continuation, sealed)
+    const failure = 'user' in result ? await startSession(context, request, reply, { ...result, browser }) : result
+    context.metrics.signIn(failure === undefined ? 'success' : failure.outcome)
+    if (failure === undefined) return resume({ context, request, reply }, continuation, sealed)
+    for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)
+    const form = {
+      formToken: formToken(context, browser),
+      continuation: sealed,
+      name: parameters.get('username') ?? '',
     }
-    const { status, wrong, headers } = entered
-    for (const [header, value] of Object.entries(headers)) reply.header(header, value)
-    const seconds = headers['retry-after'] ?? ''
-    return sendPage(
-      context,
-      reply,
-      texts,
-      loginPage(texts, {
-        formToken: formToken(context, browser),
-        continuation: sealed,
-        name,
-        wrong: texts.say(wrong, { seconds }),
-        status,
-        mayReset: context.features.passwordReset,
-        mayRegister: context.features.registration,
-        client: continuation.client,
-        formTargets: continuation.target === undefined ? [] : [continuation.target],
-      }),
-    )
+    return sendPage(context, reply, texts, failurePage(context, texts, failure, { ...form, ...clientOf(continuation) }))
   }
 }
 
+/** The client that the login page names, and where its form may lead. */
+function clientOf({ client, target }: Continuation): Pick<LoginPage, 'client' | 'formTargets'> {
+  return { client, formTargets: target === undefined ? [] : [target] }
+}
+
+function failurePage(
+  { features }: LoginContext,
+  texts: Texts,
+  { status, wrong, headers }: SignInFailure,
+  form: Pick<LoginPage, 'formToken' | 'continuation' | 'name' | 'client' | 'formTargets'>,
+): PageAnswer {
+  return loginPage(texts, {
+    ...form,
+    wrong: texts.say(wrong, { seconds: headers['retry-after'] ?? '' }),
+    status,
+    mayReset: features.passwordReset,
+    mayRegister: features.registration,
+  })
+}
+
+/** Why a sign-in failed, and how the page says so. */
 interface SignInFailure {
   readonly outcome: LoginOutcome
   readonly status: number
-  /** The key of the words. */
+  /** The key of the text. */
   readonly wrong: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A sign-in from an unknown device to an account that others guess at: what came of its password is told by mail alone. */
+/** A sign-in from an unknown device to an account under attack: only a mail says whether the password was correct. */
 interface UnconfirmedSignIn {
   readonly isRight: boolean
   readonly user: User | undefined
 }
 
+/** A sign-in with a correct password. */
 type VerifiedSignIn = { readonly user: User; readonly attempt: SignInAttempt }
 type SignInResult = VerifiedSignIn | UnconfirmedSignIn | SignInFailure
 
-/** Begins the session, unless the password was changed or the account locked since it was checked: then as if it was wrong. */
+/** Starts the session, unless the password changed or the account was locked meanwhile: then the password counts as wrong. */
 async function startSession(
   context: LoginContext,
   request: FastifyRequest,
@@ -93,7 +100,7 @@ async function startSession(
   return undefined
 }
 
-/** The page does not wait for it: how long it takes would tell whether the password was right. */
+/** The page does not wait for this: its duration would reveal whether the password was correct. */
 async function requestConfirmation(
   context: LoginContext,
   request: FastifyRequest,
@@ -116,13 +123,13 @@ async function rejectPassword(
   return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
 }
 
-/** An unknown user, a locked one and a wrong password cost and look the same. */
+/** An unknown user, a locked account and a wrong password take the same time and get the same response. */
 async function verifyCredentials(
   context: LoginContext,
   request: FastifyRequest,
-  name: string,
   parameters: Parameters,
 ): Promise<SignInResult> {
+  const name = normalizeName(parameters.get('username') ?? '')
   const password = parameters.get('password') ?? ''
   const user = name === '' || name.length > 254 ? undefined : await context.store.users.findByLogin(name)
   const attempt = {
@@ -135,7 +142,7 @@ async function verifyCredentials(
   const matches = await context.passwords.verify(password, user?.passwordHash).catch(busyResult)
   if (typeof matches === 'object') return matches
   const isRight = user !== undefined && matches && user.lockedAt === undefined
-  // Who has no address could never confirm, and would be locked out by anybody.
+  // A user without an address could not confirm, so anyone could lock them out.
   if (counted && !(isRight && user.email === undefined)) return { isRight, user }
   return isRight ? { user, attempt } : rejectPassword(context, request, user)
 }

@@ -36,7 +36,8 @@ export function endSessionEndpoint(context: LogoutContext): Handler {
     const browser = await readBrowser(context, request, reply)
     const { signedIn } = browser
     if (signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
-    if (logout.hint?.sessionId === signedIn.session.id) return endAndLeave(context, request, reply, signedIn, logout)
+    if (logout.hint?.sessionId === signedIn.session.id)
+      return endAndLeave(context, { request, reply, signedIn }, logout)
     const texts = textsFor(context, request, parameters.get('ui_locales'))
     const fields = Object.fromEntries(
       ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state']
@@ -62,7 +63,7 @@ export function confirmEndSessionEndpoint(context: LogoutContext): Handler {
     const logout = await readLogoutRequest(context, parameters)
     if (parameters.get('decision') !== 'leave') return reply.redirect('/account', 303)
     if (browser.signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
-    return endAndLeave(context, request, reply, browser.signedIn, logout)
+    return endAndLeave(context, { request, reply, signedIn: browser.signedIn }, logout)
   }
 }
 
@@ -92,13 +93,18 @@ async function readLogoutRequest(context: LogoutContext, parameters: Parameters)
   return { hint, goTo: `${address}${query}` }
 }
 
+interface SignedInExchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly signedIn: NonNullable<Browser['signedIn']>
+}
+
 async function endAndLeave(
   context: LogoutContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { session, user }: NonNullable<Browser['signedIn']>,
+  { request, reply, signedIn }: SignedInExchange,
   logout: LogoutRequest,
 ): Promise<FastifyReply> {
+  const { session, user } = signedIn
   if (await endSession(context, session.id, user.id)) {
     await audit(context, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
   }

@@ -45,7 +45,7 @@ export function createLinkMail(
       name,
     },
   }
-  return createMessage(context, 'mail', to.userId, request, lifeSeconds * 1000)
+  return createMessage(context, { kind: 'mail', subject: to.userId, payload: request, ttlMs: lifeSeconds * 1000 })
 }
 
 /** Where mails to a user go. */

@@ -68,13 +68,18 @@ export function outboxPurpose(id: string): string {
 
 type MessageContext = Pick<MailContext, 'clock' | 'encryptionKey'>
 
-/** A message for the outbox; sealed, for it may hold a link that opens an account. */
+/** What a message of the outbox delivers, and for how long it is of use. */
+export interface MessageContent {
+  readonly kind: OutboxMessage['kind']
+  readonly subject: string
+  readonly payload: object
+  readonly ttlMs: number
+}
+
+/** Creates a message for the outbox; sealed, because it may contain a link that opens an account. */
 export function createMessage(
   { clock, encryptionKey }: MessageContext,
-  kind: OutboxMessage['kind'],
-  subject: string,
-  payload: object,
-  ttlMs: number,
+  { kind, subject, payload, ttlMs }: MessageContent,
 ): OutboxMessage {
   const id = orderedId()
   const dueAt = clock.now()
@@ -86,11 +91,11 @@ export function openPayload<Payload>({ id, payloadSealed }: OutboxMessage, encry
   return JSON.parse(unseal(payloadSealed, encryptionKey, outboxPurpose(id))) as Payload
 }
 
-const recipientKeptMs = 30 * 86_400_000
+const recipientTtlMs = 30 * 86_400_000
 
 /** Tells the notification service what is known of a user by the time the message is delivered. */
-export function recipientMessage(context: MessageContext, userId: string): OutboxMessage {
-  return createMessage(context, 'recipient', userId, {}, recipientKeptMs)
+export function createRecipientMessage(context: MessageContext, userId: string): OutboxMessage {
+  return createMessage(context, { kind: 'recipient', subject: userId, payload: {}, ttlMs: recipientTtlMs })
 }
 
 /** A user as a recipient. */

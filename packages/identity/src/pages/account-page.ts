@@ -44,14 +44,14 @@ ${page.apps.length === 0 && html`<p class="soft">${texts.say('account.apps.none'
       (app) => html`<li><div><strong>${app.name}</strong>
 <span class="soft">${describeAccess(texts, app).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.apps.since', { date: date(app.since) })}</span></div>
-${endForm(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
+${endForm(texts, page.formToken, { name: 'client_id', value: app.clientId, text: 'account.apps.end', label: app.name })}</li>`,
     )}</ul>
 <h2>${texts.say('account.sessions')}</h2>
 <ul class="rows">${page.sessions.map(
       (session) => html`<li><div><strong>${deviceName(session.userAgent)}</strong>
 <span class="soft">${texts.say('account.sessions.seen', { date: date(session.seenAt), address: session.address })}</span>
 ${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
-${endForm(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
+${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
 <p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
@@ -64,14 +64,24 @@ function apiKeys(texts: Texts, { formToken, apiKeys: keys }: AccountPage, date: 
     (key) => html`<li><div><strong>${key.name}</strong>
 <span class="soft">${describeAccess(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.keys.since', { date: date(key.createdAt) })}${key.expiresAt !== undefined && html` ${texts.say('account.keys.until', { date: date(key.expiresAt) })}`}</span></div>
-${endForm(texts, formToken, 'api_key_id', key.id, 'account.keys.end', key.name)}</li>`,
+${endForm(texts, formToken, { name: 'api_key_id', value: key.id, text: 'account.keys.end', label: key.name })}</li>`,
   )}</ul>`
 }
 
-function endForm(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {
+interface EndForm {
+  /** The name of the field that identifies what is ended, and its value. */
+  readonly name: string
+  readonly value: string
+  /** The key of the button's text. */
+  readonly text: string
+  /** What is ended, for screen readers. */
+  readonly label: string
+}
+
+function endForm(texts: Texts, formToken: string, { name, value, text, label }: EndForm): Html {
   return html`<form method="post" action="/account/end">
 <input type="hidden" name="form_token" value="${formToken}">
 <input type="hidden" name="${name}" value="${value}">
-<button class="quiet small" type="submit" aria-label="${texts.say(text)}: ${what}">${texts.say(text)}</button>
+<button class="quiet small" type="submit" aria-label="${texts.say(text)}: ${label}">${texts.say(text)}</button>
 </form>`
 }

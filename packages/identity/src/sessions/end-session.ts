@@ -19,7 +19,7 @@ function createLogoutMessages(context: EndContext): CreateLogoutMessages {
   return (sessionId, userId, clientIds) =>
     clientIds.map((clientId) => {
       const notice: LogoutNotice = { clientId, subject: userId, sessionId }
-      return createMessage(context, 'logout', userId, notice, noticeTtlMs)
+      return createMessage(context, { kind: 'logout', subject: userId, payload: notice, ttlMs: noticeTtlMs })
     })
 }
 

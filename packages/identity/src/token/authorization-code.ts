@@ -69,7 +69,7 @@ function matchesRequest({ parameters }: TokenRequest, { code }: CodeWithGrant): 
 /** The code lost a race or came back: if it was consumed, whoever holds its tokens loses them. */
 async function rejectReplay(
   context: TokenEndpointContext,
-  { client, httpRequest: request }: TokenRequest,
+  { client, httpRequest }: TokenRequest,
   found: CodeWithGrant | undefined,
 ): Promise<never> {
   if (
@@ -77,7 +77,7 @@ async function rejectReplay(
     (await context.store.grants.revoke(found.grant.id, revocationTimes(context)))
   ) {
     const details = { grant_id: found.grant.id }
-    await audit(context, request, 'code_replayed', { subject: found.user.id, clientId: client.id, details })
+    await audit(context, httpRequest, 'code_replayed', { subject: found.user.id, clientId: client.id, details })
   }
   throw invalidCode()
 }

@@ -54,11 +54,11 @@ export function auditRoutes(http: Http, access: AdminAccess): void {
   recordingRoute(http, access)
 }
 
-function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = readScopes.audit
   const list = { ...describeRoute('auditEvents.list', scope, pageSchema(auditEventSchema)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     const { after, limit = 100, order } = request.query
     const query = { ...parseFilter(request.query), after, limit, descending: order === 'desc' }
     const events = await context.store.audit.list(query)
@@ -70,7 +70,7 @@ function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess
   })
   const all = { ...describeRoute('auditEvents.export', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     const query = parseFilter(request.query)
     const events = exportEvents(context.store.audit, query, (event) =>
       formatEvent(maskUnlessPermitted(by, event, maskEvent)),
@@ -143,11 +143,11 @@ const NewEvent = Type.Object(
 )
 
 /** Takes the changes of services in other processes. Service and actor are believed: the scope is theirs alone. */
-function recordingRoute(http: Http, { context, requireScope: check }: AdminAccess): void {
+function recordingRoute(http: Http, { context, requireScope }: AdminAccess): void {
   const record = changeRecorder(context)
   const schema = { ...describeRoute('auditEvents.record', recordScope), body: NewEvent }
   http.post(path, { schema }, async (request, reply) => {
-    await check(request, recordScope)
+    await requireScope(request, recordScope)
     const { actor, ...change } = request.body
     const { client_id: clientId, request_id: requestId, ...rest } = actor
     await recordChange(record, { ...change, actor: { ...rest, clientId, requestId } })

@@ -22,7 +22,7 @@ export function clientRoutes(http: Http, access: AdminAccess): void {
   changingRoutes(http, access)
 }
 
-function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     path,
     {
@@ -32,7 +32,7 @@ function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess
       },
     },
     async (request) => {
-      await check(request, readScopes.clients)
+      await requireScope(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
       return createPage(await listClients(context, after, limit), limit, (client) => client.client_id)
     },
@@ -41,36 +41,36 @@ function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess
     `${path}/:id`,
     { schema: { ...describeRoute('clients.get', readScopes.clients, clientSchema), params: byId } },
     async (request) => {
-      await check(request, readScopes.clients)
+      await requireScope(request, readScopes.clients)
       return readClient(context, request.params.id)
     },
   )
   const plan = { ...describeRoute('clients.getPlan', 'read:users', planSchema), params: byId }
   http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
-    await check(request, 'read:users')
+    await requireScope(request, 'read:users')
     return readClientPlan(context, request.params.id)
   })
 }
 
-function changingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.post(
     path,
     { schema: { ...describeRoute('clients.create', scope, newClientSchema, 201), body: ClientDeclaration } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       return reply.code(201).send(await createClient(context, by, request.body))
     },
   )
   const change = { ...describeRoute('clients.update', scope, clientSchema), params: byId, body: ClientPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     return updateClient(context, by, request.params.id, request.body)
   })
   http.delete(
     `${path}/:id`,
     { schema: { ...describeRoute('clients.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       await deleteClient(context, by, request.params.id)
       return reply.code(204).send()
     },
@@ -79,7 +79,7 @@ function changingRoutes(http: Http, { context, requireScope: check }: AdminAcces
     `${path}/:id/secret`,
     { schema: { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId } },
     async (request) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       return rotateSecret(context, by, request.params.id)
     },
   )

@@ -27,7 +27,7 @@ const NewApiKey = Type.Object(
 )
 
 /** API keys: make, list, remove; whose a key is. */
-export function apiKeyRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
   http.get(
@@ -39,7 +39,7 @@ export function apiKeyRoutes(http: Http, { context, requireScope: check }: Admin
       },
     },
     async (request) => {
-      await check(request, readScopes.clients)
+      await requireScope(request, readScopes.clients)
       const { after = '', limit = 50 } = request.query
       return createPage(await listApiKeys(context, after, limit), limit, (key) => key.id)
     },
@@ -48,7 +48,7 @@ export function apiKeyRoutes(http: Http, { context, requireScope: check }: Admin
     path,
     { schema: { ...describeRoute('apiKeys.create', scope, newApiKeySchema, 201), body: NewApiKey } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       return reply.code(201).send(await createApiKey(context, by, request.body))
     },
   )
@@ -56,16 +56,21 @@ export function apiKeyRoutes(http: Http, { context, requireScope: check }: Admin
     `${path}/:id`,
     { schema: { ...describeRoute('apiKeys.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       await deleteApiKey(context, by, request.params.id)
       return reply.code(204).send()
     },
   )
+  resolveRoute(http, { context, requireScope })
+}
+
+/** Resolves a key to its owner, for gateways in other processes. */
+function resolveRoute(http: Http, { context, requireScope }: Pick<AdminAccess, 'context' | 'requireScope'>): void {
   const keyBody = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
   const response: object = { 200: resolvedKeySchema, 404: problemAnswer('The key is not a valid API key.') }
   const resolve = { ...describeRoute('apiKeys.resolve', 'read:api-keys'), body: keyBody, response }
-  http.post(`${path}/resolve`, { schema: resolve }, async (request) => {
-    await check(request, 'read:api-keys')
+  http.post('/admin/v1/api-keys/resolve', { schema: resolve }, async (request) => {
+    await requireScope(request, 'read:api-keys')
     const found = await resolveApiKey(context, request.body.key)
     if (found === undefined) throw new Problem(404, 'This is not a valid API key.')
     return found
@@ -73,14 +78,14 @@ export function apiKeyRoutes(http: Http, { context, requireScope: check }: Admin
 }
 
 /** Signing keys: list, and sign with a new one. */
-export function signingKeyRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+export function signingKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'
   http.get(
     path,
     { schema: describeRoute('signingKeys.list', readScopes.signingKeys, listSchema(signingKeySchema)) },
     async (request) => {
-      await check(request, readScopes.signingKeys)
+      await requireScope(request, readScopes.signingKeys)
       return {
         items: listSigningKeys(context),
       }
@@ -97,7 +102,7 @@ export function signingKeyRoutes(http: Http, { context, requireScope: check }: A
     `${path}/rotate`,
     { schema: { ...describeRoute('signingKeys.rotate', scope, newSigningKeySchema), body } },
     async (request) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       const { alg, compromised = false } = request.body
       return { kid: await rotateSigningKey(context, by, alg, compromised), alg }
     },

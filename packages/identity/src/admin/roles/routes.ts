@@ -22,14 +22,14 @@ export function roleRoutes(http: Http, access: AdminAccess): void {
   callerRoute(http, access)
 }
 
-function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(path, { schema: describeRoute('roles.list', reading, listSchema(roleSchema)) }, async (request) => {
-    await check(request, reading)
+    await requireScope(request, reading)
     return { items: listRoles() }
   })
   const members = { ...describeRoute('roleMembers.list', reading, pageSchema(memberSchema)), params: byRole }
   http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
-    const by = await check(request, reading)
+    const by = await requireScope(request, reading)
     const { after = '', limit = 50 } = request.query
     const found = await listMembers(context, parseRole(request.params.role), after, limit)
     return createPage(
@@ -40,29 +40,29 @@ function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess
   })
 }
 
-function memberRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function memberRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const member = `${path}/:role/members/:user_id`
   const read = { ...describeRoute('roleMembers.get', reading, memberSchema), params: byMember }
   http.get(member, { schema: read }, async (request) => {
-    const by = await check(request, reading)
+    const by = await requireScope(request, reading)
     const { role, user_id } = request.params
     return maskUnlessPermitted(by, await readMember(context, parseRole(role), user_id), maskMember)
   })
   const grant = { ...describeRoute('roleMembers.add', adminScopes.roles), params: byMember }
   http.put(member, { schema: grant }, async (request, reply) => {
-    const by = await check(request, adminScopes.roles)
+    const by = await requireScope(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
     return reply.code(204).send()
   })
   const revoke = { ...describeRoute('roleMembers.remove', adminScopes.roles), params: byMember }
   http.delete(member, { schema: revoke }, async (request, reply) => {
-    const by = await check(request, adminScopes.roles)
+    const by = await requireScope(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })
     return reply.code(204).send()
   })
 }
 
-function callerRoute(http: Http, { context, authenticate: identify }: AdminAccess): void {
+function callerRoute(http: Http, { context, authenticate }: AdminAccess): void {
   const schema = {
     tags: ['management'],
     ...operation('caller.get'),
@@ -70,7 +70,7 @@ function callerRoute(http: Http, { context, authenticate: identify }: AdminAcces
     response: { 200: callerSchema },
   }
   http.get('/admin/v1/me', { schema }, async (request) => {
-    const { caller, by } = await identify(request)
+    const { caller, by } = await authenticate(request)
     return describeCaller(context, caller, by)
   })
 }

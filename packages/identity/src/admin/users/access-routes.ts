@@ -16,30 +16,30 @@ export function accessRoutes(http: Http, access: AdminAccess): void {
   sessionRoutes(http, access)
 }
 
-function consentRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/consents`,
     { schema: { ...describeRoute('consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId } },
     async (request) => {
-      await check(request, readScopes.accounts)
+      await requireScope(request, readScopes.accounts)
       return { items: await listConsents(context, request.params.id) }
     },
   )
   const ofClient = Type.Object({ ...byId.properties, client_id: idParameter('The client.') })
   const withdraw = { ...describeRoute('consents.withdraw', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     await withdrawConsent(context, by, request.params.id, request.params.client_id)
     return reply.code(204).send()
   })
 }
 
-function sessionRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/sessions`,
     { schema: { ...describeRoute('sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId } },
     async (request) => {
-      const by = await check(request, readScopes.accounts)
+      const by = await requireScope(request, readScopes.accounts)
       const sessions = await listSessions(context, request.params.id)
       return { items: sessions.map((session) => maskUnlessPermitted(by, session, maskSession)) }
     },
@@ -48,7 +48,7 @@ function sessionRoutes(http: Http, { context, requireScope: check }: AdminAccess
   const ofSession = Type.Object({ ...byId.properties, session_id: session })
   const end = { ...describeRoute('sessions.end', sessionScope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
-    const by = await check(request, sessionScope)
+    const by = await requireScope(request, sessionScope)
     await endUserSession(context, by, request.params.id, request.params.session_id)
     return reply.code(204).send()
   })

@@ -18,12 +18,12 @@ export function userRoutes(http: Http, access: AdminAccess): void {
   passwordRoute(http, access)
 }
 
-function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     path,
     { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: pageQuery } },
     async (request) => {
-      const by = await check(request, readScopes.accounts)
+      const by = await requireScope(request, readScopes.accounts)
       const { after = '', limit = 50 } = request.query
       const users = await listUsers(context, after, limit)
       return createPage(
@@ -37,25 +37,25 @@ function readingRoutes(http: Http, { context, requireScope: check }: AdminAccess
     `${path}/:id`,
     { schema: { ...describeRoute('users.get', readScopes.accounts, userSchema), params: byId } },
     async (request) => {
-      const by = await check(request, readScopes.accounts)
+      const by = await requireScope(request, readScopes.accounts)
       return maskUnlessPermitted(by, await readUser(context, request.params.id), maskUser)
     },
   )
 }
 
-function changingRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.post(
     path,
     { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       const made = await createUser(context, by, request.body)
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
   )
   const change = { ...describeRoute('users.update', scope, userSchema), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     const patch = { ...request.body, mergesClaims: holdsMergePatch(request) }
     return maskUnlessPermitted(by, await updateUser(context, by, request.params.id, patch), maskUser)
   })
@@ -63,21 +63,21 @@ function changingRoutes(http: Http, { context, requireScope: check }: AdminAcces
     `${path}/:id`,
     { schema: { ...describeRoute('users.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await check(request, scope)
+      const by = await requireScope(request, scope)
       await deleteUser(context, by, request.params.id)
       return reply.code(204).send()
     },
   )
 }
 
-function passwordRoute(http: Http, { context, requireScope: check }: AdminAccess): void {
+function passwordRoute(http: Http, { context, requireScope }: AdminAccess): void {
   const body = Type.Object(
     { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: maxPasswordLength }) },
     { additionalProperties: false },
   )
   const password = { ...describeRoute('users.setPassword', scope), params: byId, body }
   http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
-    const by = await check(request, scope)
+    const by = await requireScope(request, scope)
     await setPassword(context, by, request.params.id, request.body.password)
     return reply.code(204).send()
   })

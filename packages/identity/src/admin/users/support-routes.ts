@@ -33,16 +33,16 @@ const Reveal = Type.Object(
 )
 
 /** What support does for a user: a mail with a link, and single members of personal data with a reason. */
-export function supportRoutes(http: Http, { context, requireScope: check }: AdminAccess): void {
+export function supportRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const mail = { ...describeRoute('users.sendMail', mailScope), params: byId, body: Mail }
   http.post(`${path}/mail`, { schema: mail }, async (request, reply) => {
-    const by = await check(request, mailScope)
+    const by = await requireScope(request, mailScope)
     await mailUserLink(context, by, request.params.id, request.body.kind)
     return reply.code(204).send()
   })
   const single = { ...describeRoute('users.reveal', revealScope, revealedSchema), params: byId, body: Reveal }
   http.post(`${path}/reveal`, { schema: single }, async (request) => {
-    const by = await check(request, revealScope)
+    const by = await requireScope(request, revealScope)
     return revealMembers(context, by, request.params.id, request.body)
   })
 }

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
 import { sendLink } from '../../mail/link.ts'
-import { recipientMessage } from '../../mail/messages.ts'
+import { createRecipientMessage } from '../../mail/messages.ts'
 import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import { normalizeName, type User } from '../../model/user.ts'
@@ -66,7 +66,7 @@ export async function createUser(
   const user = { id, ...members, passwordHash: await context.passwords.hash(chosen) }
   const after = auditedMembers({ ...members, lockedAt: undefined })
   await auditChange(context, by, { action: 'users.create', target: target(id), after })
-  await reportConflict(context.store.users.create(user, [recipientMessage(context, id)], context.clock.now()))
+  await reportConflict(context.store.users.create(user, [createRecipientMessage(context, id)], context.clock.now()))
   context.signalOutbox()
   await mailVerificationLink(context, id)
   return { ...(await readUser(context, id)), ...(password === undefined ? { password: chosen } : {}) }
@@ -120,7 +120,7 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
 }
 
 async function writeUser(context: AdminContext, from: User, to: NewUser): Promise<void> {
-  const messages = [recipientMessage(context, to.id)]
+  const messages = [createRecipientMessage(context, to.id)]
   const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
   requireChanged(result)
   context.signalOutbox()
@@ -176,7 +176,7 @@ export async function deleteUser(context: AdminContext, by: Authority, id: strin
   await requireOtherOwner(context, user)
   await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
   requireChanged(await context.store.users.remove(id, signOutOptions(context)))
-  await context.store.outbox.put([recipientMessage(context, id)])
+  await context.store.outbox.put([createRecipientMessage(context, id)])
   context.signalOutbox()
 }
 

@@ -6,12 +6,17 @@ import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from './browser.ts'
 import { type Continuation, sealContinuation } from './continuation.ts'
 
-/** Shows the login page on the way to a page of our own. */
-export function requireSignIn(
+/** A request whose browser is known, and its reply. */
+export interface BrowserExchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly browser: Browser
+}
+
+/** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */
+export function sendSignInPage(
   context: PageContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  browser: Browser,
+  { request, reply, browser }: BrowserExchange,
   to: Continuation['to'],
   form: Form = {},
 ): FastifyReply {

@@ -15,33 +15,33 @@ import { routes } from './routes.ts'
 export interface Identity {
   /** Every route, for `http.register`. */
   readonly plugin: (http: Http) => Promise<void>
-  /** What the declarations made at this start, with generated secrets, this once. */
+  /** What the declarations created at this start, with generated secrets, this once. */
   readonly seeded: readonly Seeded[]
-  /** Stop them on the way out. */
+  /** Stop them at shutdown. */
   readonly workers: readonly Worker[]
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
-  /** Whether a signing key was compromised: what it signed is refused, whoever still has its public part. */
+  /** Whether a signing key was compromised: everything that it signed is rejected. */
   isCompromisedKey(kid: string): boolean
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
-  /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
+  /** The owner and scopes of an API key; undefined for one that is unknown, expired or deleted. */
   resolveApiKey(key: string): Promise<ResolvedApiKey | undefined>
-  /** What is to be known of an access token (RFC 7662), for checks in this process. */
+  /** Introspects an access token (RFC 7662), for checks in this process. */
   introspect(token: string): Promise<Introspected>
   /** What was revoked after the cursor. */
   revocations(after: string | undefined): Promise<RevocationPage>
-  /** Stores a change that another service of this process is about to make in the audit trail. */
+  /** Records a change that another service of this process is about to make. */
   readonly recordChange: RecordChange
-  /** What the command line does. */
+  /** Management for the command line. */
   readonly management: Management
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
 }
 
 /**
- * Builds the token service over a migrated store: reads or makes its keys and applies what is declared.
- * @throws StartError for a lifetime out of bounds or a declaration that can't be
+ * Creates the token service on a migrated store: reads or creates its keys and applies the declarations.
+ * @throws StartError for an option out of bounds or an invalid declaration
  */
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
   const outbox: Worker[] = []

@@ -35,7 +35,7 @@ const publicDocument = 'public, max-age=300'
 /** Shorter than the minute between the publication of a key that a command made and its first signature. */
 const publicKeys = 'public, max-age=30'
 
-/** Every endpoint of identity. */
+/** Registers every endpoint of identity. */
 export async function routes(http: Http, context: IdentityContext, authenticate: Authenticate): Promise<void> {
   acceptForms(http)
   oauthRoutes(http, context)
@@ -45,7 +45,7 @@ export async function routes(http: Http, context: IdentityContext, authenticate:
   adminRoutes(http, context, authenticate)
 }
 
-/** RFC 6749 and its kin: forms in, JSON out. */
+/** The OAuth endpoints: forms in, JSON out. */
 function oauthRoutes(http: Http, context: IdentityContext): void {
   const route = (schema: object) => ({ ...oauthRoute, schema })
   http.post('/token', route(schemas.token), tokenEndpoint(context))
@@ -70,7 +70,7 @@ function oauthRoutes(http: Http, context: IdentityContext): void {
   }
 }
 
-/** What people see. */
+/** The pages. */
 function pageRoutes(http: Http, context: IdentityContext): void {
   const route = (id: OperationId, query?: TSchema) => ({ ...pageRoute(context), schema: schemas.page(id, query) })
   http.get('/authorize', route('authorizePage.show', schemas.authorizeQuery), authorizeEndpoint(context))
@@ -111,7 +111,7 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   }
 }
 
-/** What anyone may read. */
+/** The public documents. */
 function documentRoutes(http: Http, context: IdentityContext): void {
   for (const [path, id] of [
     ['/.well-known/openid-configuration', 'openidConfiguration.get'],
@@ -132,7 +132,7 @@ function documentRoutes(http: Http, context: IdentityContext): void {
   })
 }
 
-/** What callers with a bearer token may ask. */
+/** The endpoints for callers with a bearer token. */
 function apiRoutes(http: Http, context: IdentityContext, authenticate: Authenticate): void {
   const userId = Type.Object({ id: Type.String({ description: 'The user.' }) })
   http.get('/users/:id', { schema: { ...schemas.user, params: userId } }, async (request) => {

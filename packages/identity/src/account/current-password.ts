@@ -2,9 +2,9 @@ import { enforceLimits } from '../config/attempt-limits.ts'
 import type { AccountContext } from '../context/features.ts'
 
 /**
- * Counts a try of the old password before it is looked at: by account and address, and with those at sign-in by account,
- * so that whoever holds a session of somebody else guesses no more from many addresses.
- * @throws PageError 429 when there were too many
+ * Counts an attempt to enter the current password before it is verified: by account and address, and by account
+ * together with sign-ins, so that the holder of a stolen session can't guess from many addresses.
+ * @throws PageError 429 after too many attempts
  */
 export function recordPasswordAttempt({ limit }: AccountContext, account: string, address: string): Promise<void> {
   return enforceLimits(limit, [
@@ -13,7 +13,7 @@ export function recordPasswordAttempt({ limit }: AccountContext, account: string
   ])
 }
 
-/** Takes back what was counted by account of a try that was right: only failures count there. */
+/** Refunds the attempt of a correct password: by account only failures count. */
 export async function refundPasswordAttempt({ refund, log }: AccountContext, account: string): Promise<void> {
   try {
     await refund('login-account', { account })

@@ -35,7 +35,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
   }
 }
 
-/** Each client once, with all it may do: what was remembered, and what lives on some device. */
+/** Each client once, with its stored consents and its active grants. */
 async function listApps(context: OverviewContext, userId: string, now: number) {
   const consents = await context.store.consents.listByUser(userId)
   const grants = Map.groupBy(await context.store.grants.listByUser(userId, now), (grant) => grant.clientId)

@@ -19,7 +19,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 
 const emailField: Field = { name: 'email', text: 'forgot.email', type: 'email', autocomplete: 'email' }
 
-/** GET and POST /password/forgot: mails a link, and says the same whether there is such an account or not. */
+/** GET and POST /password/forgot: mails a link, with the same response whether there is an account or not. */
 export function forgotPasswordEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.passwordReset) throw new PageError(404, 'error.missing')
@@ -42,7 +42,7 @@ export function forgotPasswordEndpoint(context: AccountContext): Handler {
       ['reset-address', { address: request.ip }],
       ['reset', { account: email }],
     ])
-    // The answer does not wait for it: how long it takes would tell whether there is an account.
+    // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendReset(context, request, email).catch((error) =>
       request.log.error({ err: error }, 'a reset link could not be sent'),
     )
@@ -54,13 +54,14 @@ export function forgotPasswordEndpoint(context: AccountContext): Handler {
 async function sendReset(context: AccountContext, request: FastifyRequest, email: string): Promise<void> {
   const user = email.includes('@') ? await context.store.users.findByLogin(email) : undefined
   if (user?.email === undefined || user.email.toLowerCase() !== email || user.lockedAt !== undefined) return
-  // Who manages notifications decides where mails go and what they say, and may hold less than this user does.
+  // Not by mail for administrators: who manages notifications decides where mails go, and may have less access than
+  // this user.
   if (user.roles.some(isManagementRole)) return
   await sendLink(context, 'reset', user)
   await audit(context, request, 'password_reset_requested', { subject: user.id })
 }
 
-/** GET and POST /password/reset: a new password by the mailed link; every session and grant ends. */
+/** GET and POST /password/reset: sets a new password by a mailed link; every session and grant ends. */
 export function resetPasswordEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.passwordReset) throw new PageError(404, 'error.missing')
@@ -101,7 +102,7 @@ export function resetPasswordEndpoint(context: AccountContext): Handler {
   }
 }
 
-/** GET and POST /email/verify: the link proves the address, once its page is confirmed (mail scanners only look). */
+/** GET and POST /email/verify: verifies the address once the page is submitted; mail scanners only open it. */
 export function verifyEmailEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''

@@ -24,8 +24,8 @@ const nameField: Field = { name: 'name', text: 'register.name', type: 'text', au
 const maxNameLength = 200
 
 /**
- * GET and POST /register: mails a link to the address, and asks for nothing else: whoever opens the link chooses name and
- * password. An address that has an account gets the same answer, and a mail that says so.
+ * GET and POST /register: mails a link to the address and asks for nothing else. An address with an account gets the
+ * same page, and a mail that says so.
  */
 export function registerEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
@@ -52,7 +52,7 @@ export function registerEndpoint(context: AccountContext): Handler {
       ['registration', { address: request.ip }],
       ['registration-account', { account: email }],
     ])
-    // The answer does not wait for it: how long it takes would tell whether there is an account.
+    // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendMail(context, email).catch((error) =>
       request.log.error({ err: error }, 'a registration mail could not be sent'),
     )
@@ -78,7 +78,7 @@ async function sendLink(context: AccountContext, email: string): Promise<void> {
   context.signalOutbox()
 }
 
-/** Somebody, perhaps the owner, wants an account for an address that has one. */
+/** Mails the owner of an account that someone tried to register its address again. */
 async function sendReminder(context: AccountContext, user: User & { readonly email: string }): Promise<void> {
   const lifeSeconds = context.lifetimes.verifyLink
   const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
@@ -87,7 +87,9 @@ async function sendReminder(context: AccountContext, user: User & { readonly ema
   context.signalOutbox()
 }
 
-/** GET and POST /register/confirm: whoever opened the mail chooses name and password; the account begins. */
+/**
+ * GET and POST /register/confirm: creates the account with the name and password that the owner of the mailbox chooses.
+ */
 export function confirmRegistrationEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     if (!context.features.registration) throw new PageError(404, 'error.missing')

@@ -7,22 +7,23 @@ import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
 
 /*
- * Nobody gives away, or takes over, what they do not hold. Whoever changes a client or an account can act as it
- * afterwards (a new secret, another redirect URI, a password), so they must hold every scope of Gatehouse's own that it
- * holds. Scopes of products are free: Gatehouse does not know what they mean, and no administrator needs them.
+ * No caller assigns, or gains through others, scopes that they do not have. Whoever changes a client or an account can
+ * act as it afterwards (a new secret, another redirect URI, a password), so they must have every scope of Gatehouse's
+ * own that it has. Scopes of products are free: Gatehouse does not know their meaning.
  */
 
-/** On whose behalf management acts, and what they hold. */
+/** The authority of a caller of management. */
 export interface Authority {
   readonly actor: Actor
-  /** Included scopes as well; for a person only those that their roles allow. */
+  /** With included scopes; for a person only those that their roles allow. */
   readonly scopes: ReadonlySet<string>
-  /** The roles of a person. */
+  /** The roles of the user; empty for a client. */
   readonly roles: readonly string[]
-  /** The command line: whoever runs it can read the database and its keys. */
+  /** True for the command line, whose user can read the database and its keys. */
   readonly unrestricted: boolean
 }
 
+/** The authority of the command line. */
 export const commandLine: Authority = {
   actor: { subject: 'command line' },
   scopes: new Set(),
@@ -30,7 +31,7 @@ export const commandLine: Authority = {
   unrestricted: true,
 }
 
-/** Scopes of Gatehouse's APIs for applications, by the management scope whose holder may give them too. */
+/** Scopes of Gatehouse's APIs for applications, with the management scope whose holder may assign them as well. */
 const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:users', 'admin:users'],
   ['read:notifications', 'admin:notifications'],
@@ -64,7 +65,7 @@ export function requireAuthorityOverUser(by: Authority, user: User): void {
   requireScopes(by, scopesOfRoles(user.roles), 'This user has a management role with scopes')
 }
 
-/** Roles may change so. @throws Problem 403 for a reserved role that is not the caller's to give or to take away */
+/** Allows a change of roles. @throws Problem 403 for a reserved role that the caller may not assign */
 export function requireRoleAuthority(by: Authority, before: readonly string[], after: readonly string[]): void {
   const changed = [...before, ...after].filter((role) => before.includes(role) !== after.includes(role))
   const reserved = changed.filter(isReservedRole)
@@ -78,7 +79,7 @@ export function requireRoleAuthority(by: Authority, before: readonly string[], a
 
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>
 
-/** Records what is about to be changed. @throws Problem 503 when that fails: then nothing may be changed */
+/** Records a change before it is made. @throws Problem 503 when that fails: the change must then not be made */
 export function auditChange(context: AdminContext, by: Authority, change: Change): Promise<void> {
   return recordChange(changeRecorder(context), { service: 'identity', actor: by.actor, ...change })
 }

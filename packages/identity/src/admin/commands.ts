@@ -16,12 +16,12 @@ import {
   updateUser,
 } from './users/users.ts'
 
-/** An operation that reads. */
+/** A read operation. */
 type WithoutContext<Operation> = Operation extends (context: AdminContext, ...rest: infer Rest) => infer Answer
   ? (...rest: Rest) => Answer
   : never
 
-/** An operation that changes something, on the authority of the command line. */
+/** A change, with the authority of the command line. */
 type WithAuthority<Operation> = Operation extends (
   context: AdminContext,
   by: Authority,
@@ -30,7 +30,7 @@ type WithAuthority<Operation> = Operation extends (
   ? (...rest: Rest) => Answer
   : never
 
-/** Management as functions, for the command line. They throw the `Problem` that the API would answer. */
+/** Management as functions for the command line. They throw the `Problem` that the API would return. */
 export interface Management {
   readonly listClients: WithoutContext<typeof listClients>
   readonly createClient: WithAuthority<typeof createClient>
@@ -53,12 +53,13 @@ export interface Management {
   readonly createApiKey: WithAuthority<typeof createApiKey>
   readonly deleteApiKey: WithAuthority<typeof deleteApiKey>
   listSigningKeys(): SigningKeyResponse[]
-  /** Signs with a new key from now on; answers its kid. */
+  /** Creates a new signing key and returns its kid. */
   readonly rotateSigningKey: WithAuthority<typeof rotateSigningKey>
-  /** Tells the notification service about every user again; answers how many. */
+  /** Sends every user to the notification service again; returns how many. */
   resyncRecipients(): Promise<number>
 }
 
+/** Binds the operations of management to a context. */
 export function createManagement(context: AdminContext): Management {
   const asCommandLine = <Rest extends unknown[], Answer>(
     operation: (context: AdminContext, by: Authority, ...rest: Rest) => Promise<Answer>,

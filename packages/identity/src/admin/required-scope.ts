@@ -14,16 +14,17 @@ import {
 import type { User } from '../model/user.ts'
 import type { Authority } from './authority.ts'
 
-/** A path parameter that names something. */
+/** A path parameter with an identifier. */
 export function idParameter(description: string) {
   return Type.String({ minLength: 1, maxLength: 256, description })
 }
 
-/** Path parameters of one thing. */
+/** The path parameters of a single resource. */
 export const byId = Type.Object({ id: idParameter('The identifier of the resource.') })
 
 const maxPageSize = 200
 
+/** The query parameters of a paged list. */
 export const pageQuery = Type.Object(
   {
     after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
@@ -39,18 +40,19 @@ export const pageQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** One scope, or several of which one is enough. */
+/** One scope, or several of which one suffices. */
 type Scopes = string | readonly string[]
 
-/** Lets callers through. */
+/** Authenticates the callers of management and checks their scopes. */
 export interface AdminAccess {
   readonly context: AdminContext
-  /** Who calls, if they hold a scope, or one that includes it. @throws Problem 401, 403 */
+  /** The caller's authority, when they have one of the scopes or one that includes it. @throws Problem 401, 403 */
   requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
-  /** Who calls, whatever they hold. @throws Problem 401 */
+  /** The caller, whatever their scopes. @throws Problem 401 */
   authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
 }
 
+/** Creates the check of callers from the injected authentication. */
 export function createAdminAccess(context: AdminContext, authenticate: Authenticate): AdminAccess {
   const identifyCaller = async (request: FastifyRequest, scopes: readonly string[] = []) => {
     const caller = await authenticate(request, undefined)
@@ -73,7 +75,7 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
   }
 }
 
-/** A client holds what its token says; a person only what their roles allow now, however old the token is. */
+/** A client has the scopes of its token; a user only those that their roles allow now, however old the token is. */
 function createAuthority(
   request: FastifyRequest,
   { kind, subject, clientId, scopes: carried }: Caller,
@@ -92,7 +94,7 @@ function createAuthority(
 
 const done = Type.Null({ description: 'No content.' })
 
-/** What the API document says about a route of management: its `answer`, or that it has none, and the status. */
+/** The schema of a management route for the API document: its response, or none, and the status. */
 export function describeRoute(
   id: OperationId,
   scopes: Scopes,
@@ -104,7 +106,7 @@ export function describeRoute(
   return { tags: ['management'], ...operation(id), security, response: { [status]: answer } }
 }
 
-/** One page of a list, and where the next one begins. */
+/** A page of a list, with the cursor of the next one. */
 export function createPage<Item>(items: readonly Item[], limit: number, idParameter: (item: Item) => string) {
   const last = items.at(-1)
   return { items, ...(items.length === limit && last !== undefined ? { next: idParameter(last) } : {}) }

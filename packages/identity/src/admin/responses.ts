@@ -2,8 +2,8 @@ import { type TSchema, Type } from 'typebox'
 import { ClientPatch, UserPatch } from '../config/declarations.ts'
 
 /*
- * What management answers with, as the API document tells it. An answer is written by its schema: what stands in none
- * of these is in no answer.
+ * The response schemas of management. A response is serialized by its schema, so it contains no member that the schema
+ * does not name.
  */
 
 const text = Type.String()
@@ -11,7 +11,7 @@ const texts = Type.Array(text)
 const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 const anything = Type.Object({}, { additionalProperties: true })
 
-/** One page of a list. */
+/** A page of a list. */
 export function pageSchema(item: TSchema): TSchema {
   const next = Type.String({
     description: 'The cursor of the next page, to be sent as `after`. Absent on the last page.',
@@ -19,7 +19,7 @@ export function pageSchema(item: TSchema): TSchema {
   return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
 }
 
-/** A list that is never long. */
+/** A list that is returned whole. */
 export function listSchema(item: TSchema): TSchema {
   return Type.Object({ items: Type.Array(item) })
 }
@@ -31,14 +31,18 @@ const client = {
   created_at: instant,
   updated_at: instant,
 }
+/** A client. */
 export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
 const secret = Type.String({ description: 'Shown only in this response.' })
+/** A client that was just registered, with its secret. */
 export const newClientSchema = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
   { title: 'NewOAuthClient', description: 'The client, with its secret if it has one.' },
 )
+/** A new client secret. */
 export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+/** The plan of a client. */
 export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
 
 const { username, email, plan } = UserPatch.properties
@@ -54,7 +58,9 @@ const user = {
   created_at: instant,
   updated_at: instant,
 }
+/** A user. */
 export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
+/** A user that was just created, with the generated password. */
 export const newUserSchema = Type.Object(
   {
     ...user,
@@ -63,10 +69,12 @@ export const newUserSchema = Type.Object(
   { title: 'NewUser', description: 'The user, with the generated password if the request has none.' },
 )
 
+/** A consent of a user. */
 export const consentSchema = Type.Object(
   { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
   { title: 'Consent' },
 )
+/** A session of a user. */
 export const sessionSchema = Type.Object(
   {
     id: text,
@@ -78,11 +86,14 @@ export const sessionSchema = Type.Object(
   { title: 'Session' },
 )
 
+/** A management role with its scopes. */
 export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+/** A user with a management role. */
 export const memberSchema = Type.Object(
   { user_id: text, username: text, locked: Type.Boolean() },
   { title: 'RoleMember' },
 )
+/** The caller of management. */
 export const callerSchema = Type.Object(
   {
     user: Type.Optional(text),
@@ -93,6 +104,7 @@ export const callerSchema = Type.Object(
   },
   { title: 'ManagementCaller' },
 )
+/** Revealed members of a user. */
 export const revealedSchema = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
 
 const apiKey = {
@@ -104,8 +116,11 @@ const apiKey = {
   created_at: instant,
   expires_at: Type.Optional(instant),
 }
+/** An API key. */
 export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
+/** An API key that was just created, with the key itself. */
 export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+/** The owner of an API key. */
 export const resolvedKeySchema = Type.Object(
   {
     id: text,
@@ -117,6 +132,7 @@ export const resolvedKeySchema = Type.Object(
   { title: 'ApiKeyOwner' },
 )
 
+/** A signing key. */
 export const signingKeySchema = Type.Object(
   {
     kid: text,
@@ -127,8 +143,10 @@ export const signingKeySchema = Type.Object(
   },
   { title: 'SigningKey' },
 )
+/** A signing key that was just created. */
 export const newSigningKeySchema = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
 
+/** An event of the audit trail. */
 export const auditEventSchema = Type.Object(
   {
     id: text,

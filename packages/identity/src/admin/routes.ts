@@ -10,7 +10,9 @@ import { accessRoutes } from './users/access-routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
-/** Management under /admin/v1: clients, users, consents and sessions, roles, API keys, signing keys, the audit trail. */
+/**
+ * Management under /admin/v1: clients, users, consents, sessions, roles, API keys, signing keys and the audit trail.
+ */
 export function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
   const access = createAdminAccess(context, authenticate)
   clientRoutes(http, access)

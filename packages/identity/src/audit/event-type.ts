@@ -1,4 +1,4 @@
-/** The security events that are written down. */
+/** The types of security events in the audit trail. */
 export type AuditType =
   | 'login'
   | 'login_failed'

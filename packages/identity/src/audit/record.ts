@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ServerContext } from '../context/context.ts'
 import type { AuditType } from './event-type.ts'
 
+/** What an audit event says beside its type. */
 export interface AuditFacts {
   readonly actor?: string | undefined
   readonly subject?: string | undefined
@@ -12,7 +13,7 @@ export interface AuditFacts {
 
 type AuditContext = Pick<ServerContext, 'store' | 'clock' | 'metrics'>
 
-/** Writes a security event to the audit trail, with where the request came from. */
+/** Records a security event in the audit trail, with the address and id of the request. */
 export async function audit(
   { store, clock, metrics }: AuditContext,
   request: Pick<FastifyRequest, 'ip' | 'id'> | undefined,
@@ -32,7 +33,7 @@ export async function audit(
   })
 }
 
-/** Writes changes made through management to the audit trail, whichever service makes them. */
+/** Returns the function that records changes of management, of any service, in the audit trail. */
 export function changeRecorder(context: AuditContext): RecordChange {
   return async (change) => {
     await context.store.audit.record({

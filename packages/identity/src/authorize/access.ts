@@ -7,7 +7,7 @@ import { filterPermittedScopes } from '../oauth/scope.ts'
 
 type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
-/** What a request asks the user to allow. */
+/** The access that a request asks the user to allow. */
 export function requestedAccess(context: ResourceContext, { scopes, resources, claims }: AuthorizationRequest): Access {
   const covered = claimsCoveredBy(scopes)
   const named = new Set([...claims.userinfo, ...claims.idToken])
@@ -18,7 +18,7 @@ export function requestedAccess(context: ResourceContext, { scopes, resources, c
   }
 }
 
-/** The request as far as the user may allow it: management scopes that none of their roles allows are left out. */
+/** The request without the management scopes that none of the user's roles allows. */
 export function limitToRoles(
   context: ResourceContext,
   request: AuthorizationRequest,
@@ -27,7 +27,7 @@ export function limitToRoles(
   return withScopes(context, request, filterPermittedScopes(request.scopes, request.client, user))
 }
 
-/** What of the request was named on the page. */
+/** The request, limited to the access that a page showed. */
 export function limitToAccess(
   context: ResourceContext,
   request: AuthorizationRequest,

@@ -7,7 +7,10 @@ import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, readUserAgent } from '../sessions/browser.ts'
 
-/** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). @throws PageError 400 when the session has ended meanwhile */
+/**
+ * Stores the grant with its authorization code and returns the code (RFC 6749 §4.1.2).
+ * @throws PageError 400 when the session has ended meanwhile
+ */
 export async function issueCode(
   context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,

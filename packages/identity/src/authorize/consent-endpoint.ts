@@ -16,8 +16,8 @@ import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, readNextStep, resumeTransaction } from './transaction.ts'
 
 /**
- * POST /consent: what the user decided about exactly what the page showed. What the request would bring beyond that by
- * now, since roles or registrations changed meanwhile, was not agreed to and is left out.
+ * POST /consent: the user's decision about exactly the access that the page showed. What the request would add by now,
+ * because roles or registrations changed meanwhile, is left out.
  */
 export function consentEndpoint(
   context: AuthorizeContext,

@@ -29,7 +29,7 @@ export function authorizeEndpoint(context: AuthorizeContext): Handler {
   }
 }
 
-/** GET /authorize/continue: on with a request after the login it waited for. */
+/** GET and POST /authorize/continue: resumes a request after the sign-in that it waited for. */
 export function continueEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
@@ -38,7 +38,7 @@ export function continueEndpoint(context: AuthorizeContext): Handler {
   }
 }
 
-/** A pushed request takes the place of the address's parameters (RFC 9126 §4). */
+/** Replaces the parameters by those of a pushed request, when they refer to one (RFC 9126 §4). */
 async function resolvePushedRequest(
   context: AuthorizeContext,
   client: Client,

@@ -4,26 +4,27 @@ import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import type { Browser } from '../sessions/browser.ts'
 
-/** What stands between a sound request and its code. */
+/** The next step of a valid request on the way to its code. */
 export type NextStep = 'login' | 'consent' | 'code'
 
+/** Everything that the choice of the next step depends on. */
 export interface Situation {
   readonly request: AuthorizationRequest
-  /** What it asks the user to allow. */
+  /** The access that the request asks the user to allow. */
   readonly access: Access
   readonly signedIn: Browser['signedIn']
-  /** What the user allowed this client before, page by page. */
+  /** What the user allowed this client before, by consent page. */
   readonly consents: readonly Access[]
-  /** The subject of the id_token_hint, once checked. */
+  /** The subject of a valid id_token_hint. */
   readonly hintedSubject: string | undefined
-  /** When this request was sent off to a login, in Unix milliseconds: a login since then is a fresh one. */
+  /** When this request was sent to a sign-in, in Unix milliseconds: a later sign-in counts as fresh. */
   readonly waitingSince: number | undefined
   readonly now: number
 }
 
 /**
- * Decides what comes next (OpenID Connect Core §3.1.2.3, §3.1.2.4).
- * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids asking
+ * Chooses the next step (OpenID Connect Core §3.1.2.3, §3.1.2.4).
+ * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids interaction
  */
 export function chooseNextStep(situation: Situation): NextStep {
   const silent = situation.request.prompts.has('none')
@@ -49,8 +50,8 @@ function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Sit
 }
 
 /**
- * A public client is asked about every time: anyone can say its name. Others are once a single page has named all that
- * the request asks for; what two pages named apart was never allowed together.
+ * A public client needs consent every time, because its name can be forged. Other clients need none once a single page
+ * has covered the whole request; access that two pages showed separately was never allowed together.
  */
 function needsConsent({ request, access, consents }: Situation): boolean {
   const { client, prompts } = request

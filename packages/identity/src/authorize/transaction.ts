@@ -11,26 +11,27 @@ import type { Continuation } from '../sessions/continuation.ts'
 import { limitToRoles, requestedAccess } from './access.ts'
 import { chooseNextStep, type NextStep } from './next-step.ts'
 
-/** An authorization request on its way, from page to page. */
+/** An authorization request in progress, across the pages that it needs. */
 export interface AuthorizationTransaction {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly browser: Browser
   readonly client: Client
   readonly parameters: Parameters
-  /** Whether it was pushed beforehand by its authenticated client (RFC 9126). */
+  /** Whether its authenticated client pushed it (RFC 9126). */
   readonly pushed: boolean
-  /** When it was sent off to a login or a question, in Unix milliseconds. */
+  /** When it was sent to a sign-in or consent page, in Unix milliseconds. */
   readonly waitingSince: number | undefined
 }
 
+/** Finds the client of a request. @throws OAuthError `invalid_request` */
 export async function findClient(context: AuthorizeContext, parameters: Parameters): Promise<Client> {
   const client = await context.clients.find(parameters.getRequired('client_id'))
   if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')
   return client
 }
 
-/** The request as the page it comes back from was shown for. */
+/** Resumes a request from the page that it was sealed in. */
 export async function resumeTransaction(
   context: AuthorizeContext,
   transaction: Pick<AuthorizationTransaction, 'request' | 'reply' | 'browser'>,
@@ -40,7 +41,10 @@ export async function resumeTransaction(
   return { ...transaction, client: await findClient(context, parameters), parameters, pushed, waitingSince: startedAt }
 }
 
-/** Reads the request, as far as the user who is signed in may allow it, and decides what comes next. @throws OAuthError to be told by redirect */
+/**
+ * Parses the request, limits it to what the signed-in user may allow, and chooses the next step. @throws OAuthError,
+ * reported by redirect
+ */
 export async function readNextStep(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,

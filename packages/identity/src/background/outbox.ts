@@ -6,17 +6,18 @@ import { formatRecipient, type Notify, type NotifyRequest, type OnRecipient, ope
 import type { LogoutNotice } from '../sessions/end-session.ts'
 import type { IdentityStore, OutboxMessage } from '../store/index.ts'
 
+/** How the messages of the outbox are delivered. */
 export interface OutboxOptions {
   readonly context: BackgroundContext
   readonly notify: Notify | undefined
   readonly onRecipient: OnRecipient | undefined
 }
 
-/** Messages of one lane never wait for those of the other: addresses that clients chose may hang. */
+/** Messages of one queue never wait for those of the other: addresses that clients chose may hang. */
 export const outboxQueues = { mails: ['mail', 'recipient'], logouts: ['logout'] } as const
 
 const leaseMs = 60_000
-/** A pass that has taken this long leaves the rest to the next one, before others could take it too. */
+/** A longer pass leaves the rest to the next one, before its leases expire. */
 const maxPassMs = leaseMs / 2
 const batchSize = 20
 const firstPauseMs = 1_000
@@ -24,8 +25,8 @@ const maxPauseMs = 10 * 60_000
 const logoutTokenSeconds = 120
 
 /**
- * Delivers what is in a lane of the outbox, at least once; what fails is tried again, later and later, until it is too old
- * to be of use. Mails go in order, logouts all at once. True when more is likely waiting.
+ * Delivers the messages of a queue at least once. A failed delivery is retried with backoff until the message expires.
+ * Mails are delivered in order, logouts concurrently. True when more is likely due.
  */
 export async function deliverOutbox(options: OutboxOptions, queue: keyof typeof outboxQueues): Promise<boolean> {
   const { store, clock } = options.context

@@ -4,14 +4,14 @@ import type { IdentityOptions } from '../config/options.ts'
 import type { BackgroundContext } from '../context/features.ts'
 import { deliverOutbox, type outboxQueues } from './outbox.ts'
 
-/** So soon a key that another process made is published by this one too, and one that was forgotten signs no more. */
+/** How soon a key of another process is published here, and a compromised one stops signing. */
 const keysReadEveryMs = 1_000
 const outboxReadEveryMs = 2_000
 const purgeEveryMs = 60_000
-/** Rows of each kind that one pass of the purge removes. */
+/** Rows of each table that one pass deletes. */
 const purgeBatch = 500
 
-/** What runs beside the requests: keys are read and made, the outbox is delivered, what has ended is removed. */
+/** Starts the workers: keys are read and created, the outbox is delivered, expired rows are deleted. */
 export function startWorkers(
   context: BackgroundContext,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,

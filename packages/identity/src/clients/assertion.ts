@@ -5,14 +5,14 @@ import type { IdentityStore } from '../store/index.ts'
 import type { AuthenticationCheck, AuthenticationFault } from './authentication-fault.ts'
 import { ClientJwks } from './jwks.ts'
 
-/** How clients may sign their assertions: with a private key of their own, never with a shared secret. */
+/** The algorithms of client assertions: with a private key, never with a shared secret. */
 export const assertionAlgorithms = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 const maxLifeSeconds = 300
 const clockToleranceSeconds = 10
 const maxAssertionLength = 8_192
 
-/** Who an assertion says it is from, before anything of it is believed. */
+/** The subject of an assertion that is not verified yet. */
 export function clientIdOf(assertion: string): string | undefined {
   try {
     const { sub } = assertion.length > maxAssertionLength ? {} : decodeJwt(assertion)
@@ -30,7 +30,7 @@ export interface AssertionPlace {
   readonly store: Pick<IdentityStore, 'replayCache'>
 }
 
-/** Checks the assertions by which clients authenticate (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
+/** Verifies client assertions (private_key_jwt, RFC 7523 §3 with the audience of RFC 10070). */
 export class ClientAssertions {
   readonly #keys: ClientJwks
   readonly #clock: Clock
@@ -41,8 +41,8 @@ export class ClientAssertions {
   }
 
   /**
-   * Why the assertion does not prove the client; undefined when it does: signed by it, for this server alone, fresh, and
-   * used for the first time.
+   * Why the assertion does not authenticate the client; undefined when it does: signed by the client, for this server,
+   * recent, and used for the first time.
    */
   async verify(place: AssertionPlace, client: Client, assertion: string): Promise<AuthenticationFault | undefined> {
     if (assertion.length > maxAssertionLength) {
@@ -115,14 +115,14 @@ function checkClaims(
 }
 
 /**
- * The audience is the issuer (RFC 10070): an address that another server may name as its own lets that server collect
- * assertions for this one. Clients that can't be told otherwise name the endpoint, by their registration.
+ * The audience is the issuer (RFC 10070): another server could name our endpoint as its own and collect assertions for
+ * it. Clients whose library can't send the issuer name the endpoint, by their registration.
  */
 function acceptedAudiences(client: Client, { issuer, endpoint }: AssertionPlace): readonly string[] {
   return client.assertionAudience === 'endpoint' ? [issuer, `${issuer}/token`, endpoint] : [issuer]
 }
 
-/** Libraries that name the endpoint may set `exp` an hour ahead: what counts then is five minutes from `iat`. */
+/** Libraries that name the endpoint may set `exp` an hour ahead; for them five minutes from `iat` count. */
 function effectiveExpiry({ exp = 0, iat }: JWTPayload, client: Client): number {
   return client.assertionAudience === 'endpoint' && iat !== undefined ? Math.min(exp, iat + maxLifeSeconds) : exp
 }
@@ -154,7 +154,7 @@ function mismatch(
   return { check, detail: `${claim} is ${shown}, expected ${[...new Set(expected)].join(' or ')}` }
 }
 
-/** What the library's errors say, as a check of ours. */
+/** The check that an error of the library belongs to. */
 function classifyError(error: unknown): AuthenticationFault {
   const detail = (error as Error).message
   if (error instanceof KeysUnavailable) return { check: 'jwks_uri', detail }

@@ -1,6 +1,6 @@
 import type { AuthMethod } from '../model/client.ts'
 
-/** The check that a client failed when it had to prove who it is. */
+/** The check that a client failed when it authenticated. */
 export type AuthenticationCheck =
   /** No client of this name is registered. */
   | 'client'
@@ -27,14 +27,14 @@ export type AuthenticationCheck =
   /** Its jti was used before. */
   | 'replayed'
 
-/** Why a client was refused: for the operator, never for the client. */
+/** Why a client was rejected: for the operator, never for the client. */
 export interface AuthenticationFault {
   readonly check: AuthenticationCheck
   /** What was found and what was expected. */
   readonly detail: string
 }
 
-/** A refused attempt of a client to prove who it is. */
+/** A rejected authentication of a client. */
 export interface FailedAuthentication {
   /** As it is registered; undefined when no such client is. */
   readonly clientId: string | undefined

@@ -13,10 +13,10 @@ import { tooManyRequests } from './limits.ts'
 const maxClientIdLength = 255
 
 /**
- * The client that a request comes from, once it has proven so in the way it is registered for (RFC 6749 §2.3). Which
- * check it failed is the operator's to know: an answer that told would help to guess. Failures are counted by client and
- * address, and by address alone; past the limit no proof from there is looked at, but those of clients that have lately
- * proven from there who they are.
+ * Authenticates the client of a request by its registered method (RFC 6749 §2.3). Which check failed is logged and
+ * audited only: in the response it would help an attacker. Failures are counted by client and address, and by address
+ * alone; past the limit no credentials from there are verified, except those of clients that authenticated from there
+ * recently.
  * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` (429) past the limit
  */
 export async function authenticateClient(
@@ -37,7 +37,7 @@ export async function authenticateClient(
     if (client === undefined)
       return await refuse({ check: 'client', detail: `no client "${id?.slice(0, 128) ?? ''}" is registered` })
     const isSecretless = credentials.method === 'none' && client.authMethods.includes('none')
-    // There is nothing to be guessed about a client that has no secret.
+    // A client without a secret has nothing to guess.
     if (isSecretless) return client
     requireUnblocked(context, client.id, request.ip)
     const fault = await findFault(context, request, credentials, client)
@@ -50,7 +50,7 @@ export async function authenticateClient(
   }
 }
 
-/** Why the credentials do not prove the client; undefined when they do. */
+/** Why the credentials do not authenticate the client; undefined when they do. */
 async function findFault(
   context: ClientAuthenticationContext,
   request: FastifyRequest,
@@ -72,7 +72,7 @@ async function findFault(
 
 type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]
 
-/** What a failure counts against. A client that is known at the address has a count of its own there. */
+/** The limits that a failure counts against. A client that is known at the address has a count of its own there. */
 function limitsFor(
   { recentAuthentications }: ClientAuthenticationContext,
   id: string | undefined,

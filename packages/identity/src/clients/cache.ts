@@ -2,7 +2,7 @@ import type { Clock } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
 import type { Clients } from '../store/index.ts'
 
-/** How long a client is remembered, in milliseconds: so long another process's change may go unseen. */
+/** How long a client is cached, in milliseconds: a change in another process is seen that much later. */
 export const clientCacheMs = 2_000
 const maxEntries = 10_000
 
@@ -11,7 +11,7 @@ interface Entry {
   readonly until: number
 }
 
-/** Clients by id, remembered for a moment: every token request asks for one, and many at once ask together. */
+/** Caches clients by id for a moment: every token request reads one, and concurrent requests share a read. */
 export class ClientCache {
   readonly #clients: Pick<Clients, 'find'>
   readonly #clock: Clock

@@ -4,7 +4,7 @@ import type { Parameters } from '../oauth/parameters.ts'
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** What a request offers to prove which client it comes from. */
+/** The credentials of a client in a request. */
 export type Credentials =
   | { readonly method: 'none'; readonly clientId: string }
   | {
@@ -44,7 +44,7 @@ export function readCredentials(authorization: string | undefined, parameters: P
   return { method: 'none', clientId }
 }
 
-/** The id and the secret are form-encoded before they are put together (RFC 6749 §2.3.1). */
+/** Parses HTTP Basic; id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
 function readBasic(authorization: string): { clientId: string; secret: string } {
   const encoded = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization)?.[1]
   if (encoded === undefined) throw invalidClient('the Authorization header must be HTTP Basic', 'client_secret_basic')
@@ -66,7 +66,7 @@ function decodeFormText(text: string): string | undefined {
   }
 }
 
-/** `invalid_client`; a client that tried HTTP Basic is told so in the way of HTTP (RFC 6749 §5.2). */
+/** The error `invalid_client`; for HTTP Basic with the challenge that HTTP requires (RFC 6749 §5.2). */
 export function invalidClient(description: string, method?: AuthMethod): OAuthError {
   const headers = { 'www-authenticate': 'Basic realm="gatehouse", charset="UTF-8"' }
   return new OAuthError('invalid_client', description, method === 'client_secret_basic' ? { headers } : {})

@@ -7,8 +7,8 @@ import type { FailedAuthentication } from './authentication-fault.ts'
 type RefusalContext = Pick<ClientAuthenticationContext, 'auditBudget' | 'store' | 'clock' | 'metrics' | 'log'>
 
 /**
- * Tells the operator why a client was refused: the log each time, the audit trail as far as the budget goes. The client
- * itself is told no more than that it was. Never rejects: the answer to the client does not depend on it.
+ * Reports to the operator why a client was rejected: in the log every time, in the audit trail within the budget. The
+ * client itself learns only that it was. Never rejects: the response does not depend on it.
  */
 export async function reportFailedAuthentication(
   context: RefusalContext,

@@ -2,9 +2,9 @@ import type { Clock } from '@gatehouse/kit'
 import type { JSONWebKeySet } from 'jose'
 import { safeFetch } from '../http/safe-fetch.ts'
 
-/** Keys are fetched again when they are older than this. */
+/** Older keys are fetched again. */
 const rememberedMs = 5 * 60_000
-/** The least time between two fetches of one address, whatever they came to and whoever causes them. */
+/** The minimum time between two fetches of one address, whatever their result or cause. */
 const spacingMs = 30_000
 const maxAddresses = 1_000
 const maxConcurrentFetches = 32
@@ -18,9 +18,9 @@ interface Known {
 }
 
 /**
- * The keys that clients publish at their `jwks_uri`. Anybody can name a client and a key id, so what is fetched is bounded:
- * one fetch of an address at a time, one in 30 seconds even when it fails or a key is still missing, 32 at once in all;
- * each in the time and size of {@link safeFetch}.
+ * The keys at the `jwks_uri` of clients. Anyone can name a client and a key id, so fetches are bounded: one at a time
+ * and one in 30 seconds per address, even when it fails or a key is missing; 32 concurrent ones in all; each within the
+ * time and size of {@link safeFetch}.
  */
 export class ClientJwks {
   readonly #known = new Map<string, Known>()
@@ -43,8 +43,8 @@ export class ClientJwks {
   }
 
   /**
-   * The same when a key is missing in them, which the client may have added since: fetched again, if that is due.
-   * @throws Error when they can't be had now
+   * The same when a key is missing that the client may have added since: fetched again, if a fetch is due.
+   * @throws Error when they can't be fetched now
    */
   async refresh(address: string): Promise<JSONWebKeySet> {
     await this.#fetch(address)
@@ -56,7 +56,7 @@ export class ClientJwks {
     return known !== undefined && this.#clock.now() - known.fetchedAt < rememberedMs ? known.keys : undefined
   }
 
-  /** Joins the fetch under way; does nothing within 30 seconds of the last one. */
+  /** Joins the fetch in progress; does nothing within 30 seconds of the last one. */
   #fetch(address: string): Promise<void> {
     const fetching = this.#fetching.get(address)
     if (fetching !== undefined) return fetching
@@ -81,7 +81,7 @@ export class ClientJwks {
     return { keys: set.keys }
   }
 
-  /** The address that was asked longest ago is forgotten first. */
+  /** The least recently fetched address is dropped first. */
   #remember(address: string, known: Known): void {
     this.#known.delete(address)
     const [oldest] = this.#known.keys()

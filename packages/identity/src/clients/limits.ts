@@ -4,8 +4,8 @@ import { type Client, isPublic } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
 
 /**
- * Limits an endpoint by the client that has proven who it is: all of a service's requests come from few addresses. A
- * public client, whose name anyone can say, is limited by address.
+ * Limits an endpoint by the authenticated client, since all requests of a service come from few addresses; a public
+ * client, whose name can be forged, by address.
  * @throws OAuthError `temporarily_unavailable` (429, Retry-After)
  */
 export async function enforceClientLimit(
@@ -21,7 +21,7 @@ export async function enforceClientLimit(
   if (!decision.allowed) throw tooManyRequests('too many requests from this client', decision.retryAfter ?? 1)
 }
 
-/** 429 in the word that RFC 6749 has for it. */
+/** The error for status 429, with the closest code of RFC 6749. */
 export function tooManyRequests(description: string, seconds: number): OAuthError {
   const headers = { 'retry-after': String(seconds) }
   return new OAuthError('temporarily_unavailable', description, { status: 429, headers })

@@ -4,8 +4,8 @@ const rememberedMs = 3_600_000
 const maxRemembered = 10_000
 
 /**
- * Which clients have lately proven from which addresses who they are, as this process knows it: what others at the same
- * address guess is no reason to shut them out.
+ * Remembers which clients authenticated from which addresses recently, in this process: guesses of others at the same
+ * address are no reason to block them.
  */
 export class RecentAuthentications {
   readonly #clock: Clock

@@ -6,7 +6,7 @@ import { userScopes } from '../oauth/scope.ts'
 
 type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
 
-/** Reads the members of a registration, with the defaults for those left out. */
+/** Parses the members of a registration, with defaults for those left out. */
 export function parseMetadata(id: string, members: Members): ClientMetadata {
   const method = members.token_endpoint_auth_method
   const redirectUris = members.redirect_uris ?? []
@@ -48,7 +48,7 @@ function defaultGrantTypes(redirectUris: readonly string[]): GrantType[] {
   return redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : ['client_credentials']
 }
 
-/** The registration again, as it is declared; what stands at its default is told too. */
+/** Formats a registration as it is declared, with defaults. */
 export function formatMembers(client: ClientMetadata): ClientPatch {
   return {
     client_name: client.name,
@@ -90,13 +90,14 @@ function omitUndefined<Members extends object>(members: Members): Present<Member
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>
 }
 
+/** A fault of a registration. */
 export interface ClientFault {
-  /** The member it is about. */
+  /** The JSON pointer of the member. */
   readonly pointer: string
   readonly detail: string
 }
 
-/** Everything that is wrong about a registration, each with the member it is about. */
+/** Every fault of a registration, with the member it is about. */
 export function findClientFaults(client: ClientMetadata): ClientFault[] {
   return [...findAddressFaults(client), ...findCombinationFaults(client)]
 }
@@ -131,7 +132,7 @@ function findAddressFaults(client: ClientMetadata): ClientFault[] {
 /** Members of a JWK that are secret: of key pairs, and of symmetric keys (RFC 7518 §6). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
 
-/** What does not go together. */
+/** Faults of combinations of members. */
 function findCombinationFaults(client: ClientMetadata): ClientFault[] {
   const faults: ClientFault[] = []
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
@@ -157,7 +158,7 @@ function checkOrigin(origin: string): string | undefined {
   return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host and port'
 }
 
-/** People hold the management roles; a client holds scopes. */
+/** Management roles are for users; a client has scopes. */
 function checkRole(role: string): string | undefined {
   return isReservedRole(role) ? 'is reserved for users: give a client scopes instead' : undefined
 }

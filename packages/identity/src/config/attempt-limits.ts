@@ -1,27 +1,28 @@
 import { PageError } from '../pages/page-error.ts'
 
-/** What the limiter answers. */
+/** The decision of the limiter. */
 export interface AttemptDecision {
   readonly allowed: boolean
-  /** Whole seconds to wait. */
+  /** Whole seconds until the next attempt is allowed. */
   readonly retryAfter?: number | undefined
 }
 
-/** One check: the policy's name, and who is counted. */
+/** Counts one attempt under a policy, by identifiers. */
 export type Limit = (
   policy: AttemptLimitName,
   identifiers: Readonly<Record<string, string>>,
 ) => Promise<AttemptDecision>
 
-/** Takes back one attempt that a policy has counted by these identifiers, since it was right. */
+/** Refunds one attempt that was counted under a policy, because it succeeded. */
 export type Refund = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-/** Whole seconds for which attempts by these identifiers are known to be rejected, without asking anybody; 0 for none. */
+/** Whole seconds for which attempts are known to be rejected, from local knowledge; 0 for none. */
 export type Blocked = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => number
 
-/** Forgets what a policy has counted by these identifiers. */
+/** Resets the count of a policy for the identifiers. */
 export type Forgive = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
+/** The name of an attempt limit. */
 export type AttemptLimitName =
   | 'login'
   | 'login-account'
@@ -44,9 +45,9 @@ export type AttemptLimitName =
   | 'par-address'
 
 /**
- * The limits of this service: so many attempts in so many seconds, counted by the identifiers named. Those of signing in
- * are strict on account and address together, and count failures alone by the account and by the address: past the
- * account's an unknown device confirms by mail, so that nobody locks others out.
+ * The limits of this service: attempts per window, counted by the named identifiers. Sign-in is strict by account and
+ * address together; by account alone and by address alone only failures are counted. Past the account's limit an
+ * unknown device confirms by mail, so that an attacker can't lock the owner out.
  */
 export const attemptLimitPolicies: Readonly<
   Record<AttemptLimitName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
@@ -72,10 +73,13 @@ export const attemptLimitPolicies: Readonly<
   'par-address': { limit: 300, windowSeconds: 60, by: ['address'] },
 }
 
-/** Lets everything through: for when no limiter is handed in. */
+/** Allows everything: the default without a limiter. */
 export const unlimited: Limit = async () => ({ allowed: true })
 
-/** Asks the guards in turn. @throws PageError 429 with Retry-After at the first that says no */
+/**
+ * Counts an attempt under several policies, in order. @throws PageError 429 with Retry-After at the first that rejects
+ * it
+ */
 export async function enforceLimits(
   limit: Limit,
   checks: readonly (readonly [AttemptLimitName, Readonly<Record<string, string>>])[],

@@ -136,9 +136,10 @@ export const ClientDeclaration = Type.Object(
   },
   { additionalProperties: false, description: 'An application that requests access.' },
 )
+/** A valid {@link ClientDeclaration}. */
 export type ClientDeclaration = Static<typeof ClientDeclaration>
 
-/** Claims that come from members of their own, which are checked; here they would say something unchecked. */
+/** Claims that have members of their own, which are validated. */
 const ownClaims = ['sub', 'email', 'email_verified', 'updated_at']
 
 const userMembers = {
@@ -174,6 +175,7 @@ export const UserDeclaration = Type.Object(
   },
   { additionalProperties: false, description: 'A person who can sign in.' },
 )
+/** A valid {@link UserDeclaration}. */
 export type UserDeclaration = Static<typeof UserDeclaration>
 
 /** A resource server: an API that consumes tokens. */
@@ -191,14 +193,17 @@ export const ResourceDeclaration = Type.Object(
   },
   { additionalProperties: false, description: 'An API that consumes tokens.' },
 )
+/** A valid {@link ResourceDeclaration}. */
 export type ResourceDeclaration = Static<typeof ResourceDeclaration>
 
-/** What may be changed about a client: everything but its id; the secret has a path of its own. */
+/** What may be changed of a client: everything but its id; the secret has its own path. */
 export const ClientPatch = Type.Partial(Type.Object(clientMembers, { additionalProperties: false }))
+/** A valid {@link ClientPatch}. */
 export type ClientPatch = Static<typeof ClientPatch>
 
-/** What may be changed about a user. */
+/** What may be changed of a user. */
 export const UserPatch = Type.Partial(
   Type.Object({ ...userMembers, locked: Type.Boolean() }, { additionalProperties: false }),
 )
+/** A valid {@link UserPatch}. */
 export type UserPatch = Static<typeof UserPatch>

@@ -1,16 +1,18 @@
 import { StartError } from '@gatehouse/kit'
 
-/** What an operator may switch. */
+/** Features that an operator may enable. */
 export interface Features {
-  /** May people make accounts themselves? Needs mail. Default: false. */
+  /** Whether users may register. Requires mail. Default: false. */
   readonly registration: boolean
-  /** May people choose a new password by a mailed link? Needs mail. Default: true where there is mail. */
+  /** Whether users may reset their password by a mailed link. Requires mail. Default: true where there is mail. */
   readonly passwordReset: boolean
-  /** May clients' keys and logout addresses be on this machine, http too? For development. Default: false. */
+  /**
+   * Whether the keys and logout URIs of clients may be on this machine, over http too. For development. Default: false.
+   */
   readonly loopbackCalls: boolean
 }
 
-/** The defaults with `chosen` over them. @throws StartError for what needs mail where there is none */
+/** The defaults, overridden by `chosen`. @throws StartError for a feature that requires mail where there is none */
 export function parseFeatures(chosen: Partial<Features> = {}, mail: boolean): Features {
   if (!mail && (chosen.registration || chosen.passwordReset)) {
     throw new StartError(

@@ -1,6 +1,6 @@
 import { StartError } from '@gatehouse/kit'
 
-/** How long things last, in seconds. */
+/** The lifetimes of tokens, sessions, keys and links, in seconds. */
 export interface Lifetimes {
   readonly accessToken: number
   readonly refreshToken: number
@@ -8,13 +8,13 @@ export interface Lifetimes {
   readonly authorizationCode: number
   readonly deviceCode: number
   readonly pushedRequest: number
-  /** How long a login form may stay open before it must be asked for again. */
+  /** How long a login or consent page stays valid. */
   readonly interaction: number
-  /** A signed-in browser that is not used. */
+  /** Of a session without activity. */
   readonly session: number
-  /** Since the login, however much it is used. */
+  /** Of a session since the sign-in, whatever its activity. */
   readonly maxSession: number
-  /** How long a rotated refresh token is answered with its successor. */
+  /** How long the previous refresh token is answered with its successor. */
   readonly refreshGrace: number
   readonly signingKey: number
   readonly verifyLink: number
@@ -26,7 +26,7 @@ export interface Lifetimes {
 const minute = 60
 const day = 86_400
 
-/** The default of every lifetime, in seconds. The specification bounds access tokens and calls refresh tokens long. */
+/** The default lifetimes. The specification bounds access tokens to 5 to 60 minutes. */
 export const defaultLifetimes: Lifetimes = {
   accessToken: 15 * minute,
   refreshToken: 30 * day,
@@ -45,7 +45,7 @@ export const defaultLifetimes: Lifetimes = {
   auditEvent: 365 * day,
 }
 
-/** Least and most of every lifetime, in seconds: access tokens by the specification (5 to 60 minutes). */
+/** Minimum and maximum of each lifetime, in seconds; of access tokens by the specification. */
 export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, number]>> = {
   accessToken: [5 * minute, 60 * minute],
   refreshToken: [day, 90 * day],
@@ -65,8 +65,8 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
 }
 
 /**
- * The defaults with `chosen` over them.
- * @throws StartError naming every lifetime out of bounds and what was expected
+ * The defaults, overridden by `chosen`.
+ * @throws StartError naming every lifetime out of bounds and the bounds
  */
 export function parseLifetimes(chosen: Partial<Lifetimes> = {}): Lifetimes {
   const lifetimes = { ...defaultLifetimes, ...chosen }
@@ -77,7 +77,7 @@ export function parseLifetimes(chosen: Partial<Lifetimes> = {}): Lifetimes {
   return lifetimes
 }
 
-/** Why `seconds` is no lifetime for `name`, as a list of none or one. */
+/** The fault of a lifetime, as a list of one, or none. */
 function checkLifetime(name: keyof Lifetimes, seconds: number): string[] {
   const [min, max] = lifetimeBounds[name]
   if (Number.isInteger(seconds) && seconds >= min && seconds <= max) return []

@@ -10,48 +10,49 @@ import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './
 import type { Features } from './features.ts'
 import type { Lifetimes } from './lifetimes.ts'
 
-/** What the configuration file says about identity. */
+/** The declarations of the configuration file. */
 export interface IdentityDeclarations {
   readonly clients?: readonly ClientDeclaration[]
   readonly users?: readonly UserDeclaration[]
   readonly resources?: readonly ResourceDeclaration[]
 }
 
+/** The options of {@link createIdentity}. */
 export interface IdentityOptions {
   readonly store: IdentityStore
   /** The address of the authorization server (AUTH_URL); the claim iss. */
   readonly issuer: string
   /** The address of the API (BASE_URL). */
   readonly baseUrl: string
-  /** The audience of tokens for which no resource is asked. Default: `baseUrl`. */
+  /** The audience of tokens for which no resource is requested. Default: `baseUrl`. */
   readonly apiIdentifier?: string
   /** What access tokens are signed with. Default: ES256. */
   readonly accessTokenAlgorithm?: SigningAlgorithm
-  /** Seals signing keys and whatever else must be read again. Of several keys the first seals, and all open. */
+  /** Encrypts signing keys, mails and continuations. Of several keys the first seals, and all of them open. */
   readonly encryptionKey: Secret | KeyRing
   readonly lifetimes?: Partial<Lifetimes>
   readonly passwords?: PasswordOptions
   readonly declared?: IdentityDeclarations
-  /** The client by which the services call one another. */
+  /** The client with which the services call each other. */
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>
   readonly features?: Partial<Features>
-  /** Counts attempts; left out: nothing is limited. The policies are {@link attemptLimitPolicies}. */
+  /** Counts attempts. Default: nothing is limited. The policies are `attemptLimitPolicies`. */
   readonly limit?: Limit | undefined
-  /** Takes back an attempt that was right. */
+  /** Refunds a successful attempt. */
   readonly refund?: Refund | undefined
-  /** Tells which attempts are known to be rejected. */
+  /** Returns for how long attempts are known to be rejected. */
   readonly blocked?: Blocked | undefined
-  /** Forgets the attempts counted, when one was right. */
+  /** Resets the counted attempts after a success. */
   readonly forgive?: Forgive | undefined
   /** Sends a mail through the notification service; may be called again with the same dedup_key. */
   readonly notify?: Notify | undefined
-  /** Told what is known of a user whenever it changes, at least once. */
+  /** Called at least once for every change of a user. */
   readonly onRecipient?: OnRecipient | undefined
   readonly authenticate: Authenticate
-  /** False for a process that only manages: it leaves keys, outbox and purge to those that serve. Default: true. */
+  /** False for a process that only manages and leaves keys, outbox and purge to the others. Default: true. */
   readonly background?: boolean
   readonly clock: Clock
   readonly log: Log

@@ -29,7 +29,7 @@ import {
 import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
 import type { IdentityOptions } from './options.ts'
 
-/** Something the declarations made at this start. The secret is there when it was generated, this once. */
+/** A client or user that the declarations created at this start; with its secret when that was generated. */
 export type Seeded =
   | { readonly kind: 'client'; readonly id: string; readonly secret?: Secret; readonly declaration: ClientDeclaration }
   | {
@@ -50,8 +50,9 @@ interface SeedContext {
 }
 
 /**
- * Applies what the configuration declares, last edit wins, and answers what was made afresh.
- * @throws StartError naming every declaration that can't be
+ * Applies the declarations of the configuration and returns what it created. An unchanged entry does not overwrite
+ * later edits.
+ * @throws StartError naming every invalid declaration
  */
 export async function applyDeclarations(
   context: SeedContext,
@@ -188,7 +189,7 @@ function requireNoFaults(
   if (faults.length > 0) throw new StartError(faults.join('\n'))
 }
 
-/** What a declaration says that its schema can't check, or that came here without one. */
+/** Faults that the schema of a declaration can't express, or of declarations that were not validated. */
 function findUserFaults(rule: PasswordPolicy, { id, username = id, email, password }: UserDeclaration): string[] {
   const reason = password === undefined ? undefined : rule.describeFault(password, { username, email })
   return [

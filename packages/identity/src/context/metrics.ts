@@ -6,12 +6,12 @@ import type { OAuthErrorCode } from '../oauth/error.ts'
 import type { PasswordHasher } from '../passwords/hasher.ts'
 
 /**
- * What came of a sign-in: `busy` and `limited` were turned away before the password was looked at, `unconfirmed` waits for a
- * mailed link if its password was right.
+ * The outcome of a sign-in: `busy` and `limited` were rejected before the password was verified, `unconfirmed` waits
+ * for a mailed link.
  */
 export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed'
 
-/** What identity counts. Labels are closed sets: grants, error codes, outcomes, tables. */
+/** The counters of identity. Labels are closed sets: grants, error codes, outcomes, tables. */
 export interface IdentityMetrics {
   tokensIssued(grantType: GrantType): void
   tokenRejected(error: OAuthErrorCode): void
@@ -20,13 +20,14 @@ export interface IdentityMetrics {
   rowsPurged(rows: Readonly<Record<string, number>>): void
 }
 
+/** What the gauges read. */
 export interface Observed {
   readonly passwords: PasswordHasher
   readonly keys: SigningKeys
   readonly clock: Clock
 }
 
-/** Registers what identity counts, and what is read off it when somebody asks. */
+/** Registers the metrics of identity. */
 export function createIdentityMetrics(registry: Registry, watched: Observed): IdentityMetrics {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })

@@ -26,7 +26,7 @@ interface DeviceAuthorization {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<DeviceAuthorization>
 
-/** POST /device_authorization (RFC 8628 §3.1): a code for the device and one for its user. */
+/** POST /device_authorization (RFC 8628 §3.1): issues a device code and a user code. */
 export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext): Handler {
   return async (request, reply) => {
     const parameters = formParameters(request)

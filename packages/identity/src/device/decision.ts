@@ -85,7 +85,7 @@ async function recordDecision(
 /** The session that decides, and its user. */
 export type SignedIn = NonNullable<Browser['signedIn']>
 
-/** Reads the browser of a form. @throws PageError 403 for a foreign form, 400 when nobody is signed in */
+/** Reads the browser of a form. @throws PageError 403 for a foreign form, 400 without a signed-in user */
 export async function readSignedIn(
   context: DevicePageContext,
   request: FastifyRequest,

@@ -19,7 +19,7 @@ import { readUserCode, userCodeHash } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** GET /device: where a user types the code. A code in the address is filled in, never sent by itself. */
+/** GET /device: the form for the code. A code in the address fills the form but does not submit it. */
 export function devicePageEndpoint(context: DevicePageContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)

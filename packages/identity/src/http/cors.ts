@@ -5,12 +5,14 @@ import { originOf } from '../oauth/redirect-uri.ts'
 
 const allowedHeaders = 'authorization, content-type, dpop'
 
-/** Whether pages of `origin` may call for the client: those it is registered with, and those it is sent back to. */
+/**
+ * Whether pages of `origin` may call on behalf of the client: its registered origins, and those of its redirect URIs.
+ */
 function mayCallFrom(client: Client, origin: string): boolean {
   return client.allowedOrigins.includes(origin) || client.redirectUris.some((uri) => originOf(uri) === origin)
 }
 
-/** Lets a page of the client's read the answer (Fetch, CORS). Never with cookies. */
+/** Allows a page of the client to read the response (Fetch, CORS), without cookies. */
 export function allowOrigin(request: FastifyRequest, reply: FastifyReply, client: Client): void {
   const { origin } = request.headers
   if (origin === undefined) return
@@ -22,7 +24,7 @@ export function allowOrigin(request: FastifyRequest, reply: FastifyReply, client
   }
 }
 
-/** Answers a preflight: a browser asks before it is known for whom it calls; the call itself is checked. */
+/** Answers a preflight request. It does not name the client, so any origin passes; the request itself is checked. */
 export function preflight(methods: string) {
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { origin } = request.headers
@@ -35,7 +37,7 @@ export function preflight(methods: string) {
   }
 }
 
-/** The same for what anyone may read, from anywhere and without credentials. */
+/** Answers a preflight request for public documents, from any origin. */
 export function openPreflight(methods: string) {
   return (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     reply.header('access-control-allow-origin', '*').header('access-control-allow-methods', methods)
@@ -43,7 +45,7 @@ export function openPreflight(methods: string) {
   }
 }
 
-/** For an endpoint that knows its client only by a token: the origin of any registered one. */
+/** Allows the origins of a client that the endpoint knows only from a token. */
 export async function allowOriginOfClient(
   { clients }: Pick<ClientContext, 'clients'>,
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import { type Form, Parameters, parseForm } from '../oauth/parameters.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 
-/** Teaches this part of the server to read forms. */
+/** Accepts forms as request bodies. */
 export function acceptForms(http: Http): void {
   http.addContentTypeParser(formType, { parseAs: 'string', bodyLimit: 64 * 1024 }, (_request, body, done) => {
     done(null, parseForm(body as string))
@@ -23,8 +23,8 @@ export function formParameters(request: FastifyRequest): Parameters {
 }
 
 /**
- * What routes of RFC 6749 have in common: their schema documents and the endpoint itself checks, so that every fault is
- * told in the words of §5.2.
+ * The options that all OAuth routes share: schemas only document, the endpoint validates, so that every error is
+ * reported in the format of §5.2.
  */
 export const oauthRoute = {
   validatorCompiler: () => () => true,
@@ -44,7 +44,7 @@ function writeOAuthError(error: FastifyError, request: FastifyRequest, reply: Fa
     .send(known.body())
 }
 
-/** What is told of an error, whatever it is. */
+/** Converts any error to the OAuth error that is sent. */
 export function toOAuthError(error: unknown): OAuthError {
   return error instanceof OAuthError ? error : translateError(error as FastifyError)
 }

@@ -1,6 +1,8 @@
 import { operationsOf } from '@gatehouse/kit'
 
-/** What the API document says about each operation: its id, which names the call in generated clients, a summary and a description. */
+/**
+ * The operations in the API document: the id, which names the call in generated clients, a summary and a description.
+ */
 export const operation = operationsOf({
   'tokens.issue': [
     'Issue tokens',

@@ -7,7 +7,7 @@ import { errorPage } from '../pages/error-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { PasswordQueueFull } from '../passwords/hasher.ts'
 
-/** What routes that answer with pages have in common: the schema documents, and errors are pages too. */
+/** The options that all pages share: schemas only document, and errors are pages too. */
 export function pageRoute(context: PageParts) {
   return {
     validatorCompiler: () => () => true,
@@ -44,7 +44,7 @@ function describeError(error: FastifyError): PageFault {
   return { status, text: 'error.lead', detail: `invalid_request: ${error.message}`, headers: {} }
 }
 
-/** The parameters of a page's request: those of its address, or of its form. */
+/** The parameters of a page: of its query, or of its form. */
 export function pageParameters(request: FastifyRequest): Parameters {
   return new Parameters(((request.method === 'POST' ? request.body : request.query) ?? {}) as Form)
 }

@@ -2,8 +2,8 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 import { grantTypes } from '../model/client.ts'
 
 /*
- * The parameters of OAuth requests, for the API document: the endpoints check them themselves, so that every
- * error is one of RFC 6749, and ignore those that they do not know.
+ * The parameters of OAuth requests, for the API document. The endpoints validate them, because every error is reported
+ * as RFC 6749 requires and unknown parameters are ignored.
  */
 
 const text = (description: string, options: object = {}) => Type.String({ description, ...options })
@@ -49,7 +49,9 @@ const parameters = {
 } as const satisfies Readonly<Record<string, TSchema>>
 type Name = keyof typeof parameters
 
+/** The parameters that authenticate a client. */
 export const credentials = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
+/** The parameters of an authorization request. */
 export const authorization = [
   'response_type',
   'response_mode',
@@ -69,7 +71,7 @@ export const authorization = [
   'ui_locales',
 ] as const satisfies readonly Name[]
 
-/** An object of parameters, those first that are required. */
+/** Creates the schema of an object of parameters. */
 function createSchema(required: readonly Name[], optional: readonly Name[]): TSchema {
   const members: TProperties = {}
   for (const name of required) members[name] = parameters[name]
@@ -77,12 +79,12 @@ function createSchema(required: readonly Name[], optional: readonly Name[]): TSc
   return Type.Object(members, { additionalProperties: Type.String() })
 }
 
-/** A form of parameters; of those that may come more than once each is a member of its own (RFC 8707 §2). */
+/** A form; a parameter that may be repeated is a member per value (RFC 8707 §2). */
 export function form(required: readonly Name[], optional: readonly Name[]): object {
   return { content: { 'application/x-www-form-urlencoded': { schema: createSchema(required, optional) } } }
 }
 
-/** A query of parameters. */
+/** A query. */
 export function query(required: readonly Name[], optional: readonly Name[]): TSchema {
   return createSchema(required, optional)
 }

@@ -29,6 +29,7 @@ const tokenSchema = Type.Object(
   { title: 'Tokens' },
 )
 
+/** POST /token. */
 export const token = {
   tags: ['token'],
   ...operation('tokens.issue'),
@@ -40,6 +41,7 @@ export const token = {
   response: { 200: tokenSchema, ...errors },
 }
 
+/** POST /revoke. */
 export const revoke = {
   tags: ['token'],
   ...operation('tokens.revoke'),
@@ -48,6 +50,7 @@ export const revoke = {
   response: { 200: Type.Null({ description: 'The token is revoked or was unknown.' }), ...errors },
 }
 
+/** POST /introspect. */
 export const introspect = {
   tags: ['token'],
   ...operation('tokens.introspect'),
@@ -56,6 +59,7 @@ export const introspect = {
   response: { 200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }), ...errors },
 }
 
+/** POST /device_authorization. */
 export const deviceAuthorization = {
   tags: ['token'],
   ...operation('deviceAuthorizations.create'),
@@ -74,6 +78,7 @@ export const deviceAuthorization = {
   },
 }
 
+/** POST /par. */
 export const push = {
   tags: ['authorize'],
   ...operation('pushedRequests.create'),
@@ -91,12 +96,14 @@ export function userinfo(id: OperationId): object {
 /** Not in the API document. */
 export const hidden: object = { hide: true }
 
-/** A page for people, with the parameters of its address where the world may build that. */
+/** A page; with a query where clients build its address. */
 export function page(id: OperationId, querystring?: TSchema): object {
   return { tags: ['pages'], ...operation(id), security: [], ...(querystring ? { querystring } : {}) }
 }
 
+/** The query of GET /authorize. */
 export const authorizeQuery = query(['client_id'], [...authorization, 'request_uri'])
+/** The query of GET /end_session. */
 export const logoutQuery = query([], ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'])
 
 /** A discovery document. */
@@ -104,6 +111,7 @@ export function metadata(id: OperationId): object {
   return { tags: ['metadata'], ...operation(id), security: [], response: { 200: anything } }
 }
 
+/** GET /.well-known/jwks.json. */
 export const jwks = {
   tags: ['metadata'],
   ...operation('jwks.get'),
@@ -111,6 +119,7 @@ export const jwks = {
   response: { 200: Type.Object({ keys: Type.Array(anything) }) },
 }
 
+/** GET /users/{id}. */
 export const user = {
   tags: ['users'],
   ...operation('users.getPlan'),
@@ -118,6 +127,7 @@ export const user = {
   response: { 200: Type.Object({ id: text, plan: text }) },
 }
 
+/** GET /revocations. */
 export const revocations = {
   tags: ['token'],
   ...operation('revocations.list'),

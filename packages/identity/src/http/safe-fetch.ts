@@ -3,22 +3,24 @@ import { request as overHttp, type RequestOptions } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
+/** The options of {@link safeFetch}. */
 export interface SafeRequest {
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly timeoutMs?: number
   readonly maxBytes?: number
-  /** Lets it call http:// on this very machine: for development and tests. */
+  /** Allows http:// on this machine: for development and tests. */
   readonly loopback?: boolean
 }
 
+/** The response of {@link safeFetch}. */
 export interface SafeResponse {
   readonly status: number
   readonly body: string
 }
 
-/** Addresses that no call from here may reach (RFC 6890 and its successors). */
+/** Networks that no request may reach (RFC 6890 and its successors). */
 const blocked = new BlockList()
 for (const [address, prefix] of [
   ['0.0.0.0', 8],
@@ -54,7 +56,7 @@ for (const [address, prefix] of [
   blocked.addSubnet(address, prefix, 'ipv6')
 }
 
-/** Whether nothing of ours may be sent to the address. IPv4 in IPv6's clothes is IPv4. */
+/** Whether the address is in a blocked network. An IPv4-mapped IPv6 address counts as IPv4. */
 export function isBlockedAddress(address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   const plain = mapped ?? address
@@ -63,8 +65,8 @@ export function isBlockedAddress(address: string): boolean {
 }
 
 /**
- * Calls an address that somebody else chose: https only, never into our own networks (the name is resolved once and
- * that address is used), no redirects, bounded in time and size. Rejects when any of that would be broken.
+ * Sends a request to an address that a client chose: https only, never into private networks (the name is resolved once
+ * and that address is used), without redirects, bounded in time and size. Rejects otherwise.
  */
 export function safeFetch(address: string, options: SafeRequest = {}): Promise<SafeResponse> {
   const url = new URL(address)

@@ -9,13 +9,14 @@ import { OAuthError } from '../oauth/error.ts'
 import { readRefreshToken } from '../oauth/refresh-token.ts'
 import { filterPermittedScopes, leavesNoAccess, scopeMember } from '../oauth/scope.ts'
 
+/** The response of introspection (RFC 7662 §2.2). */
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
 
 const inactive: Introspected = { active: false }
 
 /**
- * POST /introspect (RFC 7662), for confidential clients: about their own tokens, about tokens meant for them, and about
- * all of them where registered to. Whatever else is asked about is inactive.
+ * POST /introspect (RFC 7662), for confidential clients: about their own tokens, tokens whose audience they are, and
+ * all tokens where they are registered for it. Any other token is inactive.
  */
 export function introspectEndpoint(
   context: IntrospectionContext,
@@ -74,7 +75,7 @@ async function introspectAccessToken(
   return may ? activeResponse(context, facts) : inactive
 }
 
-/** What the endpoint tells about an access token to who may know of all: the services of this very process. */
+/** Introspects an access token without restrictions, for the services of this process. */
 export async function introspect(context: IntrospectionContext, token: string): Promise<Introspected> {
   const facts = await findAccessToken(context, token)
   return facts === undefined ? inactive : activeResponse(context, facts)

@@ -15,12 +15,12 @@ const pairs = {
   PS256: () => generate('rsa', { modulusLength, publicExponent }),
 } as const satisfies Record<SigningAlgorithm, () => unknown>
 
-/** What the private part of that key is sealed for: one key's is never taken for another's. */
+/** The purpose that a private key is sealed for, so that keys can't be exchanged. */
 export function signingKeyPurpose(kid: string): string {
   return `signing key ${kid}`
 }
 
-/** Makes a key for one algorithm, with an id that no other key has, of whatever algorithm. */
+/** Generates a key for an algorithm, with a unique kid. */
 export async function generateSigningKey(
   alg: SigningAlgorithm,
   encryptionKey: KeyRing,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { constantTimeEqual, KeyRing, type Secret } from '@gatehouse/kit'
 
-/** Keys for message authentication, derived from the encryption keys for one purpose alone: the first makes, all check. */
+/** Keys for message authentication, derived from the encryption keys for one purpose: the first signs, all verify. */
 export class MacKey {
   readonly #keys: readonly Buffer[]
 
@@ -14,12 +14,12 @@ export class MacKey {
     return computeMac(this.#keys[0] as Buffer, text)
   }
 
-  /** What {@link sign} answered while another of the keys was the first. */
+  /** The MACs of `text` under the other keys, which were the first before. */
   signWithPrevious(text: string): string[] {
     return this.#keys.slice(1).map((key) => computeMac(key, text))
   }
 
-  /** Whether `mac` is that of `text` under one of the keys, in a time that does not tell how much of it is right. */
+  /** Whether `mac` is valid for `text` under one of the keys, in constant time. */
   verify(text: string, mac: string): boolean {
     return this.#keys.some((key) => constantTimeEqual(computeMac(key, text), mac))
   }

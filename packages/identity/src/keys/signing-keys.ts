@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../model/client.ts'
 import type { SigningKeyStore, StoredKey } from '../store/index.ts'
 import { generateSigningKey, signingKeyPurpose } from './generate.ts'
 
+/** A key that signs. */
 export interface SigningKey {
   readonly kid: string
   readonly alg: SigningAlgorithm
@@ -11,6 +12,7 @@ export interface SigningKey {
   readonly activatesAt: number
 }
 
+/** The public part of a signing key (RFC 7517 §4). */
 export interface PublicJwk {
   readonly [member: string]: unknown
   readonly kid: string
@@ -18,36 +20,40 @@ export interface PublicJwk {
   readonly use: 'sig'
 }
 
+/** The options of {@link SigningKeys}. */
 export interface SigningKeysOptions {
   readonly store: SigningKeyStore
   readonly encryptionKey: KeyRing
   readonly clock: Clock
   readonly log: Log
-  /** Those there is a key for from the start; of another one a key is made when it is first asked for. */
+  /** The algorithms with a key from the start; for others a key is created on first use. */
   readonly algorithms: readonly SigningAlgorithm[]
   /** How long a key signs, in milliseconds. */
   readonly ageMs: number
-  /** The longest life of what a key signs, in milliseconds: an old key is published that long. */
+  /** The longest lifetime of a token, in milliseconds: how long an old key is published. */
   readonly maxTokenMs: number
 }
 
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
 const publishedAheadMs = 10 * 60_000
-/** By command it signs after this: processes read the keys every few seconds, callers ask again after half a minute. */
+/**
+ * A key that is rotated by command signs after this time: processes read keys every few seconds, callers every half
+ * minute.
+ */
 const announcedAheadMs = 60_000
 const overlapMs = 5 * 60_000
-/** So often, at most, are the keys read again for a kid that is not among them. */
+/** How often the keys are read again for an unknown kid at most. */
 const rereadEveryMs = 1_000
 
 /**
- * The keys this server signs with: one that signs for each algorithm, the next one published ahead, old ones published
- * until the last token they signed is over. Private parts are sealed in the store and leave it for this object alone.
+ * The keys of this server: for each algorithm one that signs, the next one, published ahead, and old ones, published
+ * until the last token that they signed has expired. Private parts are sealed in the store and never leave this object.
  */
 export class SigningKeys {
   readonly #options: SigningKeysOptions
   #stored: readonly StoredKey[] = []
   readonly #private = new Map<string, KeyObject>()
-  /** Keys that were compromised: what is still being read may name them. */
+  /** Compromised keys: a read in progress may still contain them. */
   readonly #compromised = new Set<string>()
   readonly #unreadable = new Set<string>()
   readonly #creating = new Map<SigningAlgorithm, Promise<void>>()
@@ -61,8 +67,8 @@ export class SigningKeys {
   }
 
   /**
-   * Reads the keys, and makes those that are missing or due; answers those that this call made. Safe to call in many
-   * processes at once.
+   * Reads the keys and creates those that are missing or due; returns those that this call created. Safe to call in
+   * many processes concurrently.
    */
   async refresh(): Promise<Pick<StoredKey, 'alg' | 'kid'>[]> {
     await this.#read()
@@ -74,8 +80,8 @@ export class SigningKeys {
   }
 
   /**
-   * Makes a new key of `alg`. It signs in a minute, when every process and its callers can know it, and the old one stays
-   * published; when that is `compromised` it is forgotten, by the revocation feed too, and the new one signs, at once.
+   * Creates a new key of `alg`. It signs in a minute, when every process and its callers know it, and the old one stays
+   * published. When that is `compromised` it is revoked and the new one signs at once.
    */
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
     await this.#read()
@@ -89,19 +95,19 @@ export class SigningKeys {
     return key.kid
   }
 
-  /** Whether this key was compromised, as far as this process has heard. */
+  /** Whether this process knows that the key was compromised. */
   isCompromised(kid: string): boolean {
     return this.#compromised.has(kid)
   }
 
-  /** The key that signs now: of those that are active the one made last. */
+  /** The key that signs now: the newest active one. */
   getActive(alg: SigningAlgorithm): SigningKey {
     const key = this.#findActive(alg)
     if (key === undefined) throw new Error(`there is no active ${alg} signing key`)
     return key
   }
 
-  /** The key that signs now with `alg`; when there was none yet, it is made. */
+  /** The key that signs with `alg` now, created if there is none. */
   async getOrCreate(alg: SigningAlgorithm): Promise<SigningKey> {
     const key = this.#findActive(alg)
     if (key !== undefined) return key
@@ -111,21 +117,21 @@ export class SigningKeys {
     return this.getActive(alg)
   }
 
-  /** The keys that sign now, one of each algorithm that is used. */
+  /** The keys that sign now, one for each algorithm in use. */
   listActive(): SigningKey[] {
     const used = new Set(this.#stored.map(({ alg }) => alg))
     return [...used].map((alg) => this.#findActive(alg)).filter((key) => key !== undefined)
   }
 
-  /** The JWK Set (RFC 7517 §5): public parts of every key whose signatures may be met. */
+  /** The JWK Set (RFC 7517 §5): the public part of every key whose signatures may still be valid. */
   getJwks(): { keys: PublicJwk[] } {
     const keys = this.#listLive(this.#options.clock.now())
     return { keys: keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' as const })) }
   }
 
   /**
-   * The JWK Set in which the key of this JWT is to be looked for: read again, once a second at most, when it names one that
-   * is not known here, which another process may have made a moment ago.
+   * The JWK Set to verify this JWT with: read again, once a second at most, when its key is unknown, because another
+   * process may have just created it.
    */
   async findJwks(token: string): Promise<{ keys: PublicJwk[] }> {
     const kid = readKid(token)
@@ -142,7 +148,7 @@ export class SigningKeys {
     return this.getJwks()
   }
 
-  /** What operators may know of the keys. */
+  /** The keys without their private parts. */
   list(): Omit<StoredKey, 'privateSealed'>[] {
     return this.#listLive(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
   }
@@ -163,7 +169,7 @@ export class SigningKeys {
     )
   }
 
-  /** One reading after the other, so that none ends with what an earlier one saw. */
+  /** Reads run one after the other, so that none ends with an older state. */
   #read(): Promise<void> {
     const reading = this.#lastRead.then(() => this.#readNow())
     this.#lastRead = reading.catch(() => {})
@@ -174,7 +180,7 @@ export class SigningKeys {
     const now = this.#options.clock.now()
     const stored = await this.#options.store.list(now)
     const kids = new Set(stored.map(({ kid }) => kid))
-    // Nothing but a compromise removes a key before its end.
+    // Only a compromise deletes a key before it expires.
     for (const { kid } of this.#listLive(now)) if (!kids.has(kid)) this.#compromised.add(kid)
     for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
     for (const key of stored) this.#open(key)
@@ -207,7 +213,7 @@ export class SigningKeys {
     return generateSigningKey(alg, encryptionKey, { createdAt: clock.now(), activatesAt })
   }
 
-  /** At the start, a key that can't be opened stops the program; later it only does not sign. */
+  /** At the start an unreadable key stops the program; later it only does not sign. */
   #open({ kid, privateSealed }: StoredKey): void {
     if (this.#private.has(kid) || this.#unreadable.has(kid)) return
     try {

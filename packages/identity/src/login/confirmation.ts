@@ -14,13 +14,13 @@ import { openContinuation } from '../sessions/continuation.ts'
 import { resume } from '../sessions/resume.ts'
 import { refundAttempt } from './attempts.ts'
 
-/** What is said past the account's limit, whether the password was right or not: nobody learns it from the answer. */
+/** The page past the account's limit, whether the password was correct or not, so that it reveals nothing. */
 export function checkEmailPage({ lifetimes }: LoginContext, texts: Texts): PageAnswer {
   const minutes = String(Math.round(lifetimes.signInLink / 60))
   return messagePage(texts, 'confirm.sent', { values: { minutes }, next: signInNext })
 }
 
-/** Mails the link that completes the sign-in of a user whose password was right, in this browser. */
+/** Mails the link that completes the sign-in of a user with a correct password, in this browser. */
 export async function mailSignInLink(
   context: LoginContext,
   request: FastifyRequest,
@@ -48,7 +48,7 @@ export async function mailSignInLink(
   await audit(context, request, 'login_link_sent', { subject: user.id })
 }
 
-/** GET and POST /login/confirm: the mailed link completes the sign-in, once its page is confirmed (mail scanners only look). */
+/** GET and POST /login/confirm: completes the sign-in once the page is submitted; mail scanners only open it. */
 export function confirmSignInEndpoint(
   context: LoginContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {

@@ -5,19 +5,20 @@ import type { User } from '../model/user.ts'
 import type { LinkPurpose, OutboxMessage } from '../store/index.ts'
 import { createMessage, identityEvents, type NotifyRequest } from './messages.ts'
 
-/** Where a mail's link leads, and whether it works with the credentials of this moment alone. */
+/** The path of each link, and whether it requires the current credentials. */
 const links = {
   verify: { path: '/email/verify', letsIn: false, lifetime: 'verifyLink' },
   reset: { path: '/password/reset', letsIn: true, lifetime: 'resetLink' },
 } as const satisfies Record<LinkPurpose, { path: string; letsIn: boolean; lifetime: keyof MailContext['lifetimes'] }>
 
-/** Whose a mail is and where it goes: it takes its address along. */
+/** The recipient of a mail, with the address. */
 export interface MailAddress {
   readonly userId: string
   readonly email: string
   readonly locale?: string
 }
 
+/** A mail with a link. */
 export interface LinkMail {
   readonly kind: keyof typeof identityEvents
   readonly to: MailAddress
@@ -27,7 +28,7 @@ export interface LinkMail {
   readonly lifeSeconds: number
 }
 
-/** A mail with a link; its address comes from the configuration, never from the request (checked by a test). */
+/** Creates a mail with a link. The link's address comes from the configuration, never from the request. */
 export function createLinkMail(
   context: Pick<MailContext, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
   { kind, to, name, path, lifeSeconds }: LinkMail,
@@ -48,18 +49,18 @@ export function createLinkMail(
   return createMessage(context, { kind: 'mail', subject: to.userId, payload: request, ttlMs: lifeSeconds * 1000 })
 }
 
-/** Where mails to a user go. */
+/** The mail address of a user. */
 export function mailAddress({ id, email, claims: { locale } }: User & { readonly email: string }): MailAddress {
   const isTag = typeof locale === 'string' && locale.length >= 1 && locale.length <= maxTagLength
   return { userId: id, email, ...(isTag ? { locale } : {}) }
 }
 
-/** Longer ones are no language tags that anybody has texts for. */
+/** Longer values are not valid language tags. */
 const maxTagLength = 100
 
 /**
- * Mails a link to a user's own address; an earlier one of its kind stops working. The link works once, while the account
- * has this address and, where it lets somebody in, the credentials that it has in `user`.
+ * Mails a link to the user's own address; an earlier link for the same purpose becomes invalid. The link works once,
+ * while the account has this address and, where it grants access, the credentials of `user`.
  */
 export async function sendLink(context: MailContext, purpose: LinkPurpose, user: User): Promise<void> {
   const { email } = user

@@ -4,7 +4,7 @@ import type { MailContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from '../store/index.ts'
 
-/** Whom notifications can reach, as the notification service keeps it. */
+/** A recipient of notifications, as the notification service stores it. */
 export interface Recipient {
   readonly user_id: string
   readonly email?: string | undefined
@@ -13,15 +13,16 @@ export interface Recipient {
   readonly zoneinfo?: string | undefined
 }
 
-/** Somebody who is gone. */
+/** A recipient whose account was deleted. */
 export interface GoneRecipient {
   readonly user_id: string
   readonly removed: true
 }
 
+/** Receives the changes of recipients. */
 export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
 
-/** A mail that the notification service is to send: to the address in it, not to one that is stored there. */
+/** A mail for the notification service to send, to the address in the request. */
 export interface NotifyRequest {
   readonly event: (typeof identityEvents)[keyof typeof identityEvents]
   readonly user_id: string
@@ -32,11 +33,13 @@ export interface NotifyRequest {
   readonly dedup_key: string
 }
 
+/** Sends a mail through the notification service. */
 export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
- * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (nothing of them is kept). Their
- * data is `link`, `minutes` it works for, `product` and `name`; for `account_exists` `link` is where to sign in.
+ * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored).
+ * Their data is `link`, `minutes` of its lifetime, `product` and `name`; for `account_exists` `link` leads to the
+ * sign-in.
  */
 export const identityEvents = {
   verify: 'verify_email',
@@ -46,7 +49,7 @@ export const identityEvents = {
   accountExists: 'account_exists',
 } as const
 
-/** Which lifetime the link of each event type's mails has; that of `account_exists` is of no use for longer either. */
+/** The lifetime of the link in each mail. */
 const linkLifetimes = {
   verify: 'verifyLink',
   reset: 'resetLink',
@@ -55,13 +58,13 @@ const linkLifetimes = {
   accountExists: 'verifyLink',
 } as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
 
-/** For each event type of identity's mails, how long its link works, in seconds: later a mail is of no use. */
+/** The lifetime of the link by event type, in seconds: a later mail is useless. */
 export function mailLifetimes(lifetimes: Lifetimes): ReadonlyMap<string, number> {
   const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
   return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[linkLifetimes[kind]]]))
 }
 
-/** What the payload of that message is sealed for: one message's is never taken for another's. */
+/** The purpose that a message's payload is sealed for, so that it can't be exchanged with another's. */
 export function outboxPurpose(id: string): string {
   return `outbox ${id}`
 }
@@ -87,18 +90,19 @@ export function createMessage(
   return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + ttlMs }
 }
 
+/** Opens the payload of a message. */
 export function openPayload<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
   return JSON.parse(unseal(payloadSealed, encryptionKey, outboxPurpose(id))) as Payload
 }
 
 const recipientTtlMs = 30 * 86_400_000
 
-/** Tells the notification service what is known of a user by the time the message is delivered. */
+/** Creates the message that sends the user's data of the time of delivery to the notification service. */
 export function createRecipientMessage(context: MessageContext, userId: string): OutboxMessage {
   return createMessage(context, { kind: 'recipient', subject: userId, payload: {}, ttlMs: recipientTtlMs })
 }
 
-/** A user as a recipient. */
+/** The recipient that a user is. */
 export function formatRecipient(user: User): Recipient {
   const text = (name: string) => {
     const value = user.claims[name]

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Who made a request with a bearer token, as the handed-in check tells it. */
+/** The caller of a request with a bearer token, as the injected check returns it. */
 export interface Caller {
   readonly subject: string
   readonly kind: 'user' | 'client'
@@ -10,5 +10,5 @@ export interface Caller {
   readonly grantId?: string | undefined
 }
 
-/** Checks the bearer credential and the scope; throws what answers 401 or 403. */
+/** Checks the bearer token and the scope. @throws an error that is answered with 401 or 403 */
 export type Authenticate = (request: FastifyRequest, scope: string | undefined) => Promise<Caller> | Caller

@@ -1,15 +1,15 @@
 import { claimsCoveredBy } from './user.ts'
 
-/** What a client may do for a user, as a consent page names it and as it is remembered. */
+/** The access of a client on behalf of a user, as a consent page shows it and as it is stored. */
 export interface Access {
   readonly scopes: readonly string[]
   /** Identifiers of the resources that the scopes are for; none where they are about the user alone. */
   readonly resources: readonly string[]
-  /** Claims that were asked for by name and are covered by none of the scopes. */
+  /** Claims that were requested by name and that none of the scopes covers. */
   readonly claims: readonly string[]
 }
 
-/** Whether a page that named `shown` named everything in `requested`. */
+/** Whether a page that showed `shown` covered everything in `requested`. */
 export function covers(shown: Access, requested: Access): boolean {
   const claims = claimsCoveredBy(shown.scopes)
   return (
@@ -19,7 +19,7 @@ export function covers(shown: Access, requested: Access): boolean {
   )
 }
 
-/** What a page shows of it: this server's own API goes without saying. */
+/** The access as a page shows it: without this server's own API. */
 export function withoutOwnApi({ apiIdentifier }: { readonly apiIdentifier: string }, access: Access): Access {
   return { ...access, resources: access.resources.filter((one) => one !== apiIdentifier) }
 }

@@ -1,18 +1,18 @@
-/** Which claims a relying party asked for one by one (OpenID Connect Core §5.5), by where they are told. */
+/** The claims that a relying party requested by name (OpenID Connect Core §5.5), by where they are returned. */
 export interface ClaimsRequest {
   readonly userinfo: readonly string[]
   readonly idToken: readonly string[]
 }
 
 /**
- * What a user allowed a client on one device. It exists from the moment of authorization; codes, refresh tokens and
- * access tokens name it and end with it. Points in time are Unix milliseconds.
+ * What a user allowed a client on one device. Created at authorization; codes, refresh tokens and access tokens refer
+ * to it and are revoked with it. Times are Unix milliseconds.
  */
 export interface GrantRecord {
   readonly id: string
   readonly userId: string
   readonly clientId: string
-  /** The session it was given in: the claim sid. */
+  /** The session in which it was granted: the claim sid. */
   readonly sessionId: string | undefined
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
@@ -25,6 +25,7 @@ export interface GrantRecord {
   readonly revokedAt: number | undefined
 }
 
+/** An authorization code, by its hash (RFC 6749 §4.1.2). Times are Unix milliseconds. */
 export interface AuthorizationCode {
   readonly hash: string
   readonly clientId: string
@@ -35,7 +36,7 @@ export interface AuthorizationCode {
   readonly expiresAt: number
 }
 
-/** The one live refresh token of a grant and the one before it, hashed. */
+/** The refresh tokens of a grant: the current one and the previous one, as hashes. */
 export interface RefreshFamily {
   readonly grantId: string
   readonly generation: number

@@ -1,12 +1,12 @@
 /*
- * What administrators may do: people hold roles, roles allow scopes, and the services check scopes alone. A token that
- * is issued with a user present carries a management scope only as far as the user's roles allow it.
+ * What administrators may do: people have roles, roles allow scopes, and services check scopes only. A token that is
+ * issued for a user has a management scope only while the user's roles allow it.
  */
 
-/** Role names that begin like this are Gatehouse's own; products choose others. */
+/** The prefix of Gatehouse's own roles; products choose other names. */
 const reservedRolePrefix = 'gatehouse-'
 
-/** The role that allows everything; there is always somebody who holds it, once there was. */
+/** The role that allows everything. Once assigned, at least one user keeps it. */
 export const ownerRole = 'gatehouse-owner'
 
 /** The scopes that each reserved role allows. */
@@ -54,11 +54,13 @@ const roleScopes = {
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
+/** A role of Gatehouse's own. */
 export type ManagementRole = keyof typeof roleScopes
 
+/** Every management role, in the order of their power. */
 export const managementRoles = Object.keys(roleScopes) as readonly ManagementRole[]
 
-/** What holding a scope includes: who may change something may read it. */
+/** Scopes that include others: who may change something may read it. */
 const includedScopes: Readonly<Record<string, readonly string[]>> = {
   'admin:notifications': ['read:delivery', 'read:settings'],
   'admin:clients': ['read:clients'],
@@ -77,16 +79,17 @@ export function withIncludedScopes(scopes: Iterable<string>): ReadonlySet<string
 
 const managementScopes = withIncludedScopes(Object.values(roleScopes).flat())
 
-/** Whether a scope belongs to management, and so needs a role where a user is present. */
+/** Whether a scope belongs to management, and so requires a role of a user. */
 export function isManagementScope(scope: string): boolean {
   return managementScopes.has(scope)
 }
 
-/** Every management scope that the roles allow, the included ones too. */
+/** Every management scope that the roles allow, with the included ones. */
 export function scopesOfRoles(roles: readonly string[]): ReadonlySet<string> {
   return withIncludedScopes(roles.flatMap((role) => (isManagementRole(role) ? roleScopes[role] : [])))
 }
 
+/** Whether a role is one of the management roles. */
 export function isManagementRole(role: string): role is ManagementRole {
   return Object.hasOwn(roleScopes, role)
 }
@@ -96,13 +99,13 @@ export function isReservedRole(role: string): boolean {
   return role.startsWith(reservedRolePrefix)
 }
 
-/** What is wrong about a role of a user: a reserved name that is none of the roles. */
+/** Why a user can't have the role: a reserved name that is not a management role. Undefined when they can. */
 export function checkUserRole(role: string): string | undefined {
   if (!isReservedRole(role) || isManagementRole(role)) return undefined
   return `begins with ${reservedRolePrefix}, so must be one of ${managementRoles.join(', ')}`
 }
 
-/** The scope itself and every scope that includes it: holding one of them is enough. */
+/** The scope and every scope that includes it: one of them is enough. */
 export function scopesIncluding(scope: string): string[] {
   return [scope, ...Object.keys(includedScopes).filter((wider) => includedScopes[wider]?.includes(scope))]
 }

@@ -1,4 +1,4 @@
-/** What the services need of one another when they run apart; the service client holds all of it. */
+/** The scopes with which the services call each other when they run apart; the service client has all of them. */
 export const serviceScopes = [
   'read:users',
   'read:revocations',
@@ -9,8 +9,8 @@ export const serviceScopes = [
 ] as const
 
 /**
- * What the services need of one another, and what systems read of everybody: no person holds one, and only who holds it
- * gives it away, or who administers what it reads.
+ * Scopes between services, and of systems that read about every user. No person has one; only a client that has it, or
+ * the administrator of what it reads, can assign it.
  */
 const internalScopes: ReadonlySet<string> = new Set([
   'read:revocations',
@@ -20,7 +20,7 @@ const internalScopes: ReadonlySet<string> = new Set([
   'read:events',
 ])
 
-/** Whether only the services themselves hold the scope, never a person. */
+/** Whether the scope is for services only, never for a person. */
 export function isServiceScope(scope: string): boolean {
   return internalScopes.has(scope)
 }

@@ -1,4 +1,4 @@
-/** A browser in which a user is signed in. Points in time are Unix milliseconds. */
+/** A browser with a signed-in user. Times are Unix milliseconds. */
 export interface Session {
   /** Public: the claim sid. The cookie's value is another. */
   readonly id: string

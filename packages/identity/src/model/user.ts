@@ -23,7 +23,7 @@ const claimsOfScope = {
   phone: ['phone_number', 'phone_number_verified'],
 } as const
 
-/** Every claim about a user that can be asked for. */
+/** Every claim about a user that can be requested. */
 export const userClaims: readonly string[] = Object.values(claimsOfScope).flat()
 
 /** The claims that the scopes cover. */
@@ -31,7 +31,7 @@ export function claimsCoveredBy(scopes: readonly string[]): ReadonlySet<string> 
   return new Set(Object.entries(claimsOfScope).flatMap(([scope, claims]) => (scopes.includes(scope) ? claims : [])))
 }
 
-/** A resource owner with an account here. Points in time are Unix milliseconds. */
+/** A user with an account. Times are Unix milliseconds. */
 export interface User {
   readonly id: string
   readonly username: string
@@ -40,7 +40,9 @@ export interface User {
   readonly emailVerified: boolean
   readonly passwordHash: string | undefined
   readonly passwordChangedAt: number
-  /** Another after each change of the password and each lock: what was verified with an earlier one does not count. */
+  /**
+   * Changes when the password is set and when the account is locked: what was verified against an earlier one is void.
+   */
   readonly credentialVersion: string
   readonly roles: readonly string[]
   /** Further standard claims: names, address, phone_number … */
@@ -50,7 +52,7 @@ export interface User {
   readonly updatedAt: number
 }
 
-/** Everything OpenID Connect may tell about the user, claim by claim. */
+/** The claims of OpenID Connect about the user. */
 export function claimsOf(user: User): Record<string, unknown> {
   return {
     preferred_username: user.username,
@@ -60,7 +62,7 @@ export function claimsOf(user: User): Record<string, unknown> {
   }
 }
 
-/** Usernames and addresses are compared without case and without the spaces people type around them. */
+/** The normal form of a username or an address: without case and surrounding spaces. */
 export function normalizeName(name: string): string {
   return name.trim().normalize('NFKC').toLowerCase()
 }

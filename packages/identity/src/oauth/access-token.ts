@@ -3,7 +3,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import type { TokenContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
-/** What a valid access token of ours says, whatever its format. Times are Unix seconds. */
+/** The content of a valid access token, of either format. Times are Unix seconds. */
 export interface AccessTokenInfo {
   readonly subject: string
   readonly clientId: string
@@ -21,7 +21,9 @@ type VerifyContext = Pick<TokenContext, 'issuer' | 'keys' | 'store' | 'clock'>
 const maxTokenLength = 8_192
 const opaqueToken = /^at_[\w-]{43}$/
 
-/** The facts of an access token this server issued, unless it is over or revoked. An ID token is never one. */
+/**
+ * The content of an access token of this server, unless it has expired or is revoked. An ID token is never accepted.
+ */
 export async function findAccessToken(context: VerifyContext, token: string): Promise<AccessTokenInfo | undefined> {
   const info = opaqueToken.test(token) ? await findOpaque(context, token) : await verifyJwt(context, token)
   if (info === undefined || (await context.store.revocations.isRevoked(info))) return undefined

@@ -14,10 +14,12 @@ import { isUserScope, parseScope, requireAllowedScopes } from './scope.ts'
 /** Begins the `request_uri` of every pushed request (RFC 9126 §2.2). */
 export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
 
+/** A value of the parameter prompt (OpenID Connect Core §3.1.2.1). */
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
+/** How the response is returned (OAuth 2.0 Multiple Response Types §2.1, Form Post Response Mode). */
 export type ResponseMode = 'query' | 'form_post'
 
-/** Where an answer goes: what must be known before anything may be told by redirect. */
+/** Where the response goes. It must be known before any error can be reported by redirect. */
 export interface Destination {
   readonly client: Client
   readonly redirectUri: string
@@ -25,7 +27,7 @@ export interface Destination {
   readonly state: string | undefined
 }
 
-/** An authorization request that was found to be sound (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
+/** A valid authorization request (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 export interface AuthorizationRequest extends Destination {
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
@@ -39,15 +41,15 @@ export interface AuthorizationRequest extends Destination {
   readonly subject: string | undefined
   readonly claims: ClaimsRequest
   readonly uiLocales: string | undefined
-  /** All of it as it came, to go on after a login. */
+  /** The parameters as they were sent, to resume the request after a sign-in. */
   readonly form: Form
 }
 
 const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
 
 /**
- * Finds where the answer may go. Nothing is redirected before this is known.
- * @throws OAuthError for an address that is not registered: to be shown on a page
+ * Finds the destination of the response. Nothing is redirected before it is known.
+ * @throws OAuthError for a redirect URI that is not registered; shown on a page
  */
 export function findDestination(client: Client, parameters: Parameters): Destination {
   const requested = parameters.get('redirect_uri')
@@ -62,7 +64,7 @@ export function findDestination(client: Client, parameters: Parameters): Destina
   return { client, redirectUri, responseMode: responseMode === 'form_post' ? 'form_post' : 'query', state }
 }
 
-/** Reads the rest of the request. @throws OAuthError to be told by redirect */
+/** Parses the rest of the request. @throws OAuthError, reported by redirect */
 export function parseRequest(
   destination: Destination,
   parameters: Parameters,
@@ -114,7 +116,7 @@ function requireSupported(client: Client, parameters: Parameters): void {
   }
 }
 
-/** Without a scope asked for: all that the client is registered for, save what only OpenID Connect knows. */
+/** Without a requested scope: all that the client is registered for, except the scopes of OpenID Connect. */
 function parseScopes(client: Client, parameters: Parameters): string[] {
   const requested = parseScope(parameters.get('scope'))
   return requested.length > 0
@@ -142,8 +144,8 @@ function parseMaxAge(parameters: Parameters): number | undefined {
 }
 
 /**
- * The parameter claims (OpenID Connect Core §5.5): those that a scope covers which the client is registered for. The
- * others are left out without an error, as §5.5.1 has it of claims that are not given.
+ * The parameter claims (OpenID Connect Core §5.5): those of the scopes that the client is registered for. Others are
+ * ignored without an error, as §5.5.1 requires for claims that are not returned.
  */
 function parseClaims(
   client: Client,
@@ -171,7 +173,10 @@ interface EssentialAcr {
   readonly values?: unknown
 }
 
-/** What must be met and can't be is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is a mere wish. */
+/**
+ * An essential acr that can't be met is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is
+ * voluntary.
+ */
 function requireSupportedAcr(acr: EssentialAcr | null | undefined): void {
   if (acr?.essential !== true) return
   const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
@@ -188,7 +193,7 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // told below
+    // reported below
   }
   throw new OAuthError('invalid_request', 'claims must be a JSON object')
 }

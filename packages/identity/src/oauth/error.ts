@@ -1,4 +1,4 @@
-/** Every error code this server answers with, and its HTTP status where it is not a redirect. */
+/** Every error code of this server, with its HTTP status outside of redirects. */
 const statuses = {
   invalid_request: 400,
   invalid_client: 401,
@@ -22,17 +22,19 @@ const statuses = {
   temporarily_unavailable: 503,
 } as const
 
+/** An error code of RFC 6749 §5.2, its extensions or OpenID Connect. */
 export type OAuthErrorCode = keyof typeof statuses
 
+/** What an {@link OAuthError} carries beside its code and description. */
 export interface OAuthErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Instead of the code's own HTTP status. */
+  /** Overrides the HTTP status of the code. */
   readonly status?: number
-  /** What only the operator may see. */
+  /** Logged for the operator, never sent. */
   readonly cause?: unknown
 }
 
-/** A refusal in the words of RFC 6749 §5.2 and its extensions. Thrown below, written by the endpoint. */
+/** An error response of RFC 6749 §5.2 and its extensions. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode

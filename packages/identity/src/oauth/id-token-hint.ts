@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import type { TokenContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
 
+/** What an ID token says that is used as a hint. */
 export interface IdTokenHint {
   readonly subject: string
   readonly clientId: string
@@ -10,7 +11,7 @@ export interface IdTokenHint {
 
 const maxHintLength = 8_192
 
-/** Reads an ID token of ours that is given back as a hint; it may be over, but its signature must hold. */
+/** Reads an ID token of this server that is used as a hint; it may have expired, but its signature must be valid. */
 export async function readIdTokenHint(
   { issuer, keys }: Pick<TokenContext, 'issuer' | 'keys'>,
   token: string,

@@ -1,10 +1,10 @@
 import { parse } from 'node:querystring'
 import { OAuthError } from './error.ts'
 
-/** A decoded form or query: a repeated parameter is a list. */
+/** A decoded form or query; a repeated parameter is a list. */
 export type Form = Readonly<Record<string, string | readonly string[]>>
 
-/** What may be sent more than once (RFC 8707 §2). */
+/** Parameters that may be repeated (RFC 8707 §2). */
 const repeatable = new Set(['resource'])
 const maxParameters = 100
 
@@ -13,7 +13,7 @@ export function parseForm(text: string): Form {
   return parse(text, '&', '=', { maxKeys: 0 }) as Form
 }
 
-/** The parameters of an OAuth request: an empty one counts as left out, none is repeated (RFC 6749 §3.1, §3.2). */
+/** The parameters of an OAuth request. An empty one counts as absent, and none is repeated (RFC 6749 §3.1, §3.2). */
 export class Parameters {
   readonly #form: Form
 
@@ -46,7 +46,7 @@ export class Parameters {
     return typeof value === 'string' ? [value] : value.filter((one) => one !== '')
   }
 
-  /** All of them, as they came. */
+  /** All parameters, as they were sent. */
   get form(): Form {
     return this.#form
   }

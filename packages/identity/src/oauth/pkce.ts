@@ -6,7 +6,8 @@ const verifier = /^[A-Za-z0-9\-._~]{43,128}$/
 const challenge = /^[A-Za-z0-9\-_]{43}$/
 
 /**
- * Checks what an authorization request says about PKCE (RFC 7636 §4.3). A method left out means `S256`, the only one.
+ * Validates the PKCE parameters of an authorization request (RFC 7636 §4.3). Without a method `S256` is meant, the only
+ * one supported.
  * @throws OAuthError `invalid_request`
  */
 export function checkChallenge(codeChallenge: string | undefined, method: string | undefined): string | undefined {
@@ -26,7 +27,7 @@ export function checkChallenge(codeChallenge: string | undefined, method: string
   return codeChallenge
 }
 
-/** Whether `codeVerifier` is the one behind `codeChallenge` (RFC 7636 §4.6). A side without the other never matches. */
+/** Whether `codeVerifier` matches `codeChallenge` (RFC 7636 §4.6). One without the other never matches. */
 export function matchesChallenge(codeVerifier: string | undefined, codeChallenge: string | undefined): boolean {
   if (codeChallenge === undefined || codeVerifier === undefined) return codeChallenge === codeVerifier
   if (!verifier.test(codeVerifier)) return false

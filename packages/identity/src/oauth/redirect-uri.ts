@@ -1,6 +1,6 @@
 const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/** Schemes that run what follows, open files, or belong to a browser, a mail program or an operating system. */
+/** Schemes that execute their content, open files, or belong to a browser, a mail program or an operating system. */
 const dangerousSchemes = new Set(
   [
     ...['javascript', 'data', 'vbscript', 'livescript', 'mocha', 'jscript', 'file', 'filesystem', 'blob', 'about'],
@@ -48,8 +48,9 @@ function isLocal(url: URL): boolean {
 }
 
 /**
- * Whether `asked` is `registered`, character by character. For a public client the port of a loopback address may vary,
- * since a native application can't choose it beforehand (RFC 8252 §7.3); of the addresses each stands for itself.
+ * Whether `requested` matches `registered`, character by character. For a public client the port of a loopback address
+ * may vary, since a native application can't choose it in advance (RFC 8252 §7.3); the three loopback hosts are
+ * distinct.
  */
 export function matchesRedirectUri(registered: string, requested: string, anyPort: boolean): boolean {
   if (registered === requested) return true
@@ -61,7 +62,7 @@ function withoutPort(uri: string): string {
   return uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d{1,5}(?=[/?]|$)/, '$1')
 }
 
-/** Whether applications on other people's machines answer there: nobody can tell who they are (RFC 8252 §8.6). */
+/** Whether the URI leads to an application on the user's device, whose identity can't be verified (RFC 8252 §8.6). */
 export function isNativeRedirect(uri: string): boolean {
   const url = URL.parse(uri)
   return url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || isLocal(url)

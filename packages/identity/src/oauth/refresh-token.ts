@@ -1,11 +1,11 @@
 import { randomToken, Secret, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { MacKey } from '../keys/mac-key.ts'
 
-/** What a refresh token says. */
+/** A parsed refresh token. */
 export interface RefreshToken {
   /**
-   * Whether its signature holds. One that was signed with an encryption key that is gone is still ours if its hash is one
-   * that is kept; whatever else has no signature is made up, and must end nothing.
+   * Whether its signature is valid. A token that was signed with a removed encryption key is genuine if its hash is
+   * stored; any other token without a valid signature is forged and must revoke nothing.
    */
   readonly isSigned: boolean
   readonly grantId: string
@@ -16,15 +16,15 @@ export interface RefreshToken {
 const form = /^rt_([0-9a-f]{32})\.([0-9a-z]{1,7})\.([\w-]{43})\.([\w-]{43})$/
 
 /**
- * Makes a refresh token. It names its grant and its generation and is signed, so that a token from long ago is still
- * known as one of ours without being kept, and a made-up one is told apart and can end nothing.
+ * Creates a refresh token. It contains its grant and its generation and is signed, so that an old token is recognized
+ * without being stored, and a forged one revokes nothing.
  */
 export function createRefreshToken(mac: MacKey, grantId: string, generation: number): string {
   const body = `rt_${grantId.replaceAll('-', '')}.${generation.toString(36)}.${randomToken()}`
   return `${body}.${mac.sign(body)}`
 }
 
-/** Reads a refresh token; undefined for anything that has not its form. */
+/** Parses a refresh token; undefined for anything of another format. */
 export function readRefreshToken(mac: MacKey, token: string): RefreshToken | undefined {
   const [, grant, generation, , signature] = form.exec(token) ?? []
   if (grant === undefined || generation === undefined || signature === undefined) return undefined
@@ -33,7 +33,7 @@ export function readRefreshToken(mac: MacKey, token: string): RefreshToken | und
   return { isSigned, grantId, generation: Number.parseInt(generation, 36), hash: tokenHash(token) }
 }
 
-/** Whether this server made the token: it is signed, or the family keeps its hash. */
+/** Whether this server issued the token: it is signed, or the family stores its hash. */
 export function isGenuine(
   { isSigned, hash }: RefreshToken,
   family: { readonly currentHash: string; readonly previousHash: string | undefined },
@@ -43,11 +43,12 @@ export function isGenuine(
 
 const purpose = 'successor of a refresh token'
 
-/** The successor, readable only to who holds the token before it. */
+/** Seals the successor so that only the holder of the previous token can read it. */
 export function sealSuccessor(successor: string, predecessor: string): string {
   return seal(successor, new Secret(predecessor), purpose)
 }
 
+/** Opens what {@link sealSuccessor} sealed. @throws Error for another predecessor */
 export function unsealSuccessor(sealed: string, predecessor: string): string {
   return unseal(sealed, new Secret(predecessor), purpose)
 }

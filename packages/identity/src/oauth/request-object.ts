@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose'
 import type { Parameters } from './parameters.ts'
 
+/** The parameters of a request that its response depends on. */
 export interface ResponseParameters {
   readonly state: string | undefined
   readonly responseMode: string | undefined
@@ -9,9 +10,9 @@ export interface ResponseParameters {
 const maxStateLength = 2048
 
 /**
- * How the sender of a request wants to be answered: by its parameters, else by what its request object says. Request
- * objects are not supported (OpenID Connect Core §6), and nothing else of one is read; but a client that put all into it
- * listens for the refusal only in the way it asked for.
+ * Where and how the sender expects the response: by its parameters, else by its request object. Request objects are not
+ * supported (OpenID Connect Core §6) and nothing else of one is read, but a client that sent everything in one accepts
+ * the error only in that way.
  */
 export function readResponseParameters(parameters: Parameters): ResponseParameters {
   const parameter = { state: parameters.get('state'), responseMode: parameters.get('response_mode') }

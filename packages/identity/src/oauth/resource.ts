@@ -16,7 +16,7 @@ export function isAllowedResource({ apiIdentifier }: ResourceContext, client: Cl
 }
 
 /**
- * The resources that a grant is asked for (RFC 8707 §2.1), each once; without any, what the scopes are for by default.
+ * The resources of a requested grant (RFC 8707 §2.1), each once; without any, the default of the scopes.
  * @throws OAuthError `invalid_target` naming what is not allowed
  */
 export function parseResources(
@@ -37,7 +37,7 @@ export function parseResources(
   return grantResources(context, scopes, requested.length > 0 ? [...new Set(requested)] : [context.apiIdentifier])
 }
 
-/** The resources of a grant: userinfo alone where its scopes open no API. */
+/** The resources of a grant: only userinfo when its scopes grant access to no API. */
 export function grantResources(
   context: ResourceContext,
   scopes: readonly string[],
@@ -46,7 +46,9 @@ export function grantResources(
   return isIdentityOnly(scopes) ? [userinfoResource(context)] : resources
 }
 
-/** The APIs among the resources that scopes are for. Userinfo is none: scopes and claims tell all of it. */
+/**
+ * The APIs among the resources that the scopes are for. Userinfo is not one: scopes and claims describe it completely.
+ */
 export function listApis(
   context: ResourceContext,
   scopes: readonly string[],
@@ -55,15 +57,15 @@ export function listApis(
   return isIdentityOnly(scopes) ? [] : resources.filter((one) => one !== userinfoResource(context))
 }
 
-/** Scopes of OpenID Connect are about the user: they open userinfo, and no API. */
+/** The error for an API without a scope for it: the scopes of OpenID Connect grant access to userinfo only. */
 export function missingApiScope(resources: readonly string[]): OAuthError {
   const named = resources.slice(0, 10).join(' ')
   return new OAuthError('invalid_target', `a token for ${named} requires a scope other than those of OpenID Connect`)
 }
 
 /**
- * The one resource that a token is asked for: tokens are for one API each, so that none of several can use the token it
- * was shown at another (RFC 8707 §2.2).
+ * The resource that a token is requested for. A token is for one API, so that no API can use it at another (RFC 8707
+ * §2.2).
  * @throws OAuthError `invalid_target` for more than one
  */
 export function requireOneResource(requested: readonly string[]): string | undefined {

@@ -19,13 +19,14 @@ export function parseScope(scope: string | undefined): string[] {
   return names
 }
 
+/** Whether a scope is one of OpenID Connect's own, about a user. */
 export function isUserScope(name: string): boolean {
   return (userScopes as readonly string[]).includes(name)
 }
 
 /**
- * What was asked for, if all of it is allowed.
- * @throws OAuthError `invalid_scope` naming what is not
+ * The requested scopes, when all of them are allowed.
+ * @throws OAuthError `invalid_scope` naming those that are not
  */
 export function requireAllowedScopes(requested: readonly string[], allowed: readonly string[]): string[] {
   const refused = requested.filter((name) => !allowed.includes(name))
@@ -39,14 +40,16 @@ export function scopeMember(scopes: readonly string[]): { readonly scope?: strin
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') }
 }
 
-/** Whether scopes tell who a user is and open no API: none, or those of OpenID Connect alone. */
+/**
+ * Whether the scopes are about the user's identity alone and grant access to no API: none, or those of OpenID Connect.
+ */
 export function isIdentityOnly(scopes: readonly string[]): boolean {
   return scopes.every(isUserScope)
 }
 
 /**
- * Those of the scopes that a client may be given for a user now: it is registered for them and, where they belong to
- * management, the user's roles allow them. What belongs between services no person is given.
+ * The scopes that a client may have for a user now: the client is registered for them and, for management scopes, the
+ * user's roles allow them. Scopes between services are never granted to a person.
  */
 export function filterPermittedScopes(
   scopes: readonly string[],
@@ -58,7 +61,7 @@ export function filterPermittedScopes(
   return scopes.filter((scope) => client.scopes.includes(scope) && isAllowed(scope))
 }
 
-/** Whether narrowing took everything: what is left, if anything, is leave to go on without the user. */
+/** Whether narrowing left no access: nothing, or only offline_access. */
 export function leavesNoAccess(before: readonly string[], after: readonly string[]): boolean {
   return after.length < before.length && after.every((scope) => scope === 'offline_access')
 }

@@ -2,6 +2,7 @@ import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/pag
 import { deviceName } from './device-name.ts'
 import { describeAccess } from './scope-list.ts'
 
+/** The content of the account page. */
 export interface AccountPage {
   readonly formToken: string
   readonly user: string
@@ -28,7 +29,7 @@ export interface AccountPage {
   }[]
 }
 
-/** What a user let in, where they are signed in, and their API keys; each can be ended here. */
+/** The account page: connected apps, sessions and API keys, each of which can be ended. */
 export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
   const title = texts.say('account.title')
   const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })

@@ -1,9 +1,10 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
 
+/** A field of a form. */
 export interface Field {
   readonly name: string
-  /** The key of its words. */
+  /** The key of its label. */
   readonly text: string
   readonly type: 'text' | 'email' | 'password'
   readonly autocomplete: string
@@ -12,23 +13,24 @@ export interface Field {
   readonly hint?: string
 }
 
+/** The content of a form page. */
 export interface FormPage {
-  /** The key of the page's words: `<key>.title`, `.lead`, `.submit`. */
+  /** The prefix of the page's texts: `<key>.title`, `.lead`, `.submit`. */
   readonly key: string
   readonly action: string
   readonly formToken: string
   readonly fields: readonly Field[]
   readonly hidden?: Readonly<Record<string, string>>
   readonly values?: Readonly<Record<string, string>>
-  /** The key of what is wrong with what was sent. */
+  /** The key of the fault of what was sent. */
   readonly wrong?: string | undefined
-  /** The name of the field that is wrong. */
+  /** The name of the faulty field. */
   readonly wrongField?: string | undefined
   readonly status?: number
   readonly back?: NextStep
 }
 
-/** A page that asks for a few things. */
+/** A page with a form of a few fields. */
 export function formPage(texts: Texts, page: FormPage): PageAnswer {
   const title = texts.say(`${page.key}.title`, page.values)
   const first = page.wrongField ?? page.fields.find(({ value }) => value === undefined)?.name
@@ -52,7 +54,7 @@ ${page.back !== undefined && html`<p class="links"><a href="${page.back.href}">$
   }
 }
 
-/** What a screen reader reads with a field: what is wrong with it, and its hint. */
+/** The attributes with which screen readers read a field: its fault and its hint. */
 function describeField(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
   const isWrong = wrong !== undefined && name === wrongField
   const ids = [...(isWrong ? ['wrong'] : []), ...(hint === undefined ? [] : [`${name}-hint`])]

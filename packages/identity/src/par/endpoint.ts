@@ -16,7 +16,7 @@ interface Pushed {
   readonly expires_in: number
 }
 
-/** POST /par (RFC 9126 §2): takes an authorization request beforehand, checked, for one use by its own client. */
+/** POST /par (RFC 9126 §2): validates and stores an authorization request, for one use by its own client. */
 export function pushEndpoint(context: PushContext): (request: FastifyRequest, reply: FastifyReply) => Promise<Pushed> {
   return async (request, reply) => {
     const sent = formParameters(request)

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 
 const file = new URL('common-passwords.txt.gz', import.meta.url)
-/** A shorter piece that fills a password by being repeated is as easily guessed as any common one. */
+/** A shorter unit that is repeated is as easily guessed as any common password. */
 const minUnit = 4
 
 let list: ReadonlySet<string> | undefined
 
 /**
- * Whether a password is among those that are guessed first: as it is, without spaces and signs, without the digits and
- * signs at its end, or as one of them repeated.
+ * Whether a password is among the most common ones: as it is, without spaces and punctuation, without digits and
+ * punctuation at its end, or as one of them repeated.
  */
 export function isCommonPassword(password: string): boolean {
   list ??= new Set(gunzipSync(readFileSync(file)).toString().split('\n'))

@@ -4,12 +4,13 @@ import { promisify } from 'node:util'
 import { Problem } from '@gatehouse/kit'
 import { maxPasswordLength } from './rule.ts'
 
+/** The options of passwords. */
 export interface PasswordOptions {
-  /** Fewest characters of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
+  /** The minimum length of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
   readonly minLength?: number
-  /** Most hashes at work at once; they share the thread pool with signing. */
+  /** The number of concurrent hashes; they share the thread pool with signing. */
   readonly maxConcurrent?: number
-  /** Most that wait; a login beyond them is told to come again. */
+  /** The length of the queue; a sign-in beyond it is rejected with 503. */
   readonly maxWaiting?: number
 }
 
@@ -22,9 +23,9 @@ interface Cost {
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 }
 
-/** Most hashes at work at once: one processor is left for everything else. */
+/** The default number of concurrent hashes: one processor is left for everything else. */
 export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))
-/** Most that wait for their turn: some seconds of work. */
+/** The default length of the queue: some seconds of work. */
 export const defaultHashesWaiting = 64
 
 const saltBytes = 16
@@ -41,13 +42,13 @@ export class PasswordQueueFull extends Problem {
   }
 }
 
-/** Hashes and checks passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
+/** Hashes and verifies passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
 export class PasswordHasher {
   readonly #maxConcurrent: number
   readonly #maxWaiting: number
   #working = 0
   readonly #waiting: (() => void)[] = []
-  /** What no password is behind. */
+  /** A hash without a password. */
   readonly #dummyHash = formatPhc(randomBytes(saltBytes), randomBytes(hashBytes))
 
   constructor(options: PasswordOptions = {}) {
@@ -55,20 +56,21 @@ export class PasswordHasher {
     this.#maxWaiting = options.maxWaiting ?? defaultHashesWaiting
   }
 
-  /** Hashes at work and waiting. */
+  /** The number of hashes in progress and waiting. */
   get depth(): number {
     return this.#working + this.#waiting.length
   }
 
-  /** The PHC string of a new password. @throws Busy when the queue is full */
+  /** Hashes a new password into a PHC string. @throws PasswordQueueFull */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes)
     return formatPhc(salt, await this.#derive(password, salt, passwordCost))
   }
 
   /**
-   * Whether the password is the one behind `stored`. Without a stored hash it costs as much and is false, so that an
-   * unknown user looks like a wrong password. One longer than any that could be set is never compared in part. @throws Busy when the queue is full
+   * Whether the password matches the `stored` hash. Without a stored hash it takes as long and is false, so that an
+   * unknown user looks like a wrong password. A password longer than any that could be set is not compared.
+   * @throws PasswordQueueFull
    */
   async verify(password: string, stored: string | undefined): Promise<boolean> {
     if (password.length > maxPasswordLength) return this.verify('', undefined)

@@ -2,31 +2,32 @@ import { Problem, randomToken, StartError } from '@gatehouse/kit'
 import { isCommonPassword } from './common.ts'
 
 /**
- * The fewest characters of a password (NIST SP 800-63B-4 §3.1.1.2): 15 where it is the only factor, as it is here; 8 is the
- * least that NIST allows, where a second factor is required.
+ * The default minimum length of a password (NIST SP 800-63B-4 §3.1.1.2): 15 when it is the only factor, as here; NIST
+ * allows 8 when a second factor is required.
  */
 export const defaultMinPasswordLength = 15
+/** The bounds of the configured minimum length. */
 export const minPasswordLengthBounds: readonly [number, number] = [8, 64]
 
-/** The most: far above the 64 that must be possible, and little enough to hash. */
+/** The maximum length: far above the 64 that must be possible, and short enough to hash. */
 export const maxPasswordLength = 256
 
-/** What is left of a password without the words that anybody knows of its user must have this many characters. */
+/** The characters that a password must have beside the known words about its user. */
 const minOwnCharacters = 8
-/** Shorter words are in too many others. */
+/** Shorter words occur in too many others. */
 const minWordLength = 3
 const generatedBytes = 12
 
-/** Why a password can't be chosen. There are no rules of composition (NIST SP 800-63B-4 §3.1.1.2). */
+/** Why a password is not acceptable. There are no composition rules (NIST SP 800-63B-4 §3.1.1.2). */
 export type PasswordFault = 'short' | 'long' | 'common' | 'context'
 
-/** Whose password it is: what others know is no secret. */
+/** What others know about the owner of a password. */
 export interface PasswordOwner {
   readonly username?: string | undefined
   readonly email?: string | undefined
 }
 
-/** Which passwords may be set. Signing in compares with what was set, whatever the rule is by then. */
+/** Decides which passwords may be set. A sign-in compares with what was set, whatever the policy is then. */
 export class PasswordPolicy {
   readonly minLength: number
   readonly #product: string
@@ -41,7 +42,7 @@ export class PasswordPolicy {
     this.#product = product
   }
 
-  /** What is wrong with a password that somebody chose; undefined when nothing is. */
+  /** The fault of a chosen password, or undefined. */
   findFault(password: string, owner: PasswordOwner): PasswordFault | undefined {
     if ([...password.normalize('NFC')].length < this.minLength) return 'short'
     if (password.length > maxPasswordLength) return 'long'
@@ -56,13 +57,13 @@ export class PasswordPolicy {
     throw new Problem(422, `The password ${detail}.`, { errors: [{ pointer: '/password', detail }] })
   }
 
-  /** What is wrong with a password, in words for those who read no page. */
+  /** Describes the fault of a password, for callers without a page; undefined without a fault. */
   describeFault(password: string, owner: PasswordOwner): string | undefined {
     const fault = this.findFault(password, owner)
     return fault && faultDescriptions[fault](this.minLength)
   }
 
-  /** A password that can't be guessed, for somebody who did not choose one. */
+  /** Generates a password that can't be guessed. */
   generate(): string {
     return randomToken(Math.max(generatedBytes, Math.ceil((this.minLength * 3) / 4)))
   }
@@ -75,12 +76,12 @@ const faultDescriptions: Readonly<Record<PasswordFault, (minLength: number) => s
   context: () => 'must not consist of the user name, the email address or the product name',
 }
 
-/** What others know: names, and an address's part before the @. */
+/** The known words: names, and the local part of an address. */
 function wordsOf({ username, email }: PasswordOwner): string[] {
   return [username, email].flatMap((name) => (name === undefined ? [] : [name.split('@', 1)[0] ?? '']))
 }
 
-/** Whether little is left of a password without these words, compared without case, spaces and signs. */
+/** Whether little is left of a password without these words, compared without case, spaces and punctuation. */
 function isOfKnownWords(password: string, words: readonly string[]): boolean {
   const text = normalize(password)
   const known = words.map(normalize).filter((word) => word.length >= minWordLength && text.includes(word))

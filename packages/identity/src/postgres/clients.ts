@@ -9,6 +9,7 @@ import { reserveSubject } from './users/subjects.ts'
 const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
   FROM identity.client JOIN identity.subject USING (id)`
 
+/** Clients in `identity.client`. */
 export class PostgresClients implements Clients {
   readonly #database: Database
 
@@ -60,7 +61,7 @@ export class PostgresClients implements Clients {
   }
 }
 
-/** Makes or changes a client; its secrets stay when none are given. */
+/** Creates or updates a client; without secrets the existing ones stay. */
 export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<WriteResult> {
   await reserveSubject(tx, client.id, 'client', client.plan)
   const { rows } = await tx.query<{ created: boolean }>(

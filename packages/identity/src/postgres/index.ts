@@ -27,12 +27,12 @@ import { PostgresUsers } from './users/users.ts'
 export { identityTables } from './operations/retention.ts'
 export { identitySealed } from './operations/sealed-columns.ts'
 
-/** Brings the schema `identity` up to date; answers the names of the migrations it applied. */
+/** Migrates the schema `identity` to the current version. Returns the names of the applied migrations. */
 export function migrateIdentity(database: Database): Promise<string[]> {
   return migrate(database, 'identity', new URL('migrations/', import.meta.url))
 }
 
-/** What identity keeps, in PostgreSQL or its embedded twin. */
+/** The stores of identity on PostgreSQL or its embedded twin. */
 export function postgresIdentityStore(database: Database): IdentityStore {
   return {
     clients: new PostgresClients(database),

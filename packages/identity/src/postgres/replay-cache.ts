@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { ReplayCache } from '../store/index.ts'
 
+/** The replay cache in `identity.replay_cache`. */
 export class PostgresReplayCache implements ReplayCache {
   readonly #database: Database
 

@@ -35,16 +35,17 @@ function sessionOf(row: SessionRow): Session {
 }
 
 /**
- * The account `$1` while its credentials are those of the version `$2` that the user was verified by. The lock makes a
- * change of them wait for this statement, and then end what it made; a change that came first leaves nothing here.
+ * The account `$1` while its credentials have the version `$2` that was verified. A change of the credentials waits for
+ * this lock and then ends the new session; after an earlier change this statement writes nothing.
  */
 const verified = `verified AS MATERIALIZED (
     SELECT id FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL FOR SHARE
   )`
 
-/** A visit is written down at most this often. */
+/** How often the use of a session is recorded at most. */
 const seenEveryMs = 60_000
 
+/** Sessions in `identity.session`. */
 export class PostgresSessions implements Sessions {
   readonly #database: Database
 
@@ -132,7 +133,10 @@ export class PostgresSessions implements Sessions {
   }
 }
 
-/** Ends one session of a user, or all but one, and tells the clients that were used in them; answers how many ended. */
+/**
+ * Ends one session of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
+ * Returns how many ended.
+ */
 export async function endSessions(
   tx: Transaction,
   userId: string,
@@ -160,8 +164,8 @@ export async function endSessions(
 }
 
 /**
- * Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. The account comes
- * first, as for everything that ends sessions, so that no two wait for each other.
+ * Locks a session until the end of the transaction; false when it has ended. The account is locked first, as by every
+ * statement that ends sessions, which prevents deadlocks.
  */
 export async function lockSession(tx: Transaction, id: string): Promise<boolean> {
   await tx.query(

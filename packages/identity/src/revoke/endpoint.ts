@@ -10,8 +10,8 @@ import { findAccessToken } from '../oauth/access-token.ts'
 import { isGenuine, readRefreshToken } from '../oauth/refresh-token.ts'
 
 /**
- * POST /revoke (RFC 7009): ends the grant of a refresh or access token, and all that was issued under it. Tokens that
- * are unknown, or another client's, change nothing; the answer is the same.
+ * POST /revoke (RFC 7009): revokes the grant of a refresh or access token, with everything that was issued under it.
+ * Unknown tokens and those of other clients change nothing; the response is the same.
  */
 export function revokeEndpoint(
   context: IntrospectionContext,

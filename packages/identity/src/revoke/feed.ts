@@ -2,18 +2,20 @@ import { Problem } from '@gatehouse/kit'
 import type { ServerContext } from '../context/context.ts'
 import type { Revocation } from '../store/index.ts'
 
-/** Most revocations in one answer. */
+/** The size of a page. */
 const maxRevocations = 1_000
 
+/** A page of the revocation feed. */
 export interface RevocationPage {
   readonly revocations: Revocation[]
-  /** Where to go on; give it back as `after`. */
+  /** The cursor of the next page; pass it as `after`. */
   readonly next: string
 }
 
 /**
- * What was revoked after the cursor, in the order of commits. Kept as long as the longest access token lives.
- * @throws Problem 400 for a cursor that this feed never gave
+ * Reads what was revoked after the cursor, in the order of commits. Entries are kept for the longest lifetime of an
+ * access token.
+ * @throws Problem 400 for an invalid cursor
  */
 export async function readRevocations(
   { store, clock }: Pick<ServerContext, 'store' | 'clock'>,

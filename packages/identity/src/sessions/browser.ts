@@ -16,19 +16,20 @@ const cookieValue = /^[\w-]{43}$/
 const knownDeviceSeconds = 365 * 86_400
 const maxUserAgentLength = 300
 
-/** Who sits at the other end of a page: the browser, and the user who is signed in there, if any. */
+/** A browser, with its signed-in user, if any. */
 export interface Browser {
-  /** The value of the browser's own cookie: what forms and begun logins are bound to. */
+  /** The value of the browser's own cookie, which forms and sign-ins in progress are bound to. */
   readonly id: string
   readonly signedIn: { readonly session: Session; readonly user: User } | undefined
 }
 
+/** What reading browsers and sessions needs. */
 export type BrowserContext = Pick<
   PageContext,
   'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies'
 >
 
-/** Reads the browser's cookies, and gives it one of its own when it has none. */
+/** Reads the browser's cookies, and sets its own when it has none. */
 export async function readBrowser(
   context: BrowserContext,
   request: FastifyRequest,
@@ -45,17 +46,18 @@ export async function readBrowser(
   return { id, signedIn }
 }
 
+/** A sign-in with verified credentials. */
 export interface SignIn {
   readonly user: User
   readonly amr: readonly string[]
-  /** Who was signed in here until now. */
+  /** Who was signed in before. */
   readonly before: Browser['signedIn']
 }
 
 /**
- * Signs the user in, under a new cookie whatever the browser had before. The same user's session goes on, so that its end is
- * told to all who were used in it; another's ends. Undefined, and nothing is changed, when the credentials that `user` was
- * verified by are no longer the account's.
+ * Signs the user in with a new cookie, which prevents session fixation. The same user's session continues, so that its
+ * end reaches every client used in it; another user's session ends. Undefined, without effect, when the credentials
+ * that were verified are no longer the account's.
  */
 export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox'>,
@@ -90,12 +92,12 @@ export async function signIn(
   return session
 }
 
-/** Takes the session's cookie away. */
+/** Deletes the session's cookie. */
 export function clearSessionCookie({ secureCookies }: BrowserContext, reply: FastifyReply): void {
   setCookie(reply, cookie(sessionCookie, '', { secure: secureCookies, maxAgeSeconds: 0 }))
 }
 
-/** Whether this browser signed in as the user before, with the credentials the user still has. */
+/** Whether the user signed in with this browser before, with the current credentials. */
 export function isKnownDevice(context: BrowserContext, request: FastifyRequest, user: User | undefined): boolean {
   const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, context.secureCookies))
   if (sealed === undefined || user === undefined || sealed.length > 1_000) return false
@@ -107,7 +109,7 @@ export function isKnownDevice(context: BrowserContext, request: FastifyRequest, 
   }
 }
 
-/** What a form of this browser carries to prove that it is ours: another browser, or another session, has another. */
+/** The token that proves that a form comes from our page in this browser and session (CSRF). */
 export function formToken({ formMac }: Pick<PageContext, 'formMac'>, browser: Browser): string {
   return formMac.sign(formText(browser))
 }
@@ -116,7 +118,7 @@ function formText({ id, signedIn }: Browser): string {
   return `${id} ${signedIn?.session.id ?? ''}`
 }
 
-/** Refuses a form that another site sent, or that was made for another browser or session. @throws PageError 403 */
+/** Rejects a form that another site sent, or that was created for another browser or session. @throws PageError 403 */
 export function checkForm(
   context: BrowserContext,
   request: FastifyRequest,
@@ -132,6 +134,7 @@ export function checkForm(
   }
 }
 
+/** The User-Agent header, shortened to what is stored. */
 export function readUserAgent(request: FastifyRequest): string {
   return (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength)
 }

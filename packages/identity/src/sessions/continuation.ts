@@ -6,33 +6,34 @@ import { PageError } from '../pages/page-error.ts'
 import type { Browser } from './browser.ts'
 
 /**
- * What a browser was about to do when it had to sign in or to decide. It travels sealed in the page itself, so that a
- * login nobody finishes leaves nothing behind, and is good in the browser it was made for alone.
+ * What a browser resumes after a sign-in or a decision. It is sealed into the page itself, so that an abandoned sign-in
+ * leaves nothing behind, and is valid only in the browser that it was created for.
  */
 export interface Continuation {
-  /** The path to go on at. */
+  /** The path to resume at. */
   readonly to: '/authorize/continue' | '/device' | '/account'
   readonly request: Form
   readonly startedAt: number
   /** Whether the request was pushed (RFC 9126). */
   readonly pushed?: boolean | undefined
-  /** On a consent page: the session whose user is asked. No other page's fields are an answer to it. */
+  /** On a consent page: the session whose user decides. Forms of other pages are not accepted. */
   readonly consentIn?: string | undefined
-  /** On a consent page: what it named. The answer is an answer to that, and to nothing else. */
+  /** On a consent page: the access that it showed. The decision covers that and nothing else. */
   readonly shown?: Access | undefined
   /** The client's name, for the page. */
   readonly client?: string | undefined
-  /** Where the browser goes in the end: the page's forms may lead there. */
+  /** The origin where the browser ends: the forms of the page may lead there. */
   readonly target?: string | undefined
 }
 
-/** What a continuation is sealed for: whichever link or page carries it. */
+/** The purpose that continuations are sealed for. */
 export function continuationPurpose(): string {
   return 'continuation'
 }
 
 type SealContext = Pick<PageContext, 'encryptionKey' | 'clock' | 'lifetimes'>
 
+/** Seals a continuation for a browser. */
 export function sealContinuation({ encryptionKey }: SealContext, browser: Browser, continuation: Continuation): string {
   return seal(JSON.stringify({ ...continuation, browser: tokenHash(browser.id) }), encryptionKey, continuationPurpose())
 }

@@ -3,7 +3,7 @@ import { createMessage } from '../mail/messages.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
 import type { CreateLogoutMessages, SignOutOptions } from '../store/index.ts'
 
-/** What is told to a client whose user's session ended (OpenID Connect Back-Channel Logout §2.4). */
+/** What a client learns about an ended session (OpenID Connect Back-Channel Logout §2.4). */
 export interface LogoutNotice {
   readonly clientId: string
   readonly subject: string
@@ -14,7 +14,7 @@ const noticeTtlMs = 2 * 60 * 60_000
 
 type EndContext = Pick<PageContext, 'clock' | 'encryptionKey'>
 
-/** A notice for every client that was used in a session that ends. */
+/** Creates a message for every client that was used in a session that ends. */
 function createLogoutMessages(context: EndContext): CreateLogoutMessages {
   return (sessionId, userId, clientIds) =>
     clientIds.map((clientId) => {
@@ -23,12 +23,12 @@ function createLogoutMessages(context: EndContext): CreateLogoutMessages {
     })
 }
 
-/** The end, now, of everything that a user is signed in to, told to the clients. */
+/** The options for ending everything that a user is signed in to, now. */
 export function signOutOptions(context: EndContext): SignOutOptions {
   return { ...revocationTimes(context), createLogoutMessages: createLogoutMessages(context) }
 }
 
-/** Ends a session, and tells the clients that were used in it. True when it lived. */
+/** Ends a session and notifies the clients that were used in it. True when it was active. */
 export async function endSession(
   context: EndContext & Pick<PageContext, 'store' | 'signalOutbox'>,
   sessionId: string,

@@ -4,13 +4,13 @@ import type { PageContext } from '../context/context.ts'
 import { submitPage } from '../pages/submit-page.ts'
 import type { Continuation } from './continuation.ts'
 
-/** Servers and proxies refuse longer addresses, and with them the redirect of a large pushed request. */
+/** Servers and proxies reject longer addresses, such as the redirect of a large pushed request. */
 const maxRedirectLength = 4_000
 
-/** What forms may hold that carry a continuation: the largest request that can be pushed, sealed. */
+/** The size limit of forms with a continuation: the largest request that can be pushed, sealed. */
 export const continuationBytes = 256 * 1024
 
-/** Goes on with what the browser was about to do: by redirect, or by a form when it is too long for an address. */
+/** Resumes what the browser was doing: by redirect, or by a form when the address would be too long. */
 export function resume(
   {
     context,
@@ -26,7 +26,7 @@ export function resume(
   const texts = textsFor(context, request)
   const { origin } = new URL(context.issuer)
   const page = submitPage(texts, to, origin, { continuation: sealed })
-  // What the form leads to may lead on to the client at once, and browsers hold redirects of forms to their targets.
+  // The form may redirect to the client at once, and browsers apply form-action to redirects of forms too.
   const formTargets = target === undefined ? [origin] : [origin, target]
   return sendPage(context, reply, texts, { ...page, formTargets })
 }

@@ -3,13 +3,19 @@ import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
-/** Who was written: made afresh, or changed. */
+/** Whether a write created or updated. */
 export type WriteResult = 'created' | 'updated'
 
-/** What the configuration file declares; last edit wins. Each answers what it wrote, and how. */
+/**
+ * Applies the declarations of the configuration file; an entry that has not changed since it was last applied changes
+ * nothing. Returns what was written.
+ */
 export interface DeclarationStore {
   applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>>
-  /** With each user that it writes, what `tell` makes goes into the outbox. A new password ends what the old one began. */
+  /**
+   * With each written user, the message of `createMessage` is added to the outbox. A new password ends what the old one
+   * started.
+   */
   applyUsers(
     entries: readonly DeclarationEntry<NewUser>[],
     createMessage: (userId: string) => OutboxMessage,
@@ -17,12 +23,13 @@ export interface DeclarationStore {
   ): Promise<Map<string, WriteResult>>
 }
 
+/** A declaration of a client or a user. */
 export interface DeclarationEntry<Record> {
   readonly id: string
-  /** What was declared: compared with what was declared last time. */
+  /** The declaration: compared with the one that was last applied. */
   readonly entry: unknown
   /** The same as it was compared while another encryption key was the first. */
   readonly previousEntries?: readonly unknown[]
-  /** Called only when the entry is to be written, with the password hash of a user who exists. */
+  /** Called only when the entry is to be written, with the password hash of an existing user. */
   readonly record: (passwordHash?: string) => Promise<Record>
 }

@@ -14,7 +14,7 @@ export type * from './sessions.ts'
 export type * from './tokens.ts'
 export * from './users.ts'
 
-/** Everything identity keeps, by role. A feature asks for its roles only. */
+/** The stores of identity, by role. */
 export interface IdentityStore {
   readonly clients: Clients
   readonly users: Users

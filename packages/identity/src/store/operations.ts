@@ -1,18 +1,19 @@
 import type { ManagementChange } from '@gatehouse/kit'
 
+/** An event of the audit trail. `at` is in Unix milliseconds. */
 export interface AuditEvent {
   readonly id: string
   readonly at: number
   readonly type: string
   readonly service: ManagementChange['service']
   readonly actor?: string | undefined
-  /** The management role by which a person acted. */
+  /** The management role that allowed the action. */
   readonly role?: string | undefined
   readonly subject?: string | undefined
   readonly clientId?: string | undefined
   readonly address?: string | undefined
   readonly requestId?: string | undefined
-  /** What was changed through management, and how. */
+  /** The change that was made through management. */
   readonly action?: string | undefined
   readonly target?: ManagementChange['target'] | undefined
   readonly before?: Readonly<Record<string, unknown>> | undefined
@@ -20,6 +21,7 @@ export interface AuditEvent {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** Selects audit events. */
 export interface AuditQuery {
   readonly type?: string | undefined
   readonly subject?: string | undefined
@@ -36,11 +38,13 @@ export interface AuditQuery {
   readonly limit: number
 }
 
+/** The audit trail. */
 export interface AuditTrail {
   record(event: AuditEvent): Promise<void>
   list(query: AuditQuery): Promise<AuditEvent[]>
 }
 
+/** A message that is delivered after the commit, sealed. Times are Unix milliseconds. */
 export interface OutboxMessage {
   readonly id: string
   readonly kind: 'mail' | 'recipient' | 'logout'
@@ -50,9 +54,10 @@ export interface OutboxMessage {
   readonly expiresAt: number
 }
 
+/** Messages that are delivered after the commit of their cause. */
 export interface Outbox {
   put(messages: readonly OutboxMessage[]): Promise<void>
-  /** Takes due messages of these kinds for `leaseMs`; nobody else gets them in that time. */
+  /** Leases due messages of these kinds for `leaseMs`. */
   claim(
     kinds: readonly OutboxMessage['kind'][],
     now: number,
@@ -60,11 +65,12 @@ export interface Outbox {
     limit: number,
   ): Promise<(OutboxMessage & { attempts: number })[]>
   remove(id: string): Promise<void>
-  /** Tries again at `dueAt`. */
+  /** Schedules the next attempt at `dueAt`. */
   postpone(id: string, dueAt: number): Promise<void>
 }
 
+/** Deletes expired rows. */
 export interface Purge {
-  /** Removes up to `most` rows of each kind that have ended; answers how many of each went. */
+  /** Deletes up to `limit` expired rows of each table; returns how many of each. */
   purge(now: number, auditBefore: number, limit: number): Promise<Readonly<Record<string, number>>>
 }

@@ -3,6 +3,7 @@ import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
 
+/** A user to create, or the new state of one. */
 export interface NewUser {
   readonly id: string
   readonly username: string
@@ -11,30 +12,31 @@ export interface NewUser {
   readonly emailVerified: boolean
   readonly roles: readonly string[]
   readonly claims: Readonly<Record<string, unknown>>
-  /** Undefined leaves the password of a user who exists as it is … */
+  /** Undefined keeps the password of an existing user … */
   readonly passwordHash: string | undefined
-  /** … and one who doesn't exist yet begins with this. */
+  /** … and this is the first password of a new one. */
   readonly firstPasswordHash?: string
 }
 
-/** What a change of a user is made from. */
+/** The user as it was read: what a change expects. */
 export type ExpectedUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
 
-/** What became of a change. The last owner who is not locked stays an owner, unlocked. */
+/** The result of a change. The last owner who can sign in can't be changed into anything else. */
 export type UserChange = 'changed' | 'missing' | 'last_owner'
 
+/** Users. */
 export interface Users {
   find(id: string): Promise<User | undefined>
-  /** By username or address, in normal form. */
+  /** By username or address, in {@link normalizeName normal form}. */
   findByLogin(login: string): Promise<User | undefined>
   list(after: string, limit: number): Promise<User[]>
   /** @throws NameTaken */
   create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void>
-  /** Users who hold the role. */
+  /** Users with the role, in the order of their ids. */
   listByRole(role: string, after: string, limit: number): Promise<User[]>
   /**
-   * Changes what is known of a user of whom nothing but `expected` was known until now, with messages for the outbox.
-   * Access tokens that were issued under a management role end with it. @throws NameTaken
+   * Updates a user who is still as `expected`, with messages for the outbox. Access tokens that were issued under a
+   * lost management role are revoked. @throws NameConflict
    */
   update(
     user: NewUser,
@@ -42,11 +44,11 @@ export interface Users {
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'>
-  /** Deletes the user and everything of theirs, and tells the revocation feed. */
+  /** Deletes the user with all sessions, grants and keys, and adds them to the revocation feed. */
   remove(id: string, end: SignOutOptions): Promise<UserChange>
 }
 
-/** A unique name (an id, a username, an address) belongs to somebody else. */
+/** A unique name (an id, a username, an address) is in use. */
 export class NameConflict extends Error {
   override readonly name = 'NameConflict'
   readonly member: 'id' | 'username' | 'email'
@@ -57,41 +59,43 @@ export class NameConflict extends Error {
   }
 }
 
-/** Users and clients share one space of names; each has a plan. */
+/** The common ids of users and clients; each has a plan. */
 export interface Subjects {
   findPlan(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
 }
 
-/** A new password for a user who exists. */
+/** A new password of an existing user. */
 export interface PasswordChange {
   readonly userId: string
   readonly hash: string
-  /** The credentials that the change was allowed by: it happens only while they are the current ones. Left out: whatever they are. */
+  /** The credentials that authorized the change: it happens only while they are current. Undefined: in any case. */
   readonly verified?: string
-  /** The session that goes on: the one in which the user changed the password. */
+  /** The session that continues: the one in which the user changed the password. */
   readonly keepSession?: string
-  /** Whether the user's API keys end too. */
+  /** Whether the user's API keys are deleted too. */
   readonly endApiKeys: boolean
 }
 
-/** What changes who may sign in as a user. */
+/** Changes of the credentials of a user. */
 export interface Accounts {
-  /** Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed. */
+  /**
+   * Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed.
+   */
   setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
-  /** Sets the password by a mailed link of the kind `reset`, which is used up in the same step, and ends everything. */
+  /** Consumes a link for `reset`, sets the password and ends everything, in one step. */
   resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean>
-  /** Notes that the address is the user's, by a mailed link of the kind `verify`, which is used up in the same step. */
+  /** Consumes a link for `verify` and marks the address as verified, in one step. */
   verifyEmail(linkHash: string, now: number): Promise<boolean>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */
   setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
 }
 
-/** What a mailed link is for. */
+/** The purpose of a mailed link. */
 export type LinkPurpose = 'verify' | 'reset'
 
 /**
- * A link that was mailed to a user. It works once, and only while the account has the address that it was mailed to and,
- * when `credentialVersion` is there, the credentials of that moment.
+ * A link that was mailed to a user. It works once, while the account has the address that it was mailed to and, with a
+ * `credentialVersion`, these credentials.
  */
 export interface MailedLink {
   /** Of the token in the link. */
@@ -99,21 +103,25 @@ export interface MailedLink {
   readonly purpose: LinkPurpose
   readonly userId: string
   readonly email: string
-  /** Left out for links that let nobody in. */
+  /** Undefined for links that grant no access. */
   readonly credentialVersion: string | undefined
   readonly expiresAt: number
 }
 
+/** Mailed links that verify an address or reset a password. */
 export interface MailedLinks {
-  /** Puts the link in the place of the user's earlier one of its kind, and its mail into the outbox. False when it does not fit the account any more. */
+  /**
+   * Replaces the user's earlier link for the same purpose and adds its mail to the outbox. False when the link no
+   * longer matches the account.
+   */
   put(link: MailedLink, message: OutboxMessage): Promise<boolean>
-  /** The link while it works; looking uses nothing up. */
+  /** The link while it is valid; reading does not consume it. */
   find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
-  /** Uses the link up: its facts for exactly one caller, ever. */
+  /** Consumes the link: returned to exactly one caller. */
   consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
 }
 
-/** A mailed link that completes one sign-in, in the browser that it began in. */
+/** A mailed link that completes a sign-in, in the browser where it began. */
 export interface SignInLink {
   /** Of the token in the link. */
   readonly hash: string
@@ -123,27 +131,31 @@ export interface SignInLink {
   readonly credentialVersion: string
   /** Of the browser's own cookie. */
   readonly browserHash: string
-  /** Sealed: what the browser goes on with. */
+  /** Sealed: what the browser resumes. */
   readonly continuation: string
   readonly expiresAt: number
 }
 
-/** A link, while the account has the address and the credentials that it was made for and is not locked. */
+/**
+ * A valid link with its user: the account has the address and the credentials that it was created for and is not
+ * locked.
+ */
 export interface SignInLinkWithUser {
   readonly user: User
   readonly continuation: string
 }
 
+/** Mailed links that complete a sign-in. */
 export interface SignInLinks {
-  /** Keeps the link, and puts its mail into the outbox. */
+  /** Stores the link and adds its mail to the outbox. */
   put(link: SignInLink, message: OutboxMessage): Promise<void>
-  /** The link while it works in this browser; looking uses nothing up. */
+  /** The link while it is valid in this browser; reading does not consume it. */
   find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
-  /** Uses the link up: it is answered to exactly one caller, ever. */
+  /** Consumes the link: returned to exactly one caller. */
   consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
 }
 
-/** Somebody asked for an account with this address; whoever opens the link that is mailed there makes it. */
+/** A request for an account with this address; the link that is mailed there completes it. */
 export interface Registration {
   /** Of the token in the link. */
   readonly hash: string
@@ -153,11 +165,12 @@ export interface Registration {
   readonly expiresAt: number
 }
 
+/** Registrations that wait for their mailed link. */
 export interface Registrations {
-  /** Puts the registration in the place of an earlier one for its address, and its messages into the outbox. */
+  /** Replaces an earlier registration for the address and adds its messages to the outbox. */
   put(registration: Registration, messages: readonly OutboxMessage[]): Promise<void>
-  /** The registration while its link works; looking uses nothing up. */
+  /** The registration while its link is valid; reading does not consume it. */
   find(hash: string, now: number): Promise<Registration | undefined>
-  /** Makes the account and uses the link up in one step. True for exactly one caller, ever. @throws NameTaken */
+  /** Consumes the link and creates the account in one step. True for exactly one caller. @throws NameConflict */
   complete(hash: string, user: NewUser, messages: readonly OutboxMessage[], now: number): Promise<boolean>
 }

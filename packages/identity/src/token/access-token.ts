@@ -17,25 +17,27 @@ export interface TokenResponse {
   readonly id_token?: string
 }
 
+/** What an access token is issued from. */
 export interface AccessTokenRequest {
   readonly client: Client
   readonly subject: string
   readonly scopes: readonly string[]
   readonly target: Target
-  /** For APIs: a token for userinfo alone does not tell them. */
+  /** The roles claim, for APIs only: a token for userinfo alone does not have it. */
   readonly roles: readonly string[]
   readonly grantId: string
   readonly authTime?: number
-  /** Before what it says was read, Unix milliseconds. */
+  /** When the request arrived, in Unix milliseconds. */
   readonly issuedAt: number
 }
 
+/** What issuing tokens needs. */
 export type IssueContext = Pick<
   TokenEndpointContext,
   'issuer' | 'apiIdentifier' | 'accessTokenAlgorithm' | 'resources' | 'lifetimes' | 'keys' | 'clock' | 'store'
 >
 
-/** Mints an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource wants it. */
+/** Issues an access token: a JWT (RFC 9068 §2), or an opaque one where the client or the resource is configured so. */
 export async function issueAccessToken(context: IssueContext, request: AccessTokenRequest): Promise<TokenResponse> {
   const { client, target } = request
   const api = target.api === undefined ? undefined : context.resources.get(target.api)
@@ -44,7 +46,7 @@ export async function issueAccessToken(context: IssueContext, request: AccessTok
     scopes: filterScopes(request.scopes, target, api),
     roles: target.api === undefined ? [] : request.roles,
     seconds: tokenLifetime(context, client, api),
-    // The resource verifies the token, so its word comes first.
+    // The resource verifies the token, so its setting takes precedence.
     algorithm: api?.access_token_signed_response_alg ?? client.accessTokenAlgorithm ?? context.accessTokenAlgorithm,
   }
   const issue = (api?.access_token_format ?? client.accessTokenFormat) === 'opaque' ? issueOpaque : issueJwt
@@ -98,7 +100,7 @@ const issueOpaque: IssueToken = async (context, request, { audience, scopes, rol
   return token
 }
 
-/** A resource that declares its scopes gets no others; those of OpenID Connect are userinfo's. */
+/** A resource that declares its scopes gets no others; the scopes of OpenID Connect belong to userinfo. */
 function filterScopes(
   scopes: readonly string[],
   { api, userinfo }: Target,

@@ -4,9 +4,9 @@ import { OAuthError } from '../oauth/error.ts'
 import { isAllowedResource, missingApiScope, requireOneResource, userinfoResource } from '../oauth/resource.ts'
 import { isIdentityOnly } from '../oauth/scope.ts'
 
-/** What one access token is for. */
+/** The target of an access token. */
 export interface Target {
-  /** The API; undefined for a token that opens userinfo alone. */
+  /** The API; undefined for a token for userinfo only. */
   readonly api: string | undefined
   readonly userinfo: boolean
 }
@@ -22,7 +22,7 @@ export function audienceOf(
 }
 
 /**
- * What a client's own token is for: the resource it asks for, else the default API (RFC 8707 §2.2).
+ * The target of a client's own token: the requested resource, or else the default API (RFC 8707 §2.2).
  * @throws OAuthError `invalid_target`
  */
 export function chooseClientTarget(context: TargetContext, client: Client, requested: readonly string[]): Target {
@@ -32,6 +32,7 @@ export function chooseClientTarget(context: TargetContext, client: Client, reque
   return { api, userinfo: false }
 }
 
+/** What the target of a token is chosen from. */
 export interface TargetRequest {
   readonly client: Client
   /** The scopes that the token will have. */
@@ -43,9 +44,8 @@ export interface TargetRequest {
 }
 
 /**
- * What a token under a user's grant is for. Without a resource in the request: the one of the grant. The default API
- * shares its token with userinfo, which is what OpenID Connect clients expect who ask for no resource; a token for any
- * resource that is named is for that alone.
+ * The target of a token under a user's grant. Without a requested resource: the one of the grant. The default API
+ * shares its token with userinfo, as OpenID Connect clients expect; a token for a requested resource is for that alone.
  * @throws OAuthError `invalid_target`
  */
 export function chooseGrantTarget(context: TargetContext, request: TargetRequest): Target {

@@ -16,8 +16,8 @@ const invalidCode = () =>
   )
 
 /**
- * The exchange of an authorization code (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: its own client's second
- * try ends the grant, its own client's wrong verifier or redirect_uri too; another client's try changes nothing.
+ * The authorization code grant (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: a second use by its client revokes
+ * the grant, and so does a wrong verifier or redirect_uri; another client's attempt changes nothing.
  */
 export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
   return {
@@ -43,7 +43,7 @@ export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
   }
 }
 
-/** The code of this client, unless it is used, over, or not for this request. */
+/** The code of this client, unless it is used, expired or not valid for this request. */
 async function findLiveCode(context: TokenEndpointContext, request: TokenRequest): Promise<CodeWithGrant> {
   const { client, parameters } = request
   const found = await context.store.authorizationCodes.find(tokenHash(parameters.getRequired('code')))
@@ -66,7 +66,7 @@ function matchesRequest({ parameters }: TokenRequest, { code }: CodeWithGrant): 
   return matchesChallenge(parameters.get('code_verifier'), code.codeChallenge)
 }
 
-/** The code lost a race or came back: if it was consumed, whoever holds its tokens loses them. */
+/** Rejects a consumed code and revokes its grant: whoever has its tokens may have stolen them. */
 async function rejectReplay(
   context: TokenEndpointContext,
   { client, httpRequest }: TokenRequest,

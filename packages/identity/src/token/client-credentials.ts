@@ -5,8 +5,8 @@ import { chooseClientTarget } from './audience.ts'
 import type { Grant } from './grant.ts'
 
 /**
- * Client credentials (RFC 6749 §4.4): a token for the client itself. Without a scope asked for it carries all that the
- * client is registered for, save those that are about a user.
+ * The client credentials grant (RFC 6749 §4.4): a token for the client itself. Without a requested scope it has all
+ * scopes that the client is registered for, except those about a user.
  */
 export function clientCredentialsGrant(context: IssueContext): Grant {
   return {

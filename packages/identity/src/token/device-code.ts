@@ -9,7 +9,7 @@ import { grantedAccess } from './granted-access.ts'
 /** What each `slow_down` adds to the interval (RFC 8628 §3.5). */
 const slowDownMs = 5_000
 
-/** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
+/** The device grant (RFC 8628 §3.4, §3.5): tokens once the user has decided. */
 export function deviceCodeGrant(context: TokenEndpointContext): Grant {
   return {
     async rejectPermanently(request) {

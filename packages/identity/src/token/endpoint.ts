@@ -13,7 +13,7 @@ import { deviceCodeGrant } from './device-code.ts'
 import type { Grant, TokenRequest } from './grant.ts'
 import { refreshGrant } from './refresh.ts'
 
-/** POST /token (RFC 6749 §3.2): the steps that every grant shares. */
+/** POST /token (RFC 6749 §3.2): the steps that all grants share. */
 export function tokenEndpoint(
   context: TokenEndpointContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<TokenResponse> {
@@ -50,8 +50,9 @@ export function tokenEndpoint(
 }
 
 /**
- * Limited by client and grant; a public client, whose name anyone can say, by address too. What no later try can mend is
- * told all the same, and an attack is still answered: a client must not wait for an answer that would be no.
+ * Limits requests by client and grant; for a public client, whose name can be forged, by address too. Past the limit a
+ * request that can never succeed still gets its error, so that the client does not retry it, and a replay still has its
+ * consequences.
  */
 async function enforceTokenLimit(
   context: TokenEndpointContext,
@@ -71,7 +72,7 @@ async function enforceTokenLimit(
   throw new OAuthError(code, 'too many requests from this client', { status: 429, headers })
 }
 
-/** A request with a code and no grant_type is a code exchange, as the specification's own request is. */
+/** A request with a code and no grant_type is a code exchange, like the request in the specification. */
 function parseGrantType(parameters: Parameters): GrantType {
   const tokenRequest = parameters.get('grant_type') ?? (parameters.get('code') ? 'authorization_code' : undefined)
   if (tokenRequest === undefined) throw new OAuthError('invalid_request', 'the parameter grant_type is missing')

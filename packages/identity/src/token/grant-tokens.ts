@@ -11,13 +11,13 @@ import type { UserGrant } from '../store/index.ts'
 import { type IssueContext, issueAccessToken, type TokenResponse } from './access-token.ts'
 import type { GrantedAccess } from './granted-access.ts'
 
-/** A refresh token and the family that begins with it. */
+/** A refresh token and the family that starts with it. */
 export interface NewRefreshFamily {
   readonly token: string
   readonly family: RefreshFamily
 }
 
-/** The first refresh token of a grant, if offline_access is among its scopes and the client may refresh. */
+/** Creates the first refresh token of a grant, if offline_access is granted and the client may refresh. */
 export function createRefreshFamily(
   context: Pick<TokenEndpointContext, 'lifetimes' | 'clock'>,
   mac: MacKey,
@@ -41,22 +41,23 @@ export function createRefreshFamily(
   }
 }
 
-/** How long a refresh token of the client lasts, in seconds. */
+/** The lifetime of the client's refresh tokens, in seconds. */
 export function refreshLifetime({ lifetimes }: Pick<TokenEndpointContext, 'lifetimes'>, client: Client): number {
   return client.refreshTokenSeconds ?? lifetimes.refreshToken
 }
 
+/** What the tokens of a grant are issued from. */
 export interface GrantTokenRequest {
   readonly client: Client
   readonly userGrant: UserGrant
   readonly nonce?: string | undefined
   readonly refreshToken?: string | undefined
   readonly terms: GrantedAccess
-  /** Before the grant was read, Unix milliseconds. */
+  /** When the request arrived, in Unix milliseconds. */
   readonly issuedAt: number
 }
 
-/** The tokens under a user's grant: access token always, ID token with openid (OpenID Connect Core §3.1.3.3). */
+/** Issues the tokens of a user's grant: an access token, and an ID token with openid (OpenID Connect Core §3.1.3.3). */
 export async function issueGrantTokens(context: IssueContext, request: GrantTokenRequest): Promise<TokenResponse> {
   const { client, userGrant, refreshToken } = request
   const { scopes, target } = request.terms
@@ -78,8 +79,8 @@ export async function issueGrantTokens(context: IssueContext, request: GrantToke
 }
 
 /**
- * An ID token (OpenID Connect Core §2). Claims of profile and its kin are userinfo's (§5.4), unless they were asked for one
- * by one or the client is registered for those of its scopes.
+ * Issues an ID token (OpenID Connect Core §2). Profile claims are returned by userinfo (§5.4), unless they were
+ * requested by name or the client is registered for them in ID tokens.
  */
 async function issueIdToken(
   context: IssueContext,

@@ -5,7 +5,7 @@ import type { UserGrant } from '../store/index.ts'
 import { chooseGrantTarget, type Target } from './audience.ts'
 import type { TokenRequest } from './grant.ts'
 
-/** What tokens under a grant carry now: what was granted, as far as its client and its user may still have it. */
+/** The access of tokens under a grant now: what was granted, limited to what its client and its user may still have. */
 export interface GrantedAccess {
   readonly scopes: readonly string[]
   readonly target: Target
@@ -13,14 +13,14 @@ export interface GrantedAccess {
 
 type TermContext = Pick<TokenEndpointContext, 'issuer' | 'apiIdentifier'>
 
-/** The terms of a grant's first tokens. @throws OAuthError `invalid_grant`, `invalid_target` */
+/** The access of a grant's first tokens. @throws OAuthError `invalid_grant`, `invalid_target` */
 export function grantedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
   return withAudience(context, request, userGrant, remainingScopes(request, userGrant))
 }
 
 /**
- * The terms of a refresh, whose request may narrow them further (RFC 6749 §6). What the grant never held is refused;
- * what it lost is left out, and the answer tells the scope there is.
+ * The access of refreshed tokens, which the request may narrow further (RFC 6749 §6). Scopes that were never granted
+ * are rejected; scopes that were lost since are left out.
  * @throws OAuthError `invalid_grant`, `invalid_scope`, `invalid_target`
  */
 export function refreshedAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {

@@ -22,8 +22,9 @@ const invalidToken = () =>
   new OAuthError('invalid_grant', 'the refresh token is invalid, expired, revoked or already used')
 
 /**
- * Refresh (RFC 6749 §6) with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token ends the family; within
- * the grace a repeat of the last one is answered with the same successor, while nobody has used that.
+ * The refresh grant (RFC 6749 §6), with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token revokes the
+ * grant. Within the grace a repeat of the previous token is answered with the same successor, while that is unused: the
+ * right trade, because a client that lost the response can retry, at the price of a short replay window.
  */
 export function refreshGrant(context: TokenEndpointContext): Grant {
   return {
@@ -70,7 +71,7 @@ function isAlive({ clock }: TokenEndpointContext, { grant, user, family }: Famil
   return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
 }
 
-/** The token that takes the place of the one presented. Ends the grant when that is an older one. */
+/** Rotates the presented token and returns its successor. Revokes the grant when it is an older one. */
 async function rotate(
   context: TokenEndpointContext,
   request: TokenRequest,
@@ -88,19 +89,21 @@ async function rotate(
   throw invalidToken()
 }
 
-/** A repeat of the last token used is no reuse after this moment. */
+/** A repeat of the previous token counts as reuse when it was rotated before this moment. */
 function graceSince({ clock, lifetimes }: TokenEndpointContext): number {
   return clock.now() - lifetimes.refreshGrace * 1000
 }
 
-/** Neither the current token nor one whose repeat would be answered: that never changes any more. */
+/**
+ * Whether the token is reused: neither the current one nor the previous one within the grace. That never changes back.
+ */
 function isReuse(context: TokenEndpointContext, { token, found: { family } }: PresentedToken): boolean {
   if (token.hash === family.currentHash) return false
   const repeat = token.hash === family.previousHash && family.successorSealed !== undefined
   return !(repeat && family.rotatedAt > graceSince(context))
 }
 
-/** Somebody holds a copy: the grant ends. */
+/** Revokes the grant, because a copy of the token exists. */
 async function rejectReuse(
   context: TokenEndpointContext,
   request: TokenRequest,

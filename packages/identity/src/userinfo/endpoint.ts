@@ -8,9 +8,8 @@ import type { Form } from '../oauth/parameters.ts'
 import { userinfoResource } from '../oauth/resource.ts'
 
 /**
- * GET and POST /userinfo (OpenID Connect Core §5.3): the claims that the token's scopes allow, and those that were asked
- * for one by one. It takes the tokens that name it as an audience: one for another API, wherever that got to, tells
- * nothing here.
+ * GET and POST /userinfo (OpenID Connect Core §5.3): the claims that the scopes of the token cover, and those that were
+ * requested by name. The token must name userinfo as an audience, so a token that leaked from an API is useless here.
  */
 export function userinfoEndpoint(
   context: UserinfoContext,
@@ -33,7 +32,7 @@ export function userinfoEndpoint(
   }
 }
 
-/** What a token's client may know of its user now; undefined when the grant has ended. */
+/** The claims that the token's client may read now; undefined when the grant is no longer active. */
 async function readClaims(
   context: UserinfoContext,
   facts: AccessTokenInfo,
@@ -51,7 +50,7 @@ async function readClaims(
   return { ...Object.fromEntries(claims.map((name) => [name, known[name]])), sub: userGrant.user.id }
 }
 
-/** The token, in the header or in a form, never in the address (RFC 6750 §2.1, §2.2). */
+/** The token from the header or the form, never from the query (RFC 6750 §2.1, §2.2). */
 function readBearer(request: FastifyRequest): string | undefined {
   const inHeader = /^Bearer +([\w\-.~+/]+=*)$/i.exec(request.headers.authorization ?? '')?.[1]
   const inForm = request.method === 'POST' ? readFormToken((request.body ?? {}) as Form) : undefined

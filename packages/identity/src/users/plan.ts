@@ -1,13 +1,13 @@
 import { Problem } from '@gatehouse/kit'
 import type { IdentityContext } from '../context/context.ts'
 
-/** What GET /users/{id} tells: the id and the plan, nothing more. */
+/** The response of GET /users/{id}: the id and the plan only. */
 export interface UserPlan {
   readonly id: string
   readonly plan: string
 }
 
-/** The user's plan, by which the limiter finds the tier. @throws Problem 404 for an unknown user */
+/** Reads the user's plan, which selects the tier of the limiter. @throws Problem 404 for an unknown user */
 export async function readUserPlan(
   { store, defaultPlan }: Pick<IdentityContext, 'store' | 'defaultPlan'>,
   id: string,

@@ -48,7 +48,7 @@ const lines = {
   content: { 'application/x-ndjson': { schema: Type.String() } },
 }
 
-/** The audit trail: queried a page at a time, or exported whole as lines of JSON; other services add to it. */
+/** The audit trail: read page by page, or exported as lines of JSON; other services add to it. */
 export function auditRoutes(http: Http, access: AdminAccess): void {
   readingRoutes(http, access)
   recordingRoute(http, access)
@@ -120,7 +120,7 @@ function formatEvent(event: AuditEvent) {
 const name = Type.String({ minLength: 1, maxLength: 256 })
 const changedMembers = Type.Optional(Type.Record(Type.String({ maxLength: 128 }), Type.Unknown()))
 
-/** A change that another service is about to make: the members of kit's `ManagementChange`. */
+/** A change that another service is about to make: the members of `ManagementChange`. */
 const NewEvent = Type.Object(
   {
     service: Type.Unsafe<ManagementChange['service']>({ type: 'string', enum: ['identity', 'notify', 'gateway'] }),
@@ -142,7 +142,10 @@ const NewEvent = Type.Object(
   { additionalProperties: false },
 )
 
-/** Takes the changes of services in other processes. Service and actor are believed: the scope is theirs alone. */
+/**
+ * Records the changes of services in other processes. Their service and actor are trusted: only services have the
+ * scope.
+ */
 function recordingRoute(http: Http, { context, requireScope }: AdminAccess): void {
   const record = changeRecorder(context)
   const schema = { ...describeRoute('auditEvents.record', recordScope), body: NewEvent }

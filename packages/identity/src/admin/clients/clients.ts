@@ -13,7 +13,7 @@ import type { newClientSchema } from '../responses.ts'
 
 type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
 
-/** A client as management shows it; the secret is there when it was made just now, this once. */
+/** A client as management returns it; with the secret when it was just created. */
 export type ClientResponse = Static<typeof newClientSchema>
 
 function formatClient(client: Client): ClientResponse {
@@ -26,6 +26,7 @@ function formatClient(client: Client): ClientResponse {
   }
 }
 
+/** Lists clients in the order of their ids. */
 export async function listClients({ store }: ClientContext, after: string, limit: number): Promise<ClientResponse[]> {
   return (await store.clients.list(after, limit)).map(formatClient)
 }
@@ -35,13 +36,13 @@ export async function readClient({ store }: ClientContext, id: string): Promise<
   return formatClient(await find(store, id))
 }
 
-/** The tier of a client, for gateways in other processes. @throws Problem 404 */
+/** Reads the plan of a client, for gateways in other processes. @throws Problem 404 */
 export async function readClientPlan(context: Pick<AdminContext, 'store' | 'defaultPlan'>, id: string) {
   const { plan = context.defaultPlan } = await find(context.store, id)
   return { id, plan }
 }
 
-/** Registers a client; a secret that is needed and not given is made. @throws Problem 403, 409, 422, 503 */
+/** Registers a client; without a secret that it needs one is generated. @throws Problem 403, 409, 422, 503 */
 export async function createClient(
   context: AdminContext,
   by: Authority,
@@ -65,7 +66,7 @@ export async function createClient(
   return { ...(await readClient(context, id)), ...(secret === undefined ? {} : { client_secret: secret }) }
 }
 
-/** Changes members of a client; those left out stay. @throws Problem 403, 404, 409, 422, 503 */
+/** Updates members of a client; those left out stay. @throws Problem 403, 404, 409, 422, 503 */
 export async function updateClient(
   context: AdminContext,
   by: Authority,
@@ -84,7 +85,7 @@ export async function updateClient(
   return readClient(context, id)
 }
 
-/** Makes a new secret; the ones before it stop working. @throws Problem 403, 404, 409, 503; 422 without a secret */
+/** Creates a new secret; the previous ones are invalid. @throws Problem 403, 404, 409, 503; 422 without a secret */
 export async function rotateSecret(
   context: AdminContext,
   by: Authority,
@@ -102,7 +103,7 @@ export async function rotateSecret(
   return { client_id: id, client_secret: secret }
 }
 
-/** Deletes the client; what it was granted ends at once. @throws Problem 403, 404, 503 */
+/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 503 */
 export async function deleteClient(context: AdminContext, by: Authority, id: string): Promise<void> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
@@ -132,7 +133,7 @@ function registrationOf({
 
 const target = (id: string) => ({ type: 'client', id })
 
-/** What the audit trail keeps of a client: of its keys the thumbprints (RFC 7638), which tell them apart. */
+/** The members of a client that the audit trail records; of its keys the thumbprints (RFC 7638). */
 async function auditedMembers({
   plan,
   ...client
@@ -157,7 +158,7 @@ function requireNoFaults(errors: readonly Fault[]): void {
   throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
 }
 
-/** A name that is taken is a conflict. */
+/** Turns a {@link NameConflict} into the response 409. */
 export async function reportConflict<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -168,7 +169,7 @@ export async function reportConflict<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A name that is taken already leaves no event of something that could not be. @throws Problem 409 */
+/** Rejects an id that is in use before the change is audited. @throws Problem 409 */
 export async function requireFreeId({ store }: Pick<AdminContext, 'store'>, id: string): Promise<void> {
   const owner = await store.subjects.findPlan(id)
   if (owner)

@@ -16,7 +16,7 @@ import {
 const scope = adminScopes.clients
 const path = '/admin/v1/clients'
 
-/** Clients: register, read, change, delete; a new secret. */
+/** Clients: register, read, update, delete, rotate the secret. */
 export function clientRoutes(http: Http, access: AdminAccess): void {
   readingRoutes(http, access)
   changingRoutes(http, access)

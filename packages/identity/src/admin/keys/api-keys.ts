@@ -16,6 +16,7 @@ import type { newApiKeySchema } from '../responses.ts'
 
 type KeyContext = Pick<AdminContext, 'store' | 'clock'>
 
+/** The members of a new API key. */
 export interface NewApiKey {
   readonly owner: string
   readonly name: string
@@ -24,7 +25,7 @@ export interface NewApiKey {
   readonly expires_at?: string
 }
 
-/** An API key as management shows it; the key itself is there once, when it was made. */
+/** An API key as management returns it; the key itself only when it was created. */
 export type ApiKeyResponse = Static<typeof newApiKeySchema>
 
 function formatApiKey(key: ApiKey): ApiKeyResponse {
@@ -40,8 +41,8 @@ function formatApiKey(key: ApiKey): ApiKeyResponse {
 }
 
 /**
- * Makes a key for a user or a client. Whoever makes it can act as its owner, so they must be able to change that owner.
- * @throws Problem 403, 503; 422 for an unknown owner, scopes that the owner can't have, or an end that is over
+ * Creates a key for a user or a client. Its creator can act as the owner, so they must be allowed to change the owner.
+ * @throws Problem 403, 503; 422 for an unknown owner, scopes that the owner can't have, or an expiry in the past
  */
 export async function createApiKey(context: AdminContext, by: Authority, request: NewApiKey): Promise<ApiKeyResponse> {
   const createdAt = context.clock.now()
@@ -71,18 +72,18 @@ const target = (id: string) => ({ type: 'api_key', id })
 interface Owner {
   readonly plan: string | undefined
   readonly kind: 'user' | 'client'
-  /** What a key of this owner may carry now. */
+  /** Whether a key of this owner may have the scope now. */
   mayHaveScope(scope: string): boolean
   /** @throws Problem 403 for a caller who may not change the owner */
   requireAuthority(by: Authority): void
 }
 
-/** Sends the mails that let people into accounts: no key holds it. */
+/** The scope that sends mails with links into accounts; no key may have it. */
 const reservedMailScope = 'write:reserved-mails'
 
 /**
- * A user may have management scopes by their roles, and no scope that is between services; a client what it is registered
- * for, but no mails of identity.
+ * A user may have management scopes by their roles, and no scope between services; a client the scopes that it is
+ * registered for, except the mails of identity.
  */
 async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
@@ -106,6 +107,7 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
   )
 }
 
+/** Lists API keys in the order of their ids. */
 export async function listApiKeys({ store }: KeyContext, after: string, limit: number): Promise<ApiKeyResponse[]> {
   return (await store.apiKeys.list(after, limit)).map(formatApiKey)
 }
@@ -122,17 +124,20 @@ export async function deleteApiKey(context: AdminContext, by: Authority, id: str
 
 const notFound = () => new Problem(404, 'There is no API key with this id.')
 
-/** Whose key it is and what it may; undefined for one that is unknown, over, removed, or of a locked user. */
+/** The owner and the scopes of an API key. Unknown, expired and deleted keys and those of locked users have none. */
 export interface ResolvedApiKey {
   readonly id: string
   readonly owner: string
-  /** What the owner is: the key has that one's reach, no more. */
+  /** The kind of owner: the key has no more access than the owner. */
   readonly kind: 'user' | 'client'
   readonly scopes: readonly string[]
   readonly plan: string
 }
 
-/** Finds out about a key that came as X-API-Key. Its plan is its own, else its owner's; its scopes end with its owner's. */
+/**
+ * Resolves a key of the header X-API-Key. Its plan is its own or else the owner's; its scopes are limited to the
+ * owner's.
+ */
 export async function resolveApiKey(
   { store, clock, defaultPlan }: KeyContext & Pick<AdminContext, 'defaultPlan'>,
   key: string,

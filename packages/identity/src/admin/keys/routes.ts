@@ -26,7 +26,7 @@ const NewApiKey = Type.Object(
   { additionalProperties: false },
 )
 
-/** API keys: make, list, remove; whose a key is. */
+/** API keys: create, list, delete, resolve. */
 export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
@@ -77,7 +77,7 @@ function resolveRoute(http: Http, { context, requireScope }: Pick<AdminAccess, '
   })
 }
 
-/** Signing keys: list, and sign with a new one. */
+/** Signing keys: list and rotate. */
 export function signingKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'

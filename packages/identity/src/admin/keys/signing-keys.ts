@@ -5,9 +5,10 @@ import type { SigningAlgorithm } from '../../model/client.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { signingKeySchema } from '../responses.ts'
 
-/** What operators may know of a signing key. */
+/** A signing key as management returns it, without the private part. */
 export type SigningKeyResponse = Static<typeof signingKeySchema>
 
+/** Lists the published signing keys. */
 export function listSigningKeys({ keys }: Pick<AdminContext, 'keys'>): SigningKeyResponse[] {
   return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
     kid,
@@ -18,7 +19,7 @@ export function listSigningKeys({ keys }: Pick<AdminContext, 'keys'>): SigningKe
   }))
 }
 
-/** Signs with a new key from now on; answers its kid. @throws Problem 503 */
+/** Creates a new signing key and returns its kid. @throws Problem 503 */
 export async function rotateSigningKey(
   context: AdminContext,
   by: Authority,

@@ -7,9 +7,10 @@ import type { User } from '../../model/user.ts'
 import type { Authority } from '../authority.ts'
 import type { callerSchema, memberSchema, roleSchema } from '../responses.ts'
 
-/** A user who holds a management role. */
+/** A user with a management role. */
 export type MemberResponse = Static<typeof memberSchema>
 
+/** Lists the management roles with their scopes. */
 export function listRoles(): Static<typeof roleSchema>[] {
   return managementRoles.map((role) => ({ role, scopes: [...scopesOfRoles([role])].sort() }))
 }
@@ -20,6 +21,7 @@ export function parseRole(name: string): ManagementRole {
   throw new Problem(404, `There is no management role ${name}; the roles are ${managementRoles.join(', ')}.`)
 }
 
+/** Lists the users with a role in the order of their ids. */
 export async function listMembers(
   { store }: Pick<AdminContext, 'store'>,
   role: ManagementRole,
@@ -46,7 +48,7 @@ function formatMember({ id, username, lockedAt }: User): MemberResponse {
 
 const pageSize = 500
 
-/** Everybody who holds a management role, role by role. */
+/** Lists every user with a management role, role by role. */
 export async function listAdministrators(
   context: Pick<AdminContext, 'store'>,
 ): Promise<(MemberResponse & { role: string })[]> {
@@ -61,7 +63,7 @@ export async function listAdministrators(
   return found
 }
 
-/** What a caller is and may do now. */
+/** Describes a caller: user or client, roles and current scopes. */
 export async function describeCaller(
   { store }: Pick<AdminContext, 'store'>,
   { kind, subject, grantId }: Caller,

@@ -9,13 +9,13 @@ import { changeRole } from '../users/users.ts'
 import { describeCaller, listMembers, listRoles, parseRole, readMember } from './roles.ts'
 
 const path = '/admin/v1/roles'
-/** Who administers belongs to accountability: whoever reads the audit trail may know. */
+/** Who administers is a matter of accountability, so readers of the audit trail may see it. */
 const reading = [readScopes.audit, adminScopes.roles]
 const role = Type.String({ minLength: 1, maxLength: 64, description: 'A management role.' })
 const byRole = Type.Object({ role })
 const byMember = Type.Object({ role, user_id: idParameter('The user.') })
 
-/** Management roles, who holds them, and what the caller may do. */
+/** Management roles, their members, and what the caller may do. */
 export function roleRoutes(http: Http, access: AdminAccess): void {
   readingRoutes(http, access)
   memberRoutes(http, access)

@@ -10,7 +10,7 @@ const scope = adminScopes.users
 const sessionScope = 'write:sessions'
 const path = '/admin/v1/users/:id'
 
-/** What a user let in, and where they are signed in. */
+/** The consents and the sessions of a user. */
 export function accessRoutes(http: Http, access: AdminAccess): void {
   consentRoutes(http, access)
   sessionRoutes(http, access)

@@ -7,12 +7,13 @@ import { type Authority, auditChange } from '../authority.ts'
 import type { consentSchema, sessionSchema } from '../responses.ts'
 import { findChangeableUser } from './users.ts'
 
-/** What a user let a client do. */
+/** A user's consent to a client, as management returns it. */
 export type ConsentResponse = Static<typeof consentSchema>
 
-/** Where a user is signed in. */
+/** A session of a user, as management returns it. */
 export type SessionResponse = Static<typeof sessionSchema>
 
+/** Lists what a user allowed each client. */
 export async function listConsents({ store }: AdminContext, userId: string): Promise<ConsentResponse[]> {
   return (await store.consents.listByUser(userId)).map(({ clientId, scopes, resources, claims, grantedAt }) => {
     return {
@@ -25,7 +26,7 @@ export async function listConsents({ store }: AdminContext, userId: string): Pro
   })
 }
 
-/** Forgets the consent and ends what the client was granted. @throws Problem 403, 404, 503 */
+/** Deletes the consent and revokes the client's grants. @throws Problem 403, 404, 503 */
 export async function withdrawConsent(
   context: AdminContext,
   by: Authority,
@@ -38,6 +39,7 @@ export async function withdrawConsent(
   await context.store.grants.withdraw(userId, clientId, revocationTimes(context))
 }
 
+/** Lists the sessions of a user, the most recently used first. */
 export async function listSessions({ store, clock }: AdminContext, userId: string): Promise<SessionResponse[]> {
   return (await store.sessions.listByUser(userId, clock.now())).map((session) => ({
     id: session.id,

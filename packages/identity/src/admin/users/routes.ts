@@ -11,7 +11,7 @@ import { createUser, deleteUser, listUsers, readUser, setPassword, updateUser } 
 const scope = adminScopes.users
 const path = '/admin/v1/users'
 
-/** Users: make, read, change, lock, delete; a password. */
+/** Users: create, read, update, lock, delete, set a password. */
 export function userRoutes(http: Http, access: AdminAccess): void {
   readingRoutes(http, access)
   changingRoutes(http, access)

@@ -32,7 +32,7 @@ const Reveal = Type.Object(
   { additionalProperties: false },
 )
 
-/** What support does for a user: a mail with a link, and single members of personal data with a reason. */
+/** Support for a user: mails with a link, and single members of personal data for a reason. */
 export function supportRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const mail = { ...describeRoute('users.sendMail', mailScope), params: byId, body: Mail }
   http.post(`${path}/mail`, { schema: mail }, async (request, reply) => {

@@ -6,7 +6,7 @@ import { claimsOf, type User } from '../../model/user.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import { findChangeableUser } from './users.ts'
 
-/** Mails the user a link to prove the address or to choose a new password. @throws Problem 403, 404, 422, 503 */
+/** Mails the user a link that verifies the address or resets the password. @throws Problem 403, 404, 422, 503 */
 export async function mailUserLink(
   context: AdminContext,
   by: Authority,
@@ -29,13 +29,14 @@ function findMailFault({ mail, features }: AdminContext, user: User, kind: 'veri
   return kind === 'reset' && !features.passwordReset ? 'Password reset by mail is switched off.' : undefined
 }
 
+/** Which members to reveal, and why. */
 export interface Reveal {
   readonly fields: readonly string[]
-  /** Why: it stays in the audit trail. */
+  /** The reason, recorded in the audit trail. */
   readonly reason: string
 }
 
-/** Personal data of one user, member by member. @throws Problem 404, 503 */
+/** Returns single members of a user's personal data. @throws Problem 404, 503 */
 export async function revealMembers(
   context: AdminContext,
   by: Authority,

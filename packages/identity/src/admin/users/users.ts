@@ -14,7 +14,7 @@ import { reportConflict, requireFreeId } from '../clients/clients.ts'
 import type { newUserSchema } from '../responses.ts'
 import { parseRole } from '../roles/roles.ts'
 
-/** A user as management shows it; the password is there when it was made just now, this once. */
+/** A user as management returns it; with the password when it was just generated. */
 export type UserResponse = Static<typeof newUserSchema>
 
 function formatUser(user: User): UserResponse {
@@ -32,6 +32,7 @@ function formatUser(user: User): UserResponse {
   }
 }
 
+/** Lists users in the order of their ids. */
 export async function listUsers({ store }: AdminContext, after: string, limit: number): Promise<UserResponse[]> {
   return (await store.users.list(after, limit)).map(formatUser)
 }
@@ -41,7 +42,7 @@ export async function readUser({ store }: AdminContext, id: string): Promise<Use
   return formatUser(await find(store, id))
 }
 
-/** Makes a user; a password that is not given is made. @throws Problem 403, 409, 422, 503 */
+/** Creates a user; without a password one is generated. @throws Problem 403, 409, 422, 503 */
 export async function createUser(
   context: AdminContext,
   by: Authority,
@@ -72,13 +73,14 @@ export async function createUser(
   return { ...(await readUser(context, id)), ...(password === undefined ? { password: chosen } : {}) }
 }
 
+/** A change of a user. */
 export interface UserUpdate extends UserPatch {
-  /** Whether claims are merged into those there are, null removing one (RFC 7396). Default: they take their place. */
+  /** Whether claims are merged into the existing ones, null removing one (RFC 7396). Default: they replace them. */
   readonly mergesClaims?: boolean
 }
 
 /**
- * Changes members of a user; those left out stay. Locking ends every session and grant.
+ * Updates members of a user; those left out stay. Locking ends every session and grant.
  * @throws Problem 403, 404, 409, 422, 503
  */
 export async function updateUser(
@@ -127,7 +129,7 @@ async function writeUser(context: AdminContext, from: User, to: NewUser): Promis
   if (to.email !== from.email) await mailVerificationLink(context, to.id)
 }
 
-/** Grants a management role or revokes it; nothing happens when it is so already. @throws Problem 403, 404, 409, 503 */
+/** Grants or revokes a management role; without effect when it is so already. @throws Problem 403, 404, 409, 503 */
 export async function changeRole(context: AdminContext, by: Authority, id: string, change: RoleChange): Promise<void> {
   const role = parseRole(change.role)
   const user = await findChangeableUser(context, by, id)
@@ -141,6 +143,7 @@ export async function changeRole(context: AdminContext, by: Authority, id: strin
   await writeUser(context, user, { ...applyPatch(user, {}), roles })
 }
 
+/** Grants a role to a user, or revokes it. */
 export interface RoleChange {
   readonly role: string
   readonly granted: boolean
@@ -148,7 +151,7 @@ export interface RoleChange {
 
 /**
  * Sets a password; every session, grant and API key of the user ends.
- * @throws Problem 403, 404, 422 for one that can't be set, 503
+ * @throws Problem 403, 404, 422 for an unacceptable password, 503
  */
 export async function setPassword(context: AdminContext, by: Authority, id: string, password: string): Promise<void> {
   context.passwordPolicy.requireAcceptable(password, await findChangeableUser(context, by, id))
@@ -159,7 +162,7 @@ export async function setPassword(context: AdminContext, by: Authority, id: stri
   context.signalOutbox()
 }
 
-/** Sets a password that is made here, and answers it, this once. @throws Problem 403, 404, 503 */
+/** Sets a generated password and returns it, this once. @throws Problem 403, 404, 503 */
 export async function generatePassword(
   context: AdminContext,
   by: Authority,
@@ -170,7 +173,7 @@ export async function generatePassword(
   return { id, password }
 }
 
-/** Deletes the user and everything of theirs. @throws Problem 403, 404, 409, 503 */
+/** Deletes the user with all sessions, grants and keys. @throws Problem 403, 404, 409, 503 */
 export async function deleteUser(context: AdminContext, by: Authority, id: string): Promise<void> {
   const user = await findChangeableUser(context, by, id)
   await requireOtherOwner(context, user)
@@ -180,7 +183,7 @@ export async function deleteUser(context: AdminContext, by: Authority, id: strin
   context.signalOutbox()
 }
 
-/** A user whom the caller may change. @throws Problem 403, 404 */
+/** Finds a user whom the caller may change. @throws Problem 403, 404 */
 export async function findChangeableUser(
   context: Pick<AdminContext, 'store'>,
   by: Authority,
@@ -193,7 +196,7 @@ export async function findChangeableUser(
 
 const target = (id: string) => ({ type: 'user', id })
 
-/** What the audit trail keeps of a user. */
+/** The members of a user that the audit trail records. */
 function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
   const { username, plan, email, emailVerified, roles, claims, lockedAt } = user
   return { username, plan, email, email_verified: emailVerified, roles, claims, locked: lockedAt !== undefined }
@@ -220,14 +223,17 @@ const lastOwner = () =>
 
 const maxOwners = 1_000
 
-/** So that what is refused leaves no event; the store decides where two owners go at once. @throws Problem 409 */
+/**
+ * Rejects the change before it is audited; the store decides when two owners leave at the same time. @throws Problem
+ * 409
+ */
 async function requireOtherOwner({ store }: Pick<AdminContext, 'store'>, user: User): Promise<void> {
   if (!user.roles.includes(ownerRole) || user.lockedAt !== undefined) return
   const owners = await store.users.listByRole(ownerRole, '', maxOwners)
   if (!owners.some(({ id, lockedAt }) => id !== user.id && lockedAt === undefined)) throw lastOwner()
 }
 
-/** Mails a link by which the user proves the address, unless it is proven. */
+/** Mails a link that verifies the address, unless it is verified. */
 async function mailVerificationLink(context: AdminContext, id: string): Promise<void> {
   const user = await find(context.store, id)
   if (user.email !== undefined && !user.emailVerified) await sendLink(context, 'verify', user)

@@ -14,6 +14,7 @@ interface CodeRow extends GrantRow {
   readonly consumed_at: number | null
 }
 
+/** Authorization codes in `identity.authorization_code`. */
 export class PostgresAuthorizationCodes implements AuthorizationCodes {
   readonly #database: Database
 
@@ -57,6 +58,7 @@ export class PostgresAuthorizationCodes implements AuthorizationCodes {
   }
 }
 
+/** Inserts the first refresh token of a grant. */
 export async function insertRefreshFamily(on: Queryable, family: RefreshFamily): Promise<void> {
   await on.query(
     `INSERT INTO identity.refresh_family (grant_id, generation, current_hash, rotated_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,

@@ -17,6 +17,7 @@ const columns = 'client_id, scopes, resources, claims, granted_at'
 const maxPages = 100
 const maxRowsOfUser = 1_000
 
+/** Consents in `identity.consent`. */
 export class PostgresConsents implements Consents {
   readonly #database: Database
 

@@ -10,6 +10,7 @@ import { insertGrant } from './grants.ts'
 const columns = `d.hash, d.user_code_hash, d.client_id, d.scopes, d.resources, d.state, d.claimed_by, d.grant_id, d.interval_ms,
   d.polled_at, d.address, d.user_agent, d.created_at, d.expires_at`
 
+/** Device requests in `identity.device_code`. */
 export class PostgresDeviceCodes implements DeviceCodes {
   readonly #database: Database
 

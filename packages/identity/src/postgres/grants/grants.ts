@@ -6,6 +6,7 @@ import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 
+/** A grant joined with its user. */
 export interface GrantRow extends UserRow {
   readonly grant_id: string
   readonly user_id: string
@@ -28,8 +29,10 @@ export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.ses
   a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.credential_version, a.roles, a.claims, a.locked_at,
   a.created_at, a.updated_at`
 
+/** The tables of a {@link GrantRow}. */
 export const userGrantTables = `identity.grant_record g JOIN identity.account a ON a.id = g.user_id JOIN identity.subject s ON s.id = a.id`
 
+/** Converts a row. */
 export function userGrantOf(row: GrantRow): UserGrant {
   return { grant: grantOf(row), user: userOf(row) }
 }
@@ -52,6 +55,7 @@ function grantOf(row: Omit<GrantRow, keyof UserRow>): GrantRecord {
   }
 }
 
+/** Grants in `identity.grant_record`. */
 export class PostgresGrants implements Grants {
   readonly #database: Database
 
@@ -125,7 +129,7 @@ export class PostgresGrants implements Grants {
   }
 }
 
-/** Takes the refresh tokens of ended grants away and tells the feed. */
+/** Deletes the refresh tokens of revoked grants and adds them to the revocation feed. */
 async function deleteRefreshFamilies(
   tx: Transaction,
   ended: readonly { id: string }[],
@@ -141,7 +145,7 @@ async function deleteRefreshFamilies(
   )
 }
 
-/** Ends every grant of a user. */
+/** Revokes every grant of a user. */
 export async function revokeGrantsOfUser(tx: Transaction, userId: string, end: RevocationTimes): Promise<void> {
   const { rows } = await tx.query<{ id: string }>(
     'UPDATE identity.grant_record SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
@@ -150,6 +154,7 @@ export async function revokeGrantsOfUser(tx: Transaction, userId: string, end: R
   await deleteRefreshFamilies(tx, rows, end)
 }
 
+/** Inserts a grant. */
 export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<void> {
   await on.query(
     `INSERT INTO identity.grant_record (id, user_id, client_id, session_id, scopes, resources, claims, auth_time, amr, user_agent, created_at, expires_at)

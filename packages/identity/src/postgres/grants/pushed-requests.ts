@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { PushedRequests } from '../../store/index.ts'
 
+/** Pushed requests in `identity.pushed_request`. */
 export class PostgresPushedRequests implements PushedRequests {
   readonly #database: Database
 

@@ -20,7 +20,7 @@ const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_
 
 const gathering = { most: 200, lanes: 2, mostWaiting: 10_000 }
 
-/** Families of refresh tokens; requests that arrive together are looked up, and rotated, together. */
+/** Refresh tokens in `identity.refresh_family`. Concurrent requests are looked up, and rotated, in one statement. */
 export class PostgresRefreshFamilies implements RefreshFamilies {
   readonly #finding: Gatherer<string, { readonly found: FamilyWithGrant | undefined }>
   readonly #rotating: Gatherer<Rotation, RotationResult>

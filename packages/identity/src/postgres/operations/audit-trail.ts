@@ -32,7 +32,7 @@ const filtered = `SELECT ${columns} FROM identity.audit_event
 const oldestFirst = `${filtered} AND ($9::uuid IS NULL OR id > $9) ORDER BY id LIMIT $10`
 const newestFirst = `${filtered} AND ($9::uuid IS NULL OR id < $9) ORDER BY id DESC LIMIT $10`
 
-/** Security events in the order of their ids, which follow time (UUIDv7). */
+/** Audit events in `identity.audit_event`, in the order of their ids, which follow time (UUIDv7). */
 export class PostgresAuditTrail implements AuditTrail {
   readonly #database: Database
 

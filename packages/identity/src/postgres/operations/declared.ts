@@ -13,6 +13,7 @@ import { setPassword } from '../users/accounts.ts'
 import { revokeTokensOfRoles, writeUser } from '../users/users.ts'
 import { putMessages } from './outbox.ts'
 
+/** Applies declarations, with checksums in `identity.declared`. */
 export class PostgresDeclarations implements DeclarationStore {
   readonly #database: Database
 

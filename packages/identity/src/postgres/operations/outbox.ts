@@ -17,6 +17,7 @@ const claim = `WITH due AS MATERIALIZED (
   UPDATE identity.outbox o SET due_at = $2, attempts = attempts + 1 FROM due WHERE o.id = due.id
   RETURNING o.id, kind, subject, payload_sealed, attempts, due_at, expires_at`
 
+/** Messages in `identity.outbox`. */
 export class PostgresOutbox implements Outbox {
   readonly #database: Database
 
@@ -55,6 +56,7 @@ export class PostgresOutbox implements Outbox {
   }
 }
 
+/** Adds messages to the outbox, in the transaction that causes them. */
 export async function putMessages(on: Queryable, messages: readonly OutboxMessage[]): Promise<void> {
   for (const { id, kind, subject, payloadSealed, dueAt, expiresAt } of messages) {
     await on.query(

@@ -3,17 +3,17 @@ import type { Purge } from '../../store/index.ts'
 import { queries, runStatement } from '../queries.ts'
 import { type AgingTable, agingTables } from './retention.ts'
 
-/** Grants looked at in one pass: most of those whose codes are gone live on by their refresh tokens. */
+/** Grants examined in one pass: most outlive their codes by their refresh tokens. */
 const grantsAtOnce = 5_000
-/** How long after it began a walk over all expired grants begins again, in milliseconds. */
+/** How often a walk over all expired grants starts, in milliseconds. */
 const walkEveryMs = 3_600_000
 
-/** Rows of an index in its order, for which a planner without statistics would otherwise read the table. */
+/** Makes a planner without statistics use the index instead of reading the whole table. */
 const byIndex = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 
 const head = { end: 0, id: '00000000-0000-0000-0000-000000000000' }
 
-/** Removes what has ended, in batches small enough to hold no lock for long. */
+/** Deletes expired rows, in batches small enough to hold no lock for long. */
 export class PostgresPurge implements Purge {
   readonly #database: Database
   #walk = { since: Number.NEGATIVE_INFINITY, reached: head, done: true }
@@ -43,8 +43,8 @@ export class PostgresPurge implements Purge {
   }
 
   /**
-   * Removes expired grants under which nothing is left. A grant's own end comes long before that of its refresh tokens, so
-   * the head of the index is full of grants that live on: they are walked through once an hour, not in every pass.
+   * Deletes expired grants without tokens. A grant expires long before its refresh tokens do, so the index starts with
+   * many grants that are still in use: they are walked through once an hour, not in every pass.
    */
   async #grants(now: number): Promise<number> {
     const isWalkDue = now < this.#walk.since || now >= this.#walk.since + walkEveryMs

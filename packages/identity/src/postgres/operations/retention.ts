@@ -1,17 +1,17 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../config/lifetimes.ts'
 
-/** A table whose rows are removed once they have ended. */
+/** A table whose rows are deleted once they have expired. */
 export interface AgingTable extends TableBound {
   readonly key: readonly string[]
   /** The column that says when a row ends, or when it began (Unix milliseconds, or days); it has an index. */
   readonly age: string
-  /** A row goes once its column is below this (SQL): `$1` is now, or what `from` says. */
+  /** A row is deleted once its column is below this (SQL): `$1` is now, or what `from` says. */
   readonly before: string
   readonly from?: 'auditBefore'
 }
 
-/** Codes are kept a while beyond their end, so that a replay is still known as one, and a device told what happened. */
+/** How long expired codes are kept, so that a replay is recognized and a device learns the result. */
 const codeKeptMs = 10 * 60_000
 const dayMs = 86_400_000
 
@@ -19,7 +19,7 @@ const lifetimes = defaultLifetimes
 const now = '$1::bigint'
 const afterCode = `${now} - ${codeKeptMs}`
 
-/** Grants are not in this list: they go with the last that was issued under them. */
+/** The tables with an age. Grants are deleted with the last token that was issued under them. */
 export const agingTables: readonly AgingTable[] = [
   describeAgingTable('authorization_code', ['hash'], {
     before: afterCode,
@@ -59,7 +59,7 @@ export const agingTables: readonly AgingTable[] = [
   }),
 ]
 
-/** What bounds every table of the schema `identity`. */
+/** The bound of every table of the schema `identity`. */
 export const identityTables: readonly TableBound[] = [
   ...agingTables,
   {
@@ -94,7 +94,7 @@ function describeAgingTable(
   return { table, key, age, before, bound: `\`${age}\``, ...named, ...rest }
 }
 
-/** Whole days, minutes or seconds in words. */
+/** Formats whole days, minutes or seconds. */
 function formatSeconds(count: number): string {
   const units = [
     [86_400, 'days'],

@@ -4,8 +4,8 @@ import { outboxPurpose } from '../../mail/messages.ts'
 import { continuationPurpose } from '../../sessions/continuation.ts'
 
 /**
- * What identity keeps sealed, for `gatehouse keys reseal`. The successor of a refresh token is sealed with the token
- * before it, not with an encryption key, and is not among them.
+ * The sealed columns of identity, for `gatehouse keys reseal`. The successor of a refresh token is sealed with the
+ * token before it, not with an encryption key, and so is not listed.
  */
 export const identitySealed: readonly SealedColumn[] = [
   { table: 'identity.signing_key', id: 'kid', idType: 'text', sealed: 'private_sealed', purpose: signingKeyPurpose },

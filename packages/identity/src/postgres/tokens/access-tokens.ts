@@ -12,6 +12,7 @@ interface TokenRow {
   readonly expires_at: number
 }
 
+/** Opaque access tokens in `identity.access_token`. */
 export class PostgresAccessTokens implements AccessTokens {
   readonly #database: Database
 

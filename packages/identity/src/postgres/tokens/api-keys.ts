@@ -14,6 +14,7 @@ interface KeyRow {
 
 const select = 'SELECT id, owner, name, scopes, plan, created_at, expires_at FROM identity.api_key'
 
+/** API keys in `identity.api_key`. */
 export class PostgresApiKeys implements ApiKeys {
   readonly #database: Database
 

@@ -11,6 +11,7 @@ interface RevocationRow {
   readonly key_id: string | null
 }
 
+/** The revocation feed in `identity.revocation`. */
 export class PostgresRevocations implements Revocations {
   readonly #database: Database
 
@@ -51,8 +52,8 @@ function revocationOf(row: RevocationRow): Revocation {
 }
 
 /**
- * Adds to the feed, as the last step of a transaction. The lock makes positions follow the order of commits: a reader
- * who has seen a position has seen all before it.
+ * Adds to the revocation feed, as the last step of a transaction. The lock makes positions follow the order of commits:
+ * a reader who has seen a position has seen all before it.
  */
 export async function appendRevocations(
   tx: Transaction,

@@ -14,6 +14,7 @@ interface KeyRow {
   readonly expires_at: number | null
 }
 
+/** Signing keys in `identity.signing_key`. */
 export class PostgresSigningKeys implements SigningKeyStore {
   readonly #database: Database
 

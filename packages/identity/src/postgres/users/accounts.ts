@@ -7,6 +7,7 @@ import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
 import { consumeLink } from './mailed-links.ts'
 
+/** Credentials in `identity.account`. */
 export class PostgresAccounts implements Accounts {
   readonly #database: Database
 
@@ -56,12 +57,15 @@ export class PostgresAccounts implements Accounts {
   }
 }
 
-/** Whoever opened a link has the mailbox that it was mailed to; the link's use made sure that it is still the account's. */
+/**
+ * Whoever opens a link has the mailbox that it was sent to; using the link checked that the account still has this
+ * address.
+ */
 async function markEmailVerified(tx: Transaction, userId: string, now: number): Promise<void> {
   await tx.query('UPDATE identity.account SET email_verified = true, updated_at = $2 WHERE id = $1', [userId, now])
 }
 
-/** Sets the password, and ends what was begun with the one before. */
+/** Sets the password, and ends what was started with the previous one. */
 export async function setPassword(
   tx: Transaction,
   { userId, hash, verified, keepSession, endApiKeys }: PasswordChange,
@@ -80,7 +84,7 @@ export async function setPassword(
   return true
 }
 
-/** Removes the links that the credentials before this moment allowed. */
+/** Deletes the links that the previous credentials allowed. */
 async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
 }

@@ -11,13 +11,14 @@ interface LinkRow {
   readonly expires_at: number
 }
 
-/** Whether the account `a` is still as it was when the link `l` was made. */
+/** Whether the account `a` is still as it was when the link `l` was created. */
 const linkMatches = `a.id = l.user_id AND lower(a.email) = lower(l.email)
   AND (l.credential_version IS NULL OR (l.credential_version = a.credential_version AND a.locked_at IS NULL))`
 
 const select = `SELECT l.user_id, l.email, l.credential_version, l.expires_at
   FROM identity.mailed_link l JOIN identity.account a ON ${linkMatches} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
 
+/** Mailed links in `identity.mailed_link`. */
 export class PostgresMailedLinks implements MailedLinks {
   readonly #database: Database
 
@@ -45,7 +46,7 @@ export class PostgresMailedLinks implements MailedLinks {
   }
 }
 
-/** Uses a link up, and holds its account as it is until the end of the transaction. */
+/** Consumes a link, and locks its account until the end of the transaction. */
 export async function consumeLink(
   tx: Transaction,
   hash: string,
@@ -59,7 +60,7 @@ export async function consumeLink(
   return rowCount === 1 ? linkOf(hash, purpose, row) : undefined
 }
 
-/** Removes what was mailed to an address that the user no longer has. */
+/** Deletes the links to an address that the user no longer has. */
 export async function removeStaleLinks(tx: Transaction, userId: string, email: string | undefined): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND lower(email) IS DISTINCT FROM lower($2)', [
     userId,

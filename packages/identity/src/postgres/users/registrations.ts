@@ -3,6 +3,7 @@ import type { NewUser, OutboxMessage, Registration, Registrations } from '../../
 import { putMessages } from '../operations/outbox.ts'
 import { writeUser } from './users.ts'
 
+/** Registrations in `identity.registration`. */
 export class PostgresRegistrations implements Registrations {
   readonly #database: Database
 

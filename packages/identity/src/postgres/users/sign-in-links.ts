@@ -5,10 +5,11 @@ import { type UserRow, userOf } from '../rows.ts'
 
 type FoundRow = UserRow & { readonly continuation: string }
 
-/** What a link `l` of account `a` has to be to work: hash, browser and time are `$1`, `$2` and `$3`. */
+/** Whether the link `l` of account `a` is valid: hash, browser and time are `$1`, `$2` and `$3`. */
 const linkIsValid = `l.hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND a.id = l.user_id
   AND lower(a.email) = lower(l.email) AND a.credential_version = l.credential_version AND a.locked_at IS NULL`
 
+/** Sign-in links in `identity.sign_in_link`. */
 export class PostgresSignInLinks implements SignInLinks {
   readonly #database: Database
 

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { NameConflict, type Subjects } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 
+/** The common ids of users and clients in `identity.subject`. */
 export class PostgresSubjects implements Subjects {
   readonly #database: Database
 
@@ -20,7 +21,7 @@ export class PostgresSubjects implements Subjects {
   }
 }
 
-/** Takes the name for a user or a client, with its plan. @throws NameTaken when the other kind has it */
+/** Reserves the id for a user or a client, with its plan. @throws NameConflict when the other kind has it */
 export async function reserveSubject(
   tx: Transaction,
   id: string,

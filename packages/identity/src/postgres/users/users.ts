@@ -27,6 +27,7 @@ const userColumns = `account.id, plan, username, email, email_verified, password
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 
+/** Users in `identity.account`. */
 export class PostgresUsers implements Users {
   readonly #database: Database
 
@@ -102,7 +103,10 @@ export class PostgresUsers implements Users {
   }
 }
 
-/** Ends the access tokens that were issued under management roles which the user has no more; a transaction's last step. */
+/**
+ * Revokes the access tokens that were issued under management roles which the user has lost. The last step of a
+ * transaction.
+ */
 export async function revokeTokensOfRoles(
   tx: Transaction,
   { id, roles }: Pick<NewUser, 'id' | 'roles'>,
@@ -115,7 +119,7 @@ export async function revokeTokensOfRoles(
 
 const uniqueViolation = '23505'
 
-/** Makes or changes a user; the password stays when none is given. @throws NameTaken */
+/** Creates or updates a user; without a password hash the password stays. @throws NameConflict */
 export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<WriteResult> {
   await reserveSubject(tx, user.id, 'user', user.plan)
   try {
@@ -138,7 +142,7 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
   }
 }
 
-/** Links to make an account with this address, which has one or had one, work no more. */
+/** Deletes the registrations for an address that has, or had, an account. */
 async function removeRegistrations(tx: Transaction, email: string | undefined): Promise<void> {
   if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
 }

@@ -25,7 +25,7 @@ const endings: readonly (readonly [name: string, end: (management: Management) =
   ],
   ['the account is deleted', (management) => management.deleteUser('alice')],
   [
-    'the account is deleted and recreated with the same password',
+    'the account is recreated',
     async (management) => {
       await management.deleteUser('alice')
       await management.createUser({ id: 'alice', password: 'correct horse' })

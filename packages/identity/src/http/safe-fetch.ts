@@ -76,7 +76,7 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
   }
   const bare = url.hostname.replace(/^\[|\]$/g, '')
   if (!local && isIP(bare) !== 0 && isBlockedAddress(bare)) {
-    return Promise.reject(new Error(`${url.hostname} is in a private network`))
+    return Promise.reject(new Error(`${url.hostname} is in a blocked network`))
   }
   const { method = 'GET', headers = {}, body, timeoutMs = 5_000, maxBytes = 64 * 1024 } = options
   const settings: RequestOptions = {
@@ -108,7 +108,7 @@ const safeLookup: LookupFunction = (hostname, options, callback) => {
     const allowed = error ? [] : addresses.filter(({ address }) => !isBlockedAddress(address))
     const [first] = allowed
     if (error || first === undefined || allowed.length < addresses.length) {
-      callback(error ?? Object.assign(new Error(`${hostname} is in a private network`), { code: 'EACCES' }), '')
+      callback(error ?? Object.assign(new Error(`${hostname} is in a blocked network`), { code: 'EACCES' }), '')
     } else if (options.all) callback(null, allowed)
     else callback(null, first.address, first.family)
   })

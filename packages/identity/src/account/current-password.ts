@@ -18,6 +18,6 @@ export async function refundPasswordAttempt({ refund, log }: AccountContext, acc
   try {
     await refund('login-account', { account })
   } catch (error) {
-    log.warn({ err: error }, 'refunding the attempt of a correct password failed')
+    log.warn({ err: error }, 'a successful attempt at a password change was not refunded')
   }
 }

@@ -44,7 +44,7 @@ export function forgotPasswordEndpoint(context: AccountContext): Handler {
     ])
     // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendReset(context, request, email).catch((error) =>
-      request.log.error({ err: error }, 'sending a reset link failed'),
+      request.log.error({ err: error }, 'a reset link could not be sent'),
     )
     const minutes = String(Math.round(context.lifetimes.resetLink / 60))
     return sendPage(context, reply, texts, messagePage(texts, 'forgot.done', { values: { minutes } }))
@@ -107,7 +107,7 @@ export function verifyEmailEndpoint(context: AccountContext): Handler {
   return async (request, reply) => {
     const token = pageParameters(request).get('token') ?? ''
     const link = await context.store.mailedLinks.find(tokenHash(token), 'verify', context.clock.now())
-    if (link === undefined) throw new PageError(400, 'reset.over')
+    if (link === undefined) throw new PageError(400, 'reset.expired')
     const browser = await readBrowser(context, request, reply)
     const texts = textsFor(context, request)
     if (request.method === 'GET') {
@@ -117,7 +117,7 @@ export function verifyEmailEndpoint(context: AccountContext): Handler {
     }
     checkForm(context, request, browser, pageParameters(request))
     if (!(await context.store.accounts.verifyEmail(link.hash, context.clock.now()))) {
-      throw new PageError(400, 'reset.over')
+      throw new PageError(400, 'reset.expired')
     }
     await audit(context, request, 'email_verified', { actor: link.userId, subject: link.userId })
     return sendPage(context, reply, texts, messagePage(texts, 'verify.done', { next: signInNext }))
@@ -125,5 +125,5 @@ export function verifyEmailEndpoint(context: AccountContext): Handler {
 }
 
 function expiredLink(): PageError {
-  return new PageError(400, 'reset.over', {}, { href: '/password/forgot', text: 'login.forgot' })
+  return new PageError(400, 'reset.expired', {}, { href: '/password/forgot', text: 'login.forgot' })
 }

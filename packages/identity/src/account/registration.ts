@@ -54,7 +54,7 @@ export function registerEndpoint(context: AccountContext): Handler {
     ])
     // The response does not wait for the mail: its duration would reveal whether there is an account.
     void sendMail(context, email).catch((error) =>
-      request.log.error({ err: error }, 'sending a registration mail failed'),
+      request.log.error({ err: error }, 'a registration mail could not be sent'),
     )
     return sendPage(context, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }
@@ -152,5 +152,5 @@ async function createAccount(
 }
 
 function expiredLink(): PageError {
-  return new PageError(400, 'reset.over', {}, { href: '/register', text: 'login.register' })
+  return new PageError(400, 'reset.expired', {}, { href: '/register', text: 'login.register' })
 }

@@ -52,17 +52,17 @@ function mayAssign(by: Authority, scope: string): boolean {
 export function requireScopes(by: Authority, scopes: Iterable<string>, what: string): void {
   const missing = [...scopes].filter((scope) => !mayAssign(by, scope))
   if (missing.length === 0) return
-  throw new Problem(403, `${what}, and you do not hold all of them: ${missing.slice(0, 20).join(', ')}.`)
+  throw new Problem(403, `${what} that you lack: ${missing.slice(0, 20).join(', ')}.`)
 }
 
 /** @throws Problem 403 when the client holds a scope that the caller lacks */
 export function requireAuthorityOverClient(by: Authority, client: Client): void {
-  requireScopes(by, client.scopes, 'To change this client is to have its scopes')
+  requireScopes(by, client.scopes, 'This client has scopes')
 }
 
 /** @throws Problem 403 when the user holds a management role with a scope that the caller lacks */
 export function requireAuthorityOverUser(by: Authority, user: User): void {
-  requireScopes(by, scopesOfRoles(user.roles), 'This user holds a management role with scopes')
+  requireScopes(by, scopesOfRoles(user.roles), 'This user has a management role with scopes')
 }
 
 /** Allows a change of roles. @throws Problem 403 for a reserved role that the caller may not assign */
@@ -71,10 +71,10 @@ export function requireRoleAuthority(by: Authority, before: readonly string[], a
   const reserved = changed.filter(isReservedRole)
   if (reserved.length === 0 || by.unrestricted) return
   if (!by.scopes.has('admin:roles')) {
-    throw new Problem(403, `The scope admin:roles is needed to grant or revoke ${reserved.join(', ')}.`)
+    throw new Problem(403, `The scope admin:roles is required to grant or revoke ${reserved.join(', ')}.`)
   }
   const known = reserved.filter(isManagementRole)
-  requireScopes(by, scopesOfRoles(known), `To grant or revoke ${known.join(', ')} is to give its scopes`)
+  requireScopes(by, scopesOfRoles(known), `Granting or revoking ${known.join(', ')} requires scopes`)
 }
 
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>

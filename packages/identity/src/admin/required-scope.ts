@@ -29,7 +29,12 @@ export const pageQuery = Type.Object(
   {
     after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: maxPageSize, default: 50, description: 'The most items of a page.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: maxPageSize,
+        default: 50,
+        description: 'The maximum number of items on a page.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -87,7 +92,7 @@ function createAuthority(
   return { actor, scopes: new Set(granted), roles, unrestricted: false }
 }
 
-const done = Type.Null({ description: 'Done; no content.' })
+const done = Type.Null({ description: 'No content.' })
 
 /** The schema of a management route for the API document: its response, or none, and the status. */
 export function describeRoute(

@@ -13,7 +13,9 @@ const anything = Type.Object({}, { additionalProperties: true })
 
 /** A page of a list. */
 export function pageSchema(item: TSchema): TSchema {
-  const next = Type.String({ description: 'Where the next page begins: send it as `after`. Absent on the last page.' })
+  const next = Type.String({
+    description: 'The cursor of the next page, to be sent as `after`. Absent on the last page.',
+  })
   return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
 }
 
@@ -32,11 +34,11 @@ const client = {
 /** A client. */
 export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
-const secret = Type.String({ description: 'Shown this once.' })
+const secret = Type.String({ description: 'Shown only in this response.' })
 /** A client that was just registered, with its secret. */
 export const newClientSchema = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
-  { title: 'NewOAuthClient', description: 'The client; with its secret, when it has one.' },
+  { title: 'NewOAuthClient', description: 'The client, with its secret if it has one.' },
 )
 /** A new client secret. */
 export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
@@ -45,7 +47,7 @@ export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' 
 
 const { username, email, plan } = UserPatch.properties
 const user = {
-  id: Type.String({ description: 'The subject: the claim sub.' }),
+  id: Type.String({ description: 'The subject identifier: the claim sub.' }),
   username,
   email,
   email_verified: Type.Boolean(),
@@ -60,8 +62,11 @@ const user = {
 export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
 /** A user that was just created, with the generated password. */
 export const newUserSchema = Type.Object(
-  { ...user, password: Type.Optional(Type.String({ description: 'Made here and shown this once.' })) },
-  { title: 'NewUser', description: 'The user; with the password, when none was given.' },
+  {
+    ...user,
+    password: Type.Optional(Type.String({ description: 'The generated password, shown only in this response.' })),
+  },
+  { title: 'NewUser', description: 'The user, with the generated password if the request has none.' },
 )
 
 /** A consent of a user. */
@@ -94,7 +99,7 @@ export const callerSchema = Type.Object(
     user: Type.Optional(text),
     client: Type.Optional(text),
     roles: texts,
-    scopes: Type.Array(text, { description: 'What the caller may do now, included scopes as well.' }),
+    scopes: Type.Array(text, { description: 'The scopes that the caller has now, with those that they include.' }),
     auth_time: Type.Optional(Type.Integer({ description: 'When the person signed in, in Unix seconds.' })),
   },
   { title: 'ManagementCaller' },
@@ -149,12 +154,12 @@ export const auditEventSchema = Type.Object(
     type: text,
     service: Type.String({ description: 'identity, notify or gateway.' }),
     actor: Type.Optional(text),
-    role: Type.Optional(Type.String({ description: 'The management role by which a person acted.' })),
+    role: Type.Optional(Type.String({ description: 'The management role that allowed the action.' })),
     subject: Type.Optional(text),
     client_id: Type.Optional(text),
     address: Type.Optional(text),
     request_id: Type.Optional(text),
-    action: Type.Optional(Type.String({ description: 'What was changed and how, such as `users.update`.' })),
+    action: Type.Optional(Type.String({ description: 'The change, such as `users.update`.' })),
     target: Type.Optional(Type.Object({ type: text, id: text })),
     before: Type.Optional(anything),
     after: Type.Optional(anything),

@@ -48,7 +48,7 @@ async function resolvePushedRequest(
   if (!requestUri?.startsWith(pushedPrefix)) return { parameters, pushed: false }
   const hash = tokenHash(requestUri.slice(pushedPrefix.length))
   const form = await context.store.pushedRequests.consume(hash, client.id, context.clock.now())
-  if (form === undefined) throw new OAuthError('invalid_request', 'the pushed request is unknown, expired or used')
+  if (form === undefined) throw new OAuthError('invalid_request', 'the request_uri is invalid, expired or already used')
   return { parameters: new Parameters({ ...form, client_id: client.id }), pushed: true }
 }
 

@@ -33,7 +33,7 @@ export function chooseNextStep(situation: Situation): NextStep {
     return 'login'
   }
   if (needsConsent(situation)) {
-    if (silent) throw new OAuthError('consent_required', 'the user must consent')
+    if (silent) throw new OAuthError('consent_required', 'the user must give consent')
     return 'consent'
   }
   return 'code'

@@ -27,7 +27,7 @@ export interface AuthorizationTransaction {
 /** Finds the client of a request. @throws OAuthError `invalid_request` */
 export async function findClient(context: AuthorizeContext, parameters: Parameters): Promise<Client> {
   const client = await context.clients.find(parameters.getRequired('client_id'))
-  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
+  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')
   return client
 }
 
@@ -57,7 +57,7 @@ export async function readNextStep(
   const hint =
     authorization.idTokenHint === undefined ? undefined : await readIdTokenHint(context, authorization.idTokenHint)
   if (authorization.idTokenHint !== undefined && hint === undefined) {
-    throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+    throw new OAuthError('invalid_request', 'id_token_hint must be an ID token issued by this server')
   }
   const next = chooseNextStep({
     request: authorization,
@@ -69,16 +69,16 @@ export async function readNextStep(
     now: context.clock.now(),
   })
   if (next !== 'login' && leavesNoAccess(read.scopes, authorization.scopes)) {
-    throw new OAuthError('access_denied', "the user's roles allow none of the scopes asked for")
+    throw new OAuthError('access_denied', "the user's roles allow none of the requested scopes")
   }
   return { authorization, next }
 }
 
 function requirePushedRequest({ client, parameters, pushed }: AuthorizationTransaction): void {
   if (parameters.get('request_uri') !== undefined) {
-    throw new OAuthError('request_uri_not_supported', 'only request_uri values of pushed requests are supported')
+    throw new OAuthError('request_uri_not_supported', 'request_uri must be that of a pushed authorization request')
   }
   if (client.requirePushedRequests && !pushed) {
-    throw new OAuthError('invalid_request', 'this client must push its requests (RFC 9126)')
+    throw new OAuthError('invalid_request', 'this client must push its authorization requests (RFC 9126)')
   }
 }

@@ -54,7 +54,7 @@ async function attemptDelivery(options: OutboxOptions, message: Claimed): Promis
     const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** message.attempts)
     log.warn(
       { err: error, kind: message.kind, attempts: message.attempts },
-      'delivering a message failed; it will be retried',
+      'a message could not be delivered and will be retried',
     )
     await store.outbox.postpone(message.id, clock.now() + pause)
   }
@@ -98,6 +98,6 @@ async function sendLogoutToken(
     loopback: context.features.loopbackCalls,
   })
   if (answer.status !== 200 && answer.status !== 204 && answer.status !== 400) {
-    throw new Error(`the client's logout address answered ${answer.status}`)
+    throw new Error(`the client's backchannel_logout_uri returned ${answer.status}`)
   }
 }

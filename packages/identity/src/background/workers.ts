@@ -32,7 +32,7 @@ export function startWorkers(
       async pass() {
         const made = await context.keys.refresh()
         for (const { alg, kid } of made) {
-          log.info({ alg, kid }, 'signing key created')
+          log.info({ alg, kid }, 'a signing key was created')
           await audit(context, undefined, 'key_rotated', { actor: 'schedule', details: { alg, kid } })
         }
         return false

@@ -57,7 +57,7 @@ export class ClientAssertions {
     const used = tokenHash(`${client.id} ${payload.jti}`)
     const expiresAt = effectiveExpiry(payload, client) * 1000 + 60_000
     if (await place.store.replayCache.add('client assertion', used, expiresAt)) return undefined
-    return { check: 'replayed', detail: 'an assertion with this jti was used before' }
+    return { check: 'replayed', detail: 'an assertion with this jti was already used' }
   }
 
   async #tryVerify(
@@ -109,7 +109,7 @@ function checkClaims(
 ): AuthenticationFault | undefined {
   if (iss !== client.id) return mismatch('issuer', 'iss', iss, [client.id])
   if (sub !== client.id) return mismatch('subject', 'sub', sub, [client.id])
-  if (typeof jti !== 'string' || jti === '') return { check: 'claim', detail: 'jti must be a string that is not empty' }
+  if (typeof jti !== 'string' || jti === '') return { check: 'claim', detail: 'jti must be a non-empty string' }
   const expected = acceptedAudiences(client, place)
   return typeof aud === 'string' && expected.includes(aud) ? undefined : mismatch('audience', 'aud', aud, expected)
 }
@@ -130,15 +130,18 @@ function effectiveExpiry({ exp = 0, iat }: JWTPayload, client: Client): number {
 function checkTimes(payload: JWTPayload, client: Client, now: number): AuthenticationFault | undefined {
   const { iat } = payload
   if (client.assertionAudience === 'endpoint' && iat !== undefined && iat > now + clockToleranceSeconds) {
-    return { check: 'not_yet_valid', detail: `iat is ${Math.round(iat - now)} s ahead of the time here` }
+    return { check: 'not_yet_valid', detail: `iat is ${Math.round(iat - now)} s in the future` }
   }
   const left = effectiveExpiry(payload, client) - now
   if (left <= -clockToleranceSeconds) {
-    return { check: 'expired', detail: `the assertion is older than ${maxLifeSeconds} s by its iat` }
+    return { check: 'expired', detail: `iat is more than ${maxLifeSeconds} s ago` }
   }
   const tolerance = client.assertionAudience === 'endpoint' ? clockToleranceSeconds : 0
   if (left <= maxLifeSeconds + tolerance) return undefined
-  return { check: 'lifetime', detail: `exp is ${Math.round(left)} s ahead, at most ${maxLifeSeconds} s are allowed` }
+  return {
+    check: 'lifetime',
+    detail: `exp is ${Math.round(left)} s in the future, expected at most ${maxLifeSeconds} s`,
+  }
 }
 
 function mismatch(
@@ -148,7 +151,7 @@ function mismatch(
   expected: readonly string[],
 ): AuthenticationFault {
   const shown = JSON.stringify(found)?.slice(0, 200)
-  return { check, detail: `${claim} is ${shown}, expected is ${[...new Set(expected)].join(' or ')}` }
+  return { check, detail: `${claim} is ${shown}, expected ${[...new Set(expected)].join(' or ')}` }
 }
 
 /** The check that an error of the library belongs to. */
@@ -164,7 +167,7 @@ function classifyError(error: unknown): AuthenticationFault {
     return { check: 'algorithm', detail: `alg must be one of ${assertionAlgorithms.join(', ')}` }
   }
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
-    return { check: 'key', detail: `${detail}; kid and alg of the assertion must fit one key of the client` }
+    return { check: 'key', detail: `${detail}; kid and alg of the assertion must match one key of the client` }
   }
   return { check: 'format', detail }
 }

@@ -32,7 +32,7 @@ export async function authenticateClient(
     const client = id === undefined ? undefined : await context.clients.find(id)
     const refuse = async (fault: AuthenticationFault): Promise<never> => {
       await reportFailedAuthentication(context, request, { clientId: client?.id, method: credentials.method, fault })
-      throw invalidClient('the client is unknown, or did not prove who it is as registered', credentials.method)
+      throw invalidClient('client authentication failed', credentials.method)
     }
     if (client === undefined)
       return await refuse({ check: 'client', detail: `no client "${id?.slice(0, 128) ?? ''}" is registered` })
@@ -59,7 +59,7 @@ async function findFault(
 ): Promise<AuthenticationFault | undefined> {
   const { method } = credentials
   if (!client.authMethods.includes(method)) {
-    return { check: 'method', detail: `${method} was used, registered is ${client.authMethods.join(' or ')}` }
+    return { check: 'method', detail: `${method} was used, expected ${client.authMethods.join(' or ')}` }
   }
   if (method === 'none') return undefined
   if (method === 'private_key_jwt') {
@@ -67,9 +67,7 @@ async function findFault(
     const place = { issuer, endpoint: `${issuer}${request.routeOptions.url ?? ''}`, store }
     return context.assertions.verify(place, client, credentials.assertion)
   }
-  return hasSecret(client, credentials.secret)
-    ? undefined
-    : { check: 'secret', detail: 'the secret is not that of the client' }
+  return hasSecret(client, credentials.secret) ? undefined : { check: 'secret', detail: 'the client secret is wrong' }
 }
 
 type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]
@@ -104,4 +102,4 @@ async function recordFailure(
 }
 
 const tooManyFailures = (seconds: number): OAuthError =>
-  tooManyRequests('client authentication failed too often from this address', seconds)
+  tooManyRequests('too many failed client authentications from this address', seconds)

@@ -25,11 +25,11 @@ export function readCredentials(authorization: string | undefined, parameters: P
   const assertion = parameters.get('client_assertion')
   const hasAssertion = assertion !== undefined || parameters.get('client_assertion_type') !== undefined
   if ([basic, secret, hasAssertion || undefined].filter((one) => one !== undefined).length > 1) {
-    throw new OAuthError('invalid_request', 'more than one way of client authentication was used')
+    throw new OAuthError('invalid_request', 'more than one client authentication method was used')
   }
   if (basic) {
     if (clientId !== undefined && clientId !== basic.clientId) {
-      throw new OAuthError('invalid_request', 'client_id differs from the client in the Authorization header')
+      throw new OAuthError('invalid_request', 'client_id must be the client in the Authorization header')
     }
     return { method: 'client_secret_basic', ...basic }
   }
@@ -39,7 +39,7 @@ export function readCredentials(authorization: string | undefined, parameters: P
     }
     return { method: 'private_key_jwt', clientId, assertion }
   }
-  if (clientId === undefined) throw invalidClient('no client authentication was sent')
+  if (clientId === undefined) throw invalidClient('client authentication is missing')
   if (secret !== undefined) return { method: 'client_secret_post', clientId, secret }
   return { method: 'none', clientId }
 }
@@ -47,13 +47,13 @@ export function readCredentials(authorization: string | undefined, parameters: P
 /** Parses HTTP Basic; id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
 function readBasic(authorization: string): { clientId: string; secret: string } {
   const encoded = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization)?.[1]
-  if (encoded === undefined) throw invalidClient('the Authorization header is not HTTP Basic', 'client_secret_basic')
+  if (encoded === undefined) throw invalidClient('the Authorization header must be HTTP Basic', 'client_secret_basic')
   const decoded = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = decoded.indexOf(':')
   const clientId = decodeFormText(decoded.slice(0, colon))
   const secret = decodeFormText(decoded.slice(colon + 1))
   if (colon < 1 || !clientId || secret === undefined || decoded.includes('\ufffd')) {
-    throw invalidClient('the Authorization header does not hold an id and a secret', 'client_secret_basic')
+    throw invalidClient('the Authorization header must contain a client id and a secret', 'client_secret_basic')
   }
   return { clientId, secret }
 }

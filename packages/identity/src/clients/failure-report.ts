@@ -24,6 +24,6 @@ export async function reportFailedAuthentication(
   try {
     await audit(context, request, 'client_authentication_failed', { clientId, details })
   } catch (err) {
-    context.log.error({ err }, 'a refused client could not be recorded in the audit trail')
+    context.log.error({ err }, 'a failed client authentication could not be recorded in the audit trail')
   }
 }

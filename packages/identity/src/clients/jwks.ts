@@ -39,7 +39,7 @@ export class ClientJwks {
    */
   async get(address: string): Promise<JSONWebKeySet> {
     if (this.#fresh(address) === undefined) await this.#fetch(address)
-    return this.#fresh(address) ?? refuse(`the keys at ${address} can't be fetched`)
+    return this.#fresh(address) ?? refuse(`the keys at ${address} cannot be fetched`)
   }
 
   /**
@@ -64,7 +64,7 @@ export class ClientJwks {
     const known = this.#known.get(address)
     if (known !== undefined && now - known.attemptedAt < spacingMs) return Promise.resolve()
     if (this.#fetching.size >= maxConcurrentFetches)
-      return Promise.reject(new Error('too many concurrent fetches of client keys'))
+      return Promise.reject(new Error('too many client key fetches are in progress'))
     const fetched = this.#read(address)
       .then((keys) => this.#remember(address, { keys, fetchedAt: now, attemptedAt: now }))
       .catch(() => this.#remember(address, { keys: known?.keys, fetchedAt: known?.fetchedAt ?? 0, attemptedAt: now }))
@@ -75,9 +75,9 @@ export class ClientJwks {
 
   async #read(address: string): Promise<JSONWebKeySet> {
     const { status, body } = await safeFetch(address, { loopback: this.#loopback })
-    if (status !== 200) throw new Error(`jwks_uri answered ${status}`)
+    if (status !== 200) throw new Error(`jwks_uri returned status ${status}, expected 200`)
     const set = JSON.parse(body) as Partial<JSONWebKeySet> | null
-    if (!Array.isArray(set?.keys) || set.keys.length > maxKeys) throw new Error('jwks_uri answered no JWK Set')
+    if (!Array.isArray(set?.keys) || set.keys.length > maxKeys) throw new Error('jwks_uri did not return a JWK Set')
     return { keys: set.keys }
   }
 

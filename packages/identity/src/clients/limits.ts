@@ -18,7 +18,7 @@ export async function enforceClientLimit(
     isPublic(client) && endpoint !== 'introspect'
       ? await limit(`${endpoint}-address`, { address })
       : await limit(`${endpoint}-client`, { client: client.id })
-  if (!decision.allowed) throw tooManyRequests('this client asks too often', decision.retryAfter ?? 1)
+  if (!decision.allowed) throw tooManyRequests('too many requests from this client', decision.retryAfter ?? 1)
 }
 
 /** The error for status 429, with the closest code of RFC 6749. */

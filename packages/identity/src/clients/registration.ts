@@ -138,35 +138,35 @@ function findCombinationFaults(client: ClientMetadata): ClientFault[] {
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
   if (isPublic(client)) {
     if (client.grantTypes.includes('client_credentials'))
-      refuse('/grant_types', 'client_credentials requires a confidential client')
+      refuse('/grant_types', 'must not include client_credentials for a public client')
     if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
-    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can use its client id')
+    if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can use its client_id')
     if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
   }
   if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0)
-    refuse('/redirect_uris', 'must contain at least one URI for authorization_code')
+    refuse('/redirect_uris', 'must have at least one URI for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))
-    refuse('/jwks', 'either jwks or jwks_uri is required for private_key_jwt')
+    refuse('/jwks', 'must be set for private_key_jwt exactly when jwks_uri is not')
   const privateKeys = (client.jwks?.keys ?? []).filter((key) => privateMembers.some((member) => member in key))
-  if (privateKeys.length > 0) refuse('/jwks', 'must contain public keys only: remove private members such as d and k')
+  if (privateKeys.length > 0) refuse('/jwks', 'must contain public keys only: omit private members such as d and k')
   if (client.assertionAudience === 'endpoint' && !client.authMethods.includes('private_key_jwt'))
-    refuse('/assertion_audience', 'endpoint is for clients with token_endpoint_auth_method private_key_jwt')
+    refuse('/assertion_audience', 'endpoint requires token_endpoint_auth_method private_key_jwt')
   return faults
 }
 
 function checkOrigin(origin: string): string | undefined {
-  return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host, port'
+  return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host and port'
 }
 
 /** Management roles are for users; a client has scopes. */
 function checkRole(role: string): string | undefined {
-  return isReservedRole(role) ? 'is reserved for people: a client manages by its scopes' : undefined
+  return isReservedRole(role) ? 'is reserved for users: give a client scopes instead' : undefined
 }
 
 /** The identifier of a resource is an absolute URI without fragment (RFC 8707 §2). */
 function checkResource(resource: string): string | undefined {
   const isUri = URL.parse(resource) !== null && !resource.includes('#') && !/\s/.test(resource)
-  return isUri ? undefined : 'must be an absolute URI without fragment'
+  return isUri ? undefined : 'must be an absolute URI without a fragment'
 }
 
 function isWebAddress(uri: string): boolean {

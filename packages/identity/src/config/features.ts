@@ -16,7 +16,7 @@ export interface Features {
 export function parseFeatures(chosen: Partial<Features> = {}, mail: boolean): Features {
   if (!mail && (chosen.registration || chosen.passwordReset)) {
     throw new StartError(
-      'features.registration and features.password_reset need mail: a notification service whose email channel is on',
+      'features.registration and features.password_reset need mail: a notification service with the email channel on',
     )
   }
   return { registration: false, passwordReset: mail, loopbackCalls: false, ...chosen }

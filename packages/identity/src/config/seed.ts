@@ -81,7 +81,7 @@ export async function applyDeclarations(
       ...users.filter(({ id }) => isCreated(writtenUsers, id)).map(seededUser),
     ].map((one) => ({ ...one, ...generatedSecret(secrets, one.id) }))
   } catch (error) {
-    if (error instanceof NameConflict) throw new StartError(`a declared client or user can't be: ${error.message}`)
+    if (error instanceof NameConflict) throw new StartError(`a declared client or user is invalid: ${error.message}`)
     throw error
   }
 }

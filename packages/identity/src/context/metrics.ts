@@ -33,9 +33,9 @@ export function createIdentityMetrics(registry: Registry, watched: Observed): Id
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
   const refused = counter('token_errors_total', 'Rejected token requests, by error code', 'error')
-  const logins = counter('logins_total', 'Sign-ins by password, by outcome', 'outcome')
+  const logins = counter('logins_total', 'Password sign-ins, by outcome', 'outcome')
   const events = counter('security_events_total', 'Events written to the audit trail', 'type')
-  const rowsPurged = counter('purged_rows_total', 'Expired rows that were deleted', 'table')
+  const rowsPurged = counter('purged_rows_total', 'Expired rows that were removed', 'table')
   registerGauges(registry, watched)
   return {
     tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
@@ -52,7 +52,7 @@ function registerGauges(registry: Registry, { passwords, keys, clock }: Observed
   const registers = [registry]
   new Gauge({
     name: 'identity_password_hashes_pending',
-    help: 'Password hashes in progress and waiting; when the queue is full, sign-ins are rejected with 503',
+    help: 'Password hashes in progress and queued; above the limit of the queue, sign-ins are rejected with 503',
     registers,
     collect() {
       this.set(passwords.depth)
@@ -60,7 +60,7 @@ function registerGauges(registry: Registry, { passwords, keys, clock }: Observed
   })
   new Gauge({
     name: 'identity_signing_key_age_seconds',
-    help: 'Seconds since the current signing key became active',
+    help: 'Age of the active signing key since its activation',
     labelNames: ['alg'],
     registers,
     collect() {

@@ -33,7 +33,7 @@ export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext)
     const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(deviceGrant)) {
-      throw new OAuthError('unauthorized_client', 'this client may not use the device grant')
+      throw new OAuthError('unauthorized_client', 'the client is not registered for the device_code grant')
     }
     const deviceCode = randomToken()
     const userCode = await openDeviceRequest(context, request, { client, parameters, hash: tokenHash(deviceCode) })
@@ -89,5 +89,5 @@ async function openDeviceRequest(
     })
     if (opened) return userCode
   }
-  throw new OAuthError('temporarily_unavailable', 'no free code was found; try again')
+  throw new OAuthError('temporarily_unavailable', 'no free user code was found; try again')
 }

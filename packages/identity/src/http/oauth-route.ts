@@ -56,5 +56,5 @@ function translateError(error: FastifyError): OAuthError {
   if (status === 429) return new OAuthError('temporarily_unavailable', printable(error.message), { status, headers })
   if (status === 503) return new OAuthError('temporarily_unavailable', printable(error.message), { headers })
   if (status < 500) return new OAuthError('invalid_request', printable(error.message), { headers })
-  return new OAuthError('server_error', 'internal error; the server log has the details', { cause: error })
+  return new OAuthError('server_error', 'internal error; see the server log', { cause: error })
 }

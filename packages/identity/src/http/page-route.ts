@@ -25,14 +25,14 @@ interface PageFault {
   readonly status: number
   readonly text: string
   readonly detail?: string
-  readonly nextStep?: NextStep | undefined
+  readonly next?: NextStep | undefined
   readonly headers: Readonly<Record<string, string>>
 }
 
 function describeError(error: FastifyError): PageFault {
   if (error instanceof PageError) {
-    const { status, text, headers, next: nextStep } = error
-    return { status, text, headers, nextStep }
+    const { status, text, headers, next } = error
+    return { status, text, headers, next }
   }
   if (error instanceof PasswordQueueFull) return { status: 503, text: 'login.busy', headers: { 'retry-after': '5' } }
   if (error instanceof OAuthError) {

@@ -13,21 +13,24 @@ const oneOf = (values: readonly string[], description: string) =>
 
 const parameters = {
   grant_type: oneOf([...grantTypes], 'How the client obtains the tokens.'),
-  client_id: text('The client; HTTP Basic credentials name it as well.'),
-  client_secret: text('The secret of a client that authenticates by client_secret_post.'),
-  client_assertion: text('The JWT of a client that authenticates by private_key_jwt (RFC 7523 §2.2).'),
-  client_assertion_type: oneOf(['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'], 'What the assertion is.'),
+  client_id: text('The client identifier. Optional with HTTP Basic credentials.'),
+  client_secret: text('The client secret, for client_secret_post.'),
+  client_assertion: text('The client assertion, a JWT, for private_key_jwt (RFC 7523 §2.2).'),
+  client_assertion_type: oneOf(
+    ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
+    'The type of client_assertion.',
+  ),
   scope: text('Scopes, separated by spaces.', { examples: ['openid profile'] }),
-  resource: Type.Array(uri('An API that the token is for (RFC 8707).'), {
-    description: 'The APIs that tokens are for (RFC 8707); repeated for several.',
+  resource: Type.Array(uri('An API for which the token is requested (RFC 8707).'), {
+    description: 'The APIs for which tokens are requested (RFC 8707); repeated for several.',
   }),
   code: text('The authorization code.'),
   code_verifier: text('The PKCE verifier (RFC 7636 §4.1).', { pattern: '^[A-Za-z0-9._~-]{43,128}$' }),
-  redirect_uri: uri('Where the client receives the response: one that it is registered with.'),
+  redirect_uri: uri('A registered redirect URI of the client.'),
   refresh_token: text('The refresh token.'),
   device_code: text('The device code (RFC 8628 §3.4).'),
   token: text('The access or refresh token.'),
-  token_type_hint: text('Of which kind the token is, such as refresh_token. Not needed.'),
+  token_type_hint: text('The type of the token, such as refresh_token. Not required.'),
   response_type: oneOf(['code'], 'The authorization code flow.'),
   response_mode: text('How the response is returned: query, fragment or form_post.'),
   state: text('Returned to the client unchanged.'),
@@ -35,14 +38,14 @@ const parameters = {
   code_challenge_method: oneOf(['S256'], 'The only method supported.'),
   nonce: text('Returned in the ID token (OpenID Connect Core §3.1.2.1).'),
   prompt: text('Any of login, consent and select_account, separated by spaces; or none.'),
-  max_age: Type.Integer({ minimum: 0, description: 'The most seconds since the user signed in.' }),
-  acr_values: text('Authentication context classes that are wished for, separated by spaces.'),
-  claims: text('Claims that are requested one by one, as JSON (OpenID Connect Core §5.5).'),
-  login_hint: text('The name or address that the user may sign in with.'),
+  max_age: Type.Integer({ minimum: 0, description: 'The maximum number of seconds since the user signed in.' }),
+  acr_values: text('Preferred authentication context classes, separated by spaces.'),
+  claims: text('Individually requested claims, as JSON (OpenID Connect Core §5.5).'),
+  login_hint: text('The name or email address with which the user may sign in.'),
   id_token_hint: text('An ID token that was issued to the client.'),
   ui_locales: text('Language tags, separated by spaces, in order of preference.'),
-  request_uri: text('The address of a pushed authorization request (RFC 9126).'),
-  post_logout_redirect_uri: uri('Where the browser goes after the logout: one that the client is registered with.'),
+  request_uri: text('The request_uri of a pushed authorization request (RFC 9126).'),
+  post_logout_redirect_uri: uri('A registered post-logout redirect URI of the client.'),
 } as const satisfies Readonly<Record<string, TSchema>>
 type Name = keyof typeof parameters
 
@@ -87,4 +90,4 @@ export function query(required: readonly Name[], optional: readonly Name[]): TSc
 }
 
 /** The token of a mailed link. */
-export const linkToken = Type.Object({ token: Type.Optional(text('What makes the mailed link valid.')) })
+export const linkToken = Type.Object({ token: Type.Optional(text('The token of the mailed link.')) })

@@ -8,8 +8,8 @@ const text = Type.String()
 const anything = Type.Record(text, Type.Unknown())
 const oauthError = Type.Object(
   {
-    error: Type.String({ description: 'The code of the error, such as invalid_grant.' }),
-    error_description: Type.Optional(Type.String({ description: 'What is wrong, for developers.' })),
+    error: Type.String({ description: 'The error code, such as invalid_grant.' }),
+    error_description: Type.Optional(Type.String({ description: 'The error description, for developers.' })),
   },
   { title: 'OAuthError', description: 'The error response of RFC 6749 §5.2.' },
 )
@@ -47,7 +47,7 @@ export const revoke = {
   ...operation('tokens.revoke'),
   security: clientAuth,
   body: form(['token'], ['token_type_hint', ...credentials]),
-  response: { 200: Type.Null({ description: 'The token is revoked, or was unknown.' }), ...errors },
+  response: { 200: Type.Null({ description: 'The token is revoked or was unknown.' }), ...errors },
 }
 
 /** POST /introspect. */

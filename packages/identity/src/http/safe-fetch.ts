@@ -72,7 +72,7 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
   const url = new URL(address)
   const local = options.loopback === true && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url.protocol !== 'https:' && !(local && url.protocol === 'http:')) {
-    return Promise.reject(new Error(`${url.protocol} is not allowed, only https:`))
+    return Promise.reject(new Error(`${url.protocol} is not allowed, expected https:`))
   }
   const bare = url.hostname.replace(/^\[|\]$/g, '')
   if (!local && isIP(bare) !== 0 && isBlockedAddress(bare)) {

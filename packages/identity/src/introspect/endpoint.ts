@@ -25,7 +25,7 @@ export function introspectEndpoint(
     reply.header('cache-control', 'no-store')
     const parameters = formParameters(request)
     const client = await authenticateClient(context, request, parameters)
-    if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect')
+    if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect tokens')
     await enforceClientLimit(context, 'introspect', client, request)
     const token = parameters.getRequired('token')
     return (

@@ -222,16 +222,16 @@ export class SigningKeys {
         createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, signingKeyPurpose(kid))),
       )
     } catch (error) {
-      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${describeReason(error)}`)
+      if (!this.#started) throw new StartError(`the signing key ${kid} cannot be opened: ${describeReason(error)}`)
       this.#unreadable.add(kid)
-      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened and will not sign in this process')
+      this.#options.log.error({ err: error, kid }, 'a signing key cannot be opened and is not used by this process')
     }
   }
 }
 
 function describeReason(error: unknown): string {
   if (error instanceof UnknownKeyError) return `it is sealed with a missing encryption key, ${error.message}`
-  return 'what is stored was changed'
+  return 'the stored value was changed'
 }
 
 const maxHeaderLength = 1_000

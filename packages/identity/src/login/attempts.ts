@@ -43,6 +43,6 @@ export async function refundAttempt(
   ]
   for (const outcome of await Promise.allSettled(refunds)) {
     if (outcome.status === 'fulfilled') continue
-    context.log.warn({ err: outcome.reason }, 'refunding a sign-in attempt failed')
+    context.log.warn({ err: outcome.reason }, 'a successful sign-in attempt was not refunded')
   }
 }

@@ -81,5 +81,5 @@ export function confirmSignInEndpoint(
 }
 
 function expiredLink(): PageError {
-  return new PageError(400, 'confirm.over', {}, signInNext)
+  return new PageError(400, 'confirm.expired', {}, signInNext)
 }

@@ -30,7 +30,7 @@ export function loginEndpoint(
     if ('isRight' in result) {
       context.metrics.signIn('unconfirmed')
       void requestConfirmation(context, request, result, { browser, continuation: sealed }).catch((error) =>
-        request.log.error({ err: error }, 'sending a sign-in confirmation failed'),
+        request.log.error({ err: error }, 'a sign-in confirmation could not be sent'),
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }

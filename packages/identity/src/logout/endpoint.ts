@@ -72,11 +72,11 @@ async function readLogoutRequest(context: LogoutContext, parameters: Parameters)
   const token = parameters.get('id_token_hint')
   const hint = token === undefined ? undefined : await readIdTokenHint(context, token)
   if (token !== undefined && hint === undefined) {
-    throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+    throw new OAuthError('invalid_request', 'id_token_hint must be an ID token issued by this server')
   }
   const clientId = parameters.get('client_id') ?? hint?.clientId
   if (hint !== undefined && clientId !== hint.clientId) {
-    throw new OAuthError('invalid_request', 'client_id differs from the client of id_token_hint')
+    throw new OAuthError('invalid_request', 'client_id must be the client of id_token_hint')
   }
   const address = parameters.get('post_logout_redirect_uri')
   if (address === undefined) return { hint, goTo: undefined }
@@ -84,7 +84,7 @@ async function readLogoutRequest(context: LogoutContext, parameters: Parameters)
     throw new OAuthError('invalid_request', 'post_logout_redirect_uri needs id_token_hint or client_id')
   }
   const client = await context.clients.find(clientId)
-  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
+  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')
   if (!client.postLogoutRedirectUris.includes(address)) {
     throw new OAuthError('invalid_request', 'post_logout_redirect_uri is not registered for this client')
   }

@@ -102,7 +102,7 @@ export function isReservedRole(role: string): boolean {
 /** Why a user can't have the role: a reserved name that is not a management role. Undefined when they can. */
 export function checkUserRole(role: string): string | undefined {
   if (!isReservedRole(role) || isManagementRole(role)) return undefined
-  return `begins with ${reservedRolePrefix}, so it must be one of ${managementRoles.join(', ')}`
+  return `begins with ${reservedRolePrefix}, so must be one of ${managementRoles.join(', ')}`
 }
 
 /** The scope and every scope that includes it: one of them is enough. */

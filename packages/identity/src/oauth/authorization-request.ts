@@ -74,11 +74,11 @@ export function parseRequest(
   requireSupported(client, parameters)
   const scopes = parseScopes(client, parameters)
   if (parameters.get('response_type') === undefined && scopes.includes('openid')) {
-    throw new OAuthError('invalid_request', 'response_type is missing; with openid it must be code')
+    throw new OAuthError('invalid_request', 'response_type is missing; it must be code with the scope openid')
   }
   const codeChallenge = checkChallenge(parameters.get('code_challenge'), parameters.get('code_challenge_method'))
   if (codeChallenge === undefined && client.requirePkce) {
-    throw new OAuthError('invalid_request', 'code_challenge is missing: PKCE with S256 is required')
+    throw new OAuthError('invalid_request', 'code_challenge is missing; PKCE with S256 is required')
   }
   return {
     ...destination,
@@ -98,10 +98,13 @@ export function parseRequest(
 
 function requireSupported(client: Client, parameters: Parameters): void {
   if (!client.grantTypes.includes('authorization_code')) {
-    throw new OAuthError('unauthorized_client', 'this client may not use the authorization code grant')
+    throw new OAuthError('unauthorized_client', 'the client is not registered for the authorization_code grant')
   }
   if (parameters.get('request') !== undefined) {
-    throw new OAuthError('request_not_supported', 'request objects are not supported; push the request instead')
+    throw new OAuthError(
+      'request_not_supported',
+      'request objects are not supported; use a pushed authorization request',
+    )
   }
   const responseType = parameters.get('response_type')
   if (responseType !== undefined && responseType !== 'code') {
@@ -125,10 +128,10 @@ function parsePrompts(parameters: Parameters): ReadonlySet<Prompt> {
   const requested = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
   const known = prompts.filter((prompt) => requested.includes(prompt))
   if (known.length < new Set(requested).size) {
-    throw new OAuthError('invalid_request', `prompt must be among ${prompts.join(', ')}`)
+    throw new OAuthError('invalid_request', `prompt must be one of ${prompts.join(', ')}`)
   }
   if (known.includes('none') && known.length > 1) {
-    throw new OAuthError('invalid_request', 'prompt none does not go with others')
+    throw new OAuthError('invalid_request', 'prompt none must not be combined with other values')
   }
   return new Set(known)
 }
@@ -178,7 +181,10 @@ function requireSupportedAcr(acr: EssentialAcr | null | undefined): void {
   if (acr?.essential !== true) return
   const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
   if (!wanted.includes(passwordAcr)) {
-    throw new OAuthError('unmet_authentication_requirements', `acr can only be ${passwordAcr}`)
+    throw new OAuthError(
+      'unmet_authentication_requirements',
+      `the essential acr cannot be met; the only value is ${passwordAcr}`,
+    )
   }
 }
 

@@ -16,12 +16,12 @@ export function checkChallenge(codeChallenge: string | undefined, method: string
   }
   if (codeChallenge === undefined) {
     if (method === undefined) return undefined
-    throw new OAuthError('invalid_request', 'code_challenge_method came without code_challenge')
+    throw new OAuthError('invalid_request', 'code_challenge_method requires code_challenge')
   }
   if (!challenge.test(codeChallenge)) {
     throw new OAuthError(
       'invalid_request',
-      'code_challenge must be the base64url SHA-256 of the verifier: 43 characters',
+      'code_challenge must be the base64url SHA-256 hash of the code_verifier: 43 characters',
     )
   }
   return codeChallenge

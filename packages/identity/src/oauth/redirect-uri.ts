@@ -25,22 +25,22 @@ const reversedDomain = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 export function checkRedirectUri(uri: string, dotless: boolean = false): string | undefined {
   const url = URL.parse(uri)
   if (url === null || /[\s\\\u0000-\u001f\u007f]/.test(uri)) return 'must be an absolute URI'
-  if (uri.includes('#')) return 'must have no fragment'
+  if (uri.includes('#')) return 'must not have a fragment'
   if (url.username !== '' || url.password !== '' || /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i.test(uri))
-    return 'must name no user'
-  if (uri.includes('*')) return 'must have no wildcard'
+    return 'must not contain a user name or password'
+  if (uri.includes('*')) return 'must not contain a wildcard'
   if (
     /(^|\/)(\.|%2e){1,2}(\/|$|\?)/i.test(uri.replace(/^[^:]+:\/\//, '')) ||
     /%2f|%5c/i.test(uri.split('?', 1)[0] ?? '')
   ) {
-    return 'must have no dot segments and no encoded slashes'
+    return 'must not contain dot segments or encoded slashes'
   }
   if (dangerousSchemes.has(url.protocol) || systemScheme.test(url.protocol))
     return `must not use the scheme ${url.protocol}`
   if (url.protocol === 'https:') return undefined
   if (url.protocol === 'http:') return isLocal(url) ? undefined : 'must use https, except on localhost'
   if (dotless || reversedDomain.test(url.protocol)) return undefined
-  return 'must use https, or a scheme that is a reversed domain name such as com.example.app (another one with allow_dotless_redirect_schemes)'
+  return 'must use https or a reversed domain name such as com.example.app as its scheme (any other needs allow_dotless_redirect_schemes)'
 }
 
 function isLocal(url: URL): boolean {

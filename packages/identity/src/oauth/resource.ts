@@ -28,10 +28,11 @@ export function parseResources(
   const userinfo = userinfoResource(context)
   const apis = requested.filter((one) => one !== userinfo)
   const refused = apis.filter((one) => !isAllowedResource(context, client, one))
-  if (refused.length > 0) throw new OAuthError('invalid_target', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
+  if (refused.length > 0)
+    throw new OAuthError('invalid_target', `not allowed for this client: ${refused.slice(0, 10).join(' ')}`)
   if (apis.length > 0 && isIdentityOnly(scopes)) throw missingApiScope(apis)
   if (requested.includes(userinfo) && !scopes.includes('openid')) {
-    throw new OAuthError('invalid_target', `a token for ${userinfo} needs the scope openid`)
+    throw new OAuthError('invalid_target', `a token for ${userinfo} requires the scope openid`)
   }
   return grantResources(context, scopes, requested.length > 0 ? [...new Set(requested)] : [context.apiIdentifier])
 }
@@ -59,7 +60,7 @@ export function listApis(
 /** The error for an API without a scope for it: the scopes of OpenID Connect grant access to userinfo only. */
 export function missingApiScope(resources: readonly string[]): OAuthError {
   const named = resources.slice(0, 10).join(' ')
-  return new OAuthError('invalid_target', `a token for ${named} needs a scope beyond those of OpenID Connect`)
+  return new OAuthError('invalid_target', `a token for ${named} requires a scope other than those of OpenID Connect`)
 }
 
 /**
@@ -70,7 +71,10 @@ export function missingApiScope(resources: readonly string[]): OAuthError {
 export function requireOneResource(requested: readonly string[]): string | undefined {
   const [resource, ...others] = new Set(requested)
   if (others.length > 0) {
-    throw new OAuthError('invalid_target', 'name one resource: an access token is for one (RFC 8707 section 2.2)')
+    throw new OAuthError(
+      'invalid_target',
+      'resource must name one API: an access token is for one (RFC 8707 section 2.2)',
+    )
   }
   return resource
 }

@@ -30,7 +30,8 @@ export function isUserScope(name: string): boolean {
  */
 export function requireAllowedScopes(requested: readonly string[], allowed: readonly string[]): string[] {
   const refused = requested.filter((name) => !allowed.includes(name))
-  if (refused.length > 0) throw new OAuthError('invalid_scope', `not allowed here: ${refused.slice(0, 10).join(' ')}`)
+  if (refused.length > 0)
+    throw new OAuthError('invalid_scope', `not allowed for this client: ${refused.slice(0, 10).join(' ')}`)
   return [...requested]
 }
 

@@ -24,7 +24,7 @@ export function pushEndpoint(context: PushContext): (request: FastifyRequest, re
     allowOrigin(request, reply, client)
     await enforceClientLimit(context, 'par', client, request)
     if (sent.get('request_uri') !== undefined) {
-      throw new OAuthError('invalid_request', 'request_uri can not be pushed')
+      throw new OAuthError('invalid_request', 'request_uri must not be pushed')
     }
     const kept = Object.entries(sent.form).filter(([name]) => !credentials.has(name))
     const form: Form = Object.fromEntries(kept)

@@ -36,7 +36,9 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9
 /** The queue of password hashes is full: 503. */
 export class PasswordQueueFull extends Problem {
   constructor() {
-    super(503, 'Too many passwords are being checked; try again in a few seconds.', { headers: { 'retry-after': '5' } })
+    super(503, 'Too many passwords are being verified; try again in a few seconds.', {
+      headers: { 'retry-after': '5' },
+    })
   }
 }
 

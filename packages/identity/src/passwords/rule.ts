@@ -72,8 +72,8 @@ export class PasswordPolicy {
 const faultDescriptions: Readonly<Record<PasswordFault, (minLength: number) => string>> = {
   short: (minLength) => `must have at least ${minLength} characters`,
   long: () => `must have at most ${maxPasswordLength} characters`,
-  common: () => 'must not be one of those that are guessed first',
-  context: () => 'must not consist of the user name, the address or the name of the product',
+  common: () => 'must not be a common password',
+  context: () => 'must not consist of the user name, the email address or the product name',
 }
 
 /** The known words: names, and the local part of an address. */

@@ -22,7 +22,7 @@ export async function readRevocations(
   after: string | undefined,
 ): Promise<RevocationPage> {
   const cursor = after === undefined || after === '' ? '0' : after
-  if (!/^\d{1,15}$/.test(cursor)) throw new Problem(400, 'after must be a cursor that this feed gave.')
+  if (!/^\d{1,15}$/.test(cursor)) throw new Problem(400, 'after must be a cursor returned by this feed.')
   const page = await store.revocations.listAfter(Number(cursor), maxRevocations, clock.now())
   return { revocations: page.revocations, next: String(page.next) }
 }

@@ -27,7 +27,8 @@ export function audienceOf(
  */
 export function chooseClientTarget(context: TargetContext, client: Client, requested: readonly string[]): Target {
   const api = requireOneResource(requested) ?? context.apiIdentifier
-  if (!isAllowedResource(context, client, api)) throw new OAuthError('invalid_target', `not allowed here: ${api}`)
+  if (!isAllowedResource(context, client, api))
+    throw new OAuthError('invalid_target', `not allowed for this client: ${api}`)
   return { api, userinfo: false }
 }
 
@@ -59,7 +60,7 @@ function chooseNamedTarget(
 ): Target {
   if (resource === userinfoResource(context) && scopes.includes('openid')) return { api: undefined, userinfo: true }
   if (!granted.includes(resource) || !isAllowedResource(context, client, resource)) {
-    throw new OAuthError('invalid_target', `not granted: ${resource}`)
+    throw new OAuthError('invalid_target', `the resource was not granted: ${resource}`)
   }
   if (isIdentityOnly(scopes)) throw missingApiScope([resource])
   return { api: resource, userinfo: false }
@@ -74,7 +75,7 @@ function chooseDefaultTarget(context: TargetContext, { client, scopes, granted }
   if (api === undefined)
     throw new OAuthError('invalid_target', 'the client is no longer registered for the resources of this grant')
   if (others.length > 0) {
-    throw new OAuthError('invalid_target', 'several resources were granted: name one, for each token (RFC 8707)')
+    throw new OAuthError('invalid_target', 'several resources were granted; name one for each token (RFC 8707)')
   }
   return { api, userinfo: api === context.apiIdentifier && scopes.includes('openid') }
 }

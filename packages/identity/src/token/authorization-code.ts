@@ -10,7 +10,10 @@ import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
 import { resolveAccess } from './granted-access.ts'
 
 const invalidCode = () =>
-  new OAuthError('invalid_grant', 'the code is unknown, expired, used, or not valid for this request')
+  new OAuthError(
+    'invalid_grant',
+    'the authorization code is invalid, expired, already used or not valid for this request',
+  )
 
 /**
  * The authorization code grant (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: a second use by its client revokes

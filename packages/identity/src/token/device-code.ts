@@ -28,7 +28,7 @@ export function deviceCodeGrant(context: TokenEndpointContext): Grant {
       const family = { grantId: userGrant.grant.id, scopes: terms.scopes }
       const refresh = createRefreshFamily(context, context.refreshMac, client, family)
       if (!(await context.store.deviceCodes.consume(hash, now, refresh?.family))) {
-        throw new OAuthError('invalid_grant', 'the device_code is used')
+        throw new OAuthError('invalid_grant', 'the device_code was already used')
       }
       return issueGrantTokens(context, {
         client,
@@ -44,19 +44,20 @@ export function deviceCodeGrant(context: TokenEndpointContext): Grant {
 /** @throws OAuthError for a device_code that no later poll can make good */
 function requireOpen({ client }: TokenRequest, found: DeviceRequest | undefined, now: number): DeviceRequest {
   if (found === undefined || found.clientId !== client.id) {
-    throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
+    throw new OAuthError('invalid_grant', 'the device_code is invalid, already used or was issued to another client')
   }
-  if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code is used')
-  if (found.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code has expired; start again')
+  if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code was already used')
+  if (found.expiresAt <= now)
+    throw new OAuthError('expired_token', 'the device_code has expired; start a new device authorization')
   if (found.state === 'denied') throw new OAuthError('access_denied', 'the user denied the request')
   return found
 }
 
 function requireApproved(request: DeviceRequest, now: number): void {
   if (request.polledAt !== undefined && now < request.polledAt + request.intervalMs) {
-    throw new OAuthError('slow_down', 'too early: add five seconds to the interval')
+    throw new OAuthError('slow_down', 'polled too early; increase the interval by five seconds')
   }
-  if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not decided yet')
+  if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not yet decided')
 }
 
 async function findApprovedGrant(

@@ -30,7 +30,7 @@ export function tokenEndpoint(
     const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(type)) {
-      throw new OAuthError('unauthorized_client', `this client is not registered for the grant ${type}`)
+      throw new OAuthError('unauthorized_client', `the client is not registered for the ${type} grant`)
     }
     const tokenRequest = { client, parameters, httpRequest: request, receivedAt }
     await enforceTokenLimit(context, grants[type], type, tokenRequest)
@@ -69,7 +69,7 @@ async function enforceTokenLimit(
   await issueTokens.rejectPermanently?.(tokenRequest)
   const headers = { 'retry-after': String(decision.retryAfter ?? 1) }
   const code = type === deviceGrant ? 'slow_down' : 'temporarily_unavailable'
-  throw new OAuthError(code, 'this client asks too often', { status: 429, headers })
+  throw new OAuthError(code, 'too many requests from this client', { status: 429, headers })
 }
 
 /** A request with a code and no grant_type is a code exchange, like the request in the specification. */
@@ -78,7 +78,7 @@ function parseGrantType(parameters: Parameters): GrantType {
   if (tokenRequest === undefined) throw new OAuthError('invalid_request', 'the parameter grant_type is missing')
   const known = grantTypes.find((one) => one === tokenRequest)
   if (known === undefined) {
-    throw new OAuthError('unsupported_grant_type', `supported are ${grantTypes.join(', ')}`)
+    throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${grantTypes.join(', ')}`)
   }
   return known
 }

@@ -26,21 +26,21 @@ export function resolveAccess(context: TermContext, request: TokenRequest, userG
 export function resolveRefreshAccess(context: TermContext, request: TokenRequest, userGrant: UserGrant): GrantedAccess {
   const remaining = filterRemainingScopes(request, userGrant)
   if (!remaining.includes('offline_access')) {
-    throw new OAuthError('invalid_grant', 'the client may no longer have offline_access')
+    throw new OAuthError('invalid_grant', 'the client is no longer registered for offline_access')
   }
   const scope = request.parameters.get('scope')
   if (scope === undefined) return withAudience(context, request, userGrant, remaining)
   const requested = requireAllowedScopes(parseScope(scope), userGrant.grant.scopes)
   const scopes = requested.filter((one) => remaining.includes(one))
   if (leavesNoAccess(requested, scopes))
-    throw new OAuthError('invalid_scope', 'none of the requested scopes is available any longer')
+    throw new OAuthError('invalid_scope', 'none of the requested scopes is still allowed')
   return withAudience(context, request, userGrant, scopes)
 }
 
 function filterRemainingScopes({ client }: TokenRequest, { grant, user }: UserGrant): readonly string[] {
   const remaining = filterPermittedScopes(grant.scopes, client, user)
   if (leavesNoAccess(grant.scopes, remaining)) {
-    throw new OAuthError('invalid_grant', 'the grant is no longer active: its client or user has lost every scope')
+    throw new OAuthError('invalid_grant', 'no scope of this grant is still allowed for the client and its user')
   }
   return remaining
 }

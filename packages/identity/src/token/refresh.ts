@@ -18,7 +18,8 @@ import type { Grant, TokenRequest } from './grant.ts'
 import { issueGrantTokens, refreshLifetime } from './grant-tokens.ts'
 import { resolveRefreshAccess } from './granted-access.ts'
 
-const invalidToken = () => new OAuthError('invalid_grant', 'the refresh token is unknown, expired, used or revoked')
+const invalidToken = () =>
+  new OAuthError('invalid_grant', 'the refresh token is invalid, expired, revoked or already used')
 
 /**
  * The refresh grant (RFC 6749 §6), with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token revokes the

@@ -24,7 +24,7 @@ export function userinfoEndpoint(
     }
     const claims = facts && (await readClaims(context, facts))
     if (facts === undefined || claims === undefined) {
-      throw bearerError(401, token === undefined ? undefined : 'invalid_token', 'A valid access token is needed.')
+      throw bearerError(401, token === undefined ? undefined : 'invalid_token', 'A valid access token is required.')
     }
     if (!facts.scopes.includes('openid'))
       throw bearerError(403, 'insufficient_scope', 'The scope openid is missing.', 'openid')
@@ -55,7 +55,7 @@ function readBearer(request: FastifyRequest): string | undefined {
   const inHeader = /^Bearer +([\w\-.~+/]+=*)$/i.exec(request.headers.authorization ?? '')?.[1]
   const inForm = request.method === 'POST' ? readFormToken((request.body ?? {}) as Form) : undefined
   if (inHeader !== undefined && inForm !== undefined) {
-    throw bearerError(400, 'invalid_request', 'The token came in two ways.')
+    throw bearerError(400, 'invalid_request', 'The access token must be sent in one way only.')
   }
   return inHeader ?? inForm
 }
@@ -63,7 +63,7 @@ function readBearer(request: FastifyRequest): string | undefined {
 function readFormToken(form: Form): string | undefined {
   const token = form.access_token
   if (token === undefined || typeof token === 'string') return token || undefined
-  throw bearerError(400, 'invalid_request', 'The token came more than once.')
+  throw bearerError(400, 'invalid_request', 'The access token must be sent once only.')
 }
 
 function bearerError(status: number, error: string | undefined, detail: string, scope?: string): Problem {

@@ -17,7 +17,7 @@ const members = {
   client_id: filter('Only events of this client.'),
   service: filter('Only events of this service: identity, notify or gateway.'),
   request_id: filter('Only events of this request.'),
-  since: time('Only events from this time on.'),
+  since: time('Only events at or after this time.'),
   until: time('Only events before this time.'),
 }
 const Filter = Type.Object(members, { additionalProperties: false })
@@ -26,10 +26,15 @@ const PagedFilter = Type.Object(
     ...members,
     after: Type.Optional(Type.String({ format: 'uuid', description: 'The `next` of the previous page.' })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'The most items of a page.' }),
+      Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'The maximum number of items on a page.' }),
     ),
     order: Type.Optional(
-      Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By time.' }),
+      Type.Unsafe<'asc' | 'desc'>({
+        type: 'string',
+        enum: ['asc', 'desc'],
+        default: 'asc',
+        description: 'The order by time.',
+      }),
     ),
   },
   { additionalProperties: false },

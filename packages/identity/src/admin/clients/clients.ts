@@ -51,7 +51,7 @@ export async function createClient(
   const { client_id: id, client_secret, plan, ...members } = declaration
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
-  requireScopes(by, metadata.scopes, 'The client would have these scopes')
+  requireScopes(by, metadata.scopes, 'The client would get scopes')
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -78,7 +78,7 @@ export async function updateClient(
   const { plan = client.plan, ...members } = { ...formatMembers(client), ...patch }
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
-  requireScopes(by, metadata.scopes, 'The client would have these scopes')
+  requireScopes(by, metadata.scopes, 'The client would get scopes')
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   await write(context, client, { id, plan, metadata, secretHashes: undefined })
@@ -94,7 +94,7 @@ export async function rotateSecret(
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
   if (isPublic(client) || client.authMethods.includes('private_key_jwt')) {
-    throw new Problem(422, 'This client authenticates without a secret.')
+    throw new Problem(422, 'This client does not authenticate with a secret.')
   }
   const secret = randomToken()
   await auditChange(context, by, { action: 'clients.renew_secret', target: target(id) })
@@ -116,7 +116,7 @@ export async function deleteClient(context: AdminContext, by: Authority, id: str
 async function write(context: ClientContext, from: Client, to: NewClient): Promise<void> {
   const result = await context.store.clients.update(to, registrationOf(from), context.clock.now())
   if (result === 'missing') throw notFound()
-  if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it and try again.')
+  if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it again and retry.')
   context.clients.forget(to.id)
 }
 

@@ -52,9 +52,9 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   if (found === undefined) rejectMember('/owner', 'must be the id of a user or a client')
   if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must be in the future')
   const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
-  if (excess.length > 0) rejectMember('/scopes', `must be among those of the owner, unlike ${excess.join(', ')}`)
+  if (excess.length > 0) rejectMember('/scopes', `must be among the owner's scopes, unlike ${excess.join(', ')}`)
   if (by.actor.subject !== owner) found.requireAuthority(by)
-  requireScopes(by, scopes, 'The key would have scopes')
+  requireScopes(by, scopes, 'The key would get scopes')
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt }
   const { id: _id, created_at: _at, ...after } = formatApiKey(key)
   await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after })

@@ -67,12 +67,12 @@ export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess)
 /** Resolves a key to its owner, for gateways in other processes. */
 function resolveRoute(http: Http, { context, requireScope }: Pick<AdminAccess, 'context' | 'requireScope'>): void {
   const keyBody = Type.Object({ key: Type.String({ maxLength: 200 }) }, { additionalProperties: false })
-  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('The key is unknown, expired or deleted.') }
+  const response: object = { 200: resolvedKeySchema, 404: problemAnswer('The key is not a valid API key.') }
   const resolve = { ...describeRoute('apiKeys.resolve', 'read:api-keys'), body: keyBody, response }
   http.post('/admin/v1/api-keys/resolve', { schema: resolve }, async (request) => {
     await requireScope(request, 'read:api-keys')
     const found = await resolveApiKey(context, request.body.key)
-    if (found === undefined) throw new Problem(404, 'There is no such API key.')
+    if (found === undefined) throw new Problem(404, 'This is not a valid API key.')
     return found
   })
 }
@@ -94,7 +94,7 @@ export function signingKeyRoutes(http: Http, { context, requireScope }: AdminAcc
   const body = Type.Object(
     {
       alg: Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms] }),
-      compromised: Type.Optional(Type.Boolean({ description: 'Forget the old key at once; its tokens die.' })),
+      compromised: Type.Optional(Type.Boolean({ description: 'Revokes the old key and its tokens at once.' })),
     },
     { additionalProperties: false },
   )

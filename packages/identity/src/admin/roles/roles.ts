@@ -18,7 +18,7 @@ export function listRoles(): Static<typeof roleSchema>[] {
 /** @throws Problem 404 naming the roles that there are */
 export function parseRole(name: string): ManagementRole {
   if (isManagementRole(name)) return name
-  throw new Problem(404, `There is no management role ${name}; there are ${managementRoles.join(', ')}.`)
+  throw new Problem(404, `There is no management role ${name}; the roles are ${managementRoles.join(', ')}.`)
 }
 
 /** Lists the users with a role in the order of their ids. */

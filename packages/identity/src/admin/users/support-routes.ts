@@ -14,7 +14,7 @@ const Mail = Type.Object(
     kind: Type.Unsafe<'verify' | 'reset'>({
       type: 'string',
       enum: ['verify', 'reset'],
-      description: 'A link to prove the address, or to choose a new password.',
+      description: 'The link: verify the email address, or choose a new password.',
     }),
   },
   { additionalProperties: false },

@@ -21,11 +21,11 @@ export async function mailUserLink(
 }
 
 function findMailFault({ mail, features }: AdminContext, user: User, kind: 'verify' | 'reset'): string | undefined {
-  if (!mail) return 'There is no way to send mail: no notification service runs with this one.'
-  if (user.email === undefined) return 'The user has no address.'
-  if (kind === 'verify' && user.emailVerified) return 'The address is verified already.'
+  if (!mail) return 'Mail cannot be sent: no notification service is connected.'
+  if (user.email === undefined) return 'The user has no email address.'
+  if (kind === 'verify' && user.emailVerified) return 'The email address is already verified.'
   if (kind === 'reset' && user.roles.some(isManagementRole))
-    return 'The user holds a management role: such passwords are not reset by mail; set one.'
+    return 'The user has a management role, so the password cannot be reset by mail; set one instead.'
   return kind === 'reset' && !features.passwordReset ? 'Password reset by mail is switched off.' : undefined
 }
 

@@ -214,7 +214,7 @@ function requireKnownRoles(roles: readonly string[]): void {
 /** @throws Problem 404, 409 */
 function requireChanged(result: UserChange | 'outdated'): void {
   if (result === 'missing') throw notFound()
-  if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it and try again.')
+  if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it again and retry.')
   if (result === 'last_owner') throw lastOwner()
 }
 

@@ -1,4 +1,4 @@
-export type { OutgoingMessage, Provider, SendResult, WebhookReport } from '@gatehouse/providers'
+export type { OutgoingMessage, Provider, Report, SendResult } from '@gatehouse/providers'
 export type { ReservedDeclarations, ReservedMail } from './catalog/reserved.ts'
 export { EventTypeDeclaration, RecipientDeclaration } from './config/declaration.ts'
 export type { NotifyDeclarations } from './config/declared.ts'

@@ -155,7 +155,7 @@ test('a push whose providers take nothing from us waits so long and no longer, t
 
 test('a provider that asks us to slow down is left alone until then, and the next one carries on', async (t) => {
   let free = false
-  const slow: SendResult = { kind: 'rate_limited', pauses: true, retryAfterMs: 30_000, reason: '429' }
+  const slow: SendResult = { kind: 'rate_limited', accountWide: true, retryAfterMs: 30_000, reason: '429' }
   const first = scripted(() => (free ? accepted : slow), { name: 'first' })
   const second = scripted(() => accepted, { name: 'second' })
   const caps = { total: 99, channels: {}, priorities: {} }

@@ -140,8 +140,8 @@ test('a token that none of the providers of its service could carry to is refuse
   const anything: Provider = {
     ...web,
     name: 'other',
-    carries: ({ service }) => service === 'huawei',
-    tokenFault: () => undefined,
+    supports: ({ service }) => service === 'huawei',
+    checkToken: () => undefined,
   }
   const s = await setup({ providers: { push: [web, anything] } })
   t.after(async () => {

@@ -16,13 +16,13 @@ const options = {
 const accepted: SendResult = { kind: 'accepted' }
 
 /** A provider that takes calls and never answers them, until it is mended. */
-function hanging(name: string, carries?: Provider['carries']) {
+function hanging(name: string, carries?: Provider['supports']) {
   const state = { isMended: false, calls: 0 }
   const provider: Provider = {
     name,
     channel: 'push',
     timeoutMs: 50,
-    ...(carries ? { carries } : {}),
+    ...(carries ? { supports: carries } : {}),
     send(messages) {
       state.calls += messages.length
       return state.isMended ? Promise.resolve(messages.map(() => accepted)) : new Promise(() => {})
@@ -131,7 +131,7 @@ test('what another provider can take is sent while one hangs, and what is for th
     name: 'apns',
     channel: 'push',
     timeoutMs: 1_000,
-    carries: ({ service }) => service === 'apns',
+    supports: ({ service }) => service === 'apns',
     send: async (messages) => messages.map(() => accepted),
   }
   const { s, rows } = await setupPush(t, [fcm.provider, apns])

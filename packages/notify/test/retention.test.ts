@@ -40,10 +40,10 @@ test('the worker of retention goes on batch by batch until nothing old is left i
   })
   t.after(() => worker.stop())
   clock.advance(6 * day)
-  worker.wake()
+  worker.resume()
   assert.equal(await eventually(left, (rows) => rows <= kept), kept)
   clock.advance(10 * day)
-  worker.wake()
+  worker.resume()
   assert.equal(await eventually(left, (rows) => rows === 0), 0)
   assert.ok(
     told.every((removed) => removed <= 2_000),

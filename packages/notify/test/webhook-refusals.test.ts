@@ -79,7 +79,7 @@ test('a provider tells nothing about deliveries on channels that it does not car
 test('a webhook that can not be checked now is to be sent again', async (t) => {
   const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
   const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
-    return { ...provider, name: `carrier-${index}`, webhook: { receive: async () => received } }
+    return { ...provider, name: `carrier-${index}`, reports: { read: async () => received } }
   })
   const s = await setupCarrier(t, { providers: { email: [first ?? provider, second ?? provider] } })
   assert.deepEqual((await post(s, [], {}, 'carrier-0')).status, 503)
@@ -90,8 +90,8 @@ test('a report that nothing can be made of is taken, counted as unread, and told
   const metrics = createMetrics()
   const lines: unknown[] = []
   const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
-  const unread = { kind: 'reports', reports: [], unread: 'it is no notice' } as const
-  const carrier: Provider = { ...provider, webhook: { receive: async () => unread } }
+  const unread = { kind: 'reports', reports: [], unreadableReason: 'it is no notice' } as const
+  const carrier: Provider = { ...provider, reports: { read: async () => unread } }
   const s = await setupCarrier(t, { providers: { email: [carrier] }, metrics, log })
   assert.equal((await post(s, [])).status, 204)
   assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="unread"\} 1\b/)

@@ -72,12 +72,12 @@ export function createCarriers(
   const restsUntil = ({ name }: Provider) => Math.max(open.get(name) ?? 0, paused.get(name) ?? 0)
   const rest = ({ name }: Provider, results: readonly SendResult[]) => {
     const pauses = results.flatMap((result) =>
-      result.kind === 'rate_limited' && result.pauses ? [result.retryAfterMs ?? usualPauseMs] : [],
+      result.kind === 'rate_limited' && result.accountWide ? [result.retryAfterMs ?? usualPauseMs] : [],
     )
     if (pauses.length > 0) paused.set(name, clock.now() + Math.min(longestPauseMs, Math.max(...pauses)))
   }
   const isResting = ({ name }: Provider) => open.has(name) || (paused.get(name) ?? 0) > clock.now()
-  const ableFor = (target: Target) => providers.filter((provider) => provider.carries?.(target) ?? true)
+  const ableFor = (target: Target) => providers.filter((provider) => provider.supports?.(target) ?? true)
   const inOrderFor = (target: Target, history: ProviderHistory) =>
     inCallOrder(withUnresolved(ableFor(target), history, target), history)
   const nobody = (target: Target, history: ProviderHistory): Carrier => {

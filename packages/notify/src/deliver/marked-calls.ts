@@ -1,4 +1,4 @@
-import { createGatherer } from '@gatehouse/kit'
+import { createBatcher } from '@gatehouse/kit'
 import type { Deliveries, MarkedCall } from '../store/store.ts'
 
 /**
@@ -13,14 +13,14 @@ export interface MarkedCalls {
 const mostAtOnce = 500
 
 export function createMarkedCalls(deliveries: Pick<Deliveries, 'markCalled'>): MarkedCalls {
-  const marks = createGatherer<MarkedCall, boolean>(
+  const marks = createBatcher<MarkedCall, boolean>(
     async (calls) => {
       const marked = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(calls, ({ claimed }) => claimed.bucket))
         for (const id of await deliveries.markCalled(bucket, mine)) marked.add(id)
       return calls.map(({ claimed }) => marked.has(claimed.deliveryId))
     },
-    { most: mostAtOnce, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
+    { maxBatch: mostAtOnce, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )
-  return { mark: (calls) => Promise.all(calls.map((each) => marks.do(each))) }
+  return { mark: (calls) => Promise.all(calls.map((each) => marks.add(each))) }
 }

@@ -158,7 +158,7 @@ function unresolvedAfter(message: Message, called: readonly Pause[]): Readonly<R
   for (const { target, provider, result } of called) {
     const isTaken = result.kind === 'accepted'
     if (result.kind === 'ambiguous' && message.failoverOnTimeout === false) unresolved.set(target.id, provider)
-    else if (isTaken || ('notTaken' in result && result.notTaken)) unresolved.delete(target.id)
+    else if (isTaken || ('noneAccepted' in result && result.noneAccepted)) unresolved.delete(target.id)
   }
   return Object.fromEntries(unresolved)
 }

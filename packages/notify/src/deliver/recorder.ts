@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createGatherer, isRefusedValue, type Log } from '@gatehouse/kit'
+import { createBatcher, isRefusedValue, type Log } from '@gatehouse/kit'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
@@ -47,9 +47,9 @@ export function createRecorder(settings: RecorderOptions): Recorder {
   const backlog = createBacklog(options.claimSize * mostClaims)
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
-  const together = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
-  const ended = createGatherer<TryRecord, true>((records) => recordAll(settings, records), together)
-  const untried = createGatherer<Untried, true>((list) => releaseAll(settings, list), together)
+  const together = { maxBatch: options.claimSize, concurrency: 2, ...gathering, maxWaiting: Number.POSITIVE_INFINITY }
+  const ended = createBatcher<TryRecord, true>((records) => recordAll(settings, records), together)
+  const untried = createBatcher<Untried, true>((list) => releaseAll(settings, list), together)
   const aside = (work: Promise<unknown>) =>
     backlog.add(
       work.catch((error) =>
@@ -57,8 +57,8 @@ export function createRecorder(settings: RecorderOptions): Recorder {
       ),
     )
   return {
-    keep: (record) => aside(ended.do(record)),
-    giveBack: (claimed, dueAt = 0, waitsSince) => aside(untried.do({ claimed, dueAt, waitsSince })),
+    keep: (record) => aside(ended.add(record)),
+    giveBack: (claimed, dueAt = 0, waitsSince) => aside(untried.add({ claimed, dueAt, waitsSince })),
     room: () => backlog.room(),
     empty: () => backlog.empty(),
   }

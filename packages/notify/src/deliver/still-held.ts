@@ -1,4 +1,4 @@
-import { createGatherer } from '@gatehouse/kit'
+import { createBatcher } from '@gatehouse/kit'
 import { uncheckedMs } from '../model/erasure.ts'
 import type { ClaimedDelivery, Deliveries } from '../store/store.ts'
 
@@ -11,19 +11,19 @@ const mostAtOnce = 500
 
 /** `claimedAt` is from before the claim was made, by `performance.now()`. */
 export function createStillHeld(deliveries: Pick<Deliveries, 'held'>): StillHeld {
-  const lookups = createGatherer<ClaimedDelivery, boolean>(
+  const lookups = createBatcher<ClaimedDelivery, boolean>(
     async (claimed) => {
       const held = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
         for (const id of await deliveries.held(bucket, mine)) held.add(id)
       return claimed.map(({ deliveryId }) => held.has(deliveryId))
     },
-    { most: mostAtOnce, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
+    { maxBatch: mostAtOnce, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )
   return {
     async check(claimed, claimedAt) {
       if (performance.now() - claimedAt < uncheckedMs) return claimed.map(() => true)
-      return Promise.all(claimed.map((each) => lookups.do(each)))
+      return Promise.all(claimed.map((each) => lookups.add(each)))
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
+import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, type Settled } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
 import { planOnCurrent } from '../admission/plan-on-current.ts'
@@ -57,20 +57,24 @@ const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets } = options.intake
-  const gatherers = new Map<number, Gatherer<IncomingEvent, AcceptResult>>()
-  const gathererOf = (userId: string) => {
+  const batchers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
+  const batcherOf = (userId: string) => {
     const bucket = bucketOfUser(userId, buckets)
     const slot = bucket * slotsPerBucket + slotOf(userId)
     const known =
-      gatherers.get(slot) ??
-      createGatherer((events) => acceptBatch(options, bucket, events), { most: 250, lanes: 1, mostWaiting: 10_000 })
-    gatherers.set(slot, known)
+      batchers.get(slot) ??
+      createBatcher((events) => acceptBatch(options, bucket, events), {
+        maxBatch: 250,
+        concurrency: 1,
+        maxWaiting: 10_000,
+      })
+    batchers.set(slot, known)
     return known
   }
   return {
-    one: (event) => gathererOf(event.request.user_id).do(event),
+    one: (event) => batcherOf(event.request.user_id).add(event),
     async idle() {
-      await Promise.all([...gatherers.values()].map((gatherer) => gatherer.idle()))
+      await Promise.all([...batchers.values()].map((batcher) => batcher.idle()))
     },
   }
 }

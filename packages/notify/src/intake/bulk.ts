@@ -28,7 +28,7 @@ export async function bulkEndpoint(http: Http, access: AccessControl, accept: Ac
     '/v1/notify/bulk',
     {
       bodyLimit: bodyLimitBytes,
-      config: { judgesBody: true },
+      config: { checksBodyText: true },
       onRequest: access.allow('produce'),
       schema: {
         tags: ['notifications'],

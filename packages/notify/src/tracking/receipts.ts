@@ -1,5 +1,5 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
-import type { WebhookReport } from '@gatehouse/providers'
+import type { Report } from '@gatehouse/providers'
 import { type Static, Type } from 'typebox'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
@@ -64,7 +64,7 @@ export interface ReceiptRoutes {
  */
 export function receiptEndpoint(http: Http, { tokens, reports, metrics, clock }: ReceiptRoutes): void {
   const limit = createReceiptLimit(clock)
-  const check = (receipt: Receipt): WebhookReport | Result['reason'] => {
+  const check = (receipt: Receipt): Report | Result['reason'] => {
     const now = clock.now()
     const token = tokens.read(receipt.token, now)
     if (token.kind !== 'valid') return token.kind
@@ -101,12 +101,12 @@ export function receiptEndpoint(http: Http, { tokens, reports, metrics, clock }:
 }
 
 /** An app's clock may be wrong, and its receipts late: a time is kept between the making of the message and now. */
-function reportOf({ report, link, at }: Receipt, deliveryId: string, now: number): WebhookReport {
+function reportOf({ report, link, at }: Receipt, deliveryId: string, now: number): Report {
   const reported = at === undefined ? now : Date.parse(at)
   return {
     eventId: `${report}:${deliveryId}`,
     deliveryId,
-    report: report as WebhookReport['report'],
+    report: report as Report['report'],
     at: Math.max(createdAtOf(deliveryId), Math.min(reported, now)),
     byRecipient: true,
     ...(link === undefined ? {} : { link }),

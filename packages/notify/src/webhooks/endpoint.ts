@@ -1,5 +1,5 @@
 import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
-import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
+import type { Provider, ReadResult, Report } from '@gatehouse/providers'
 import { Type } from 'typebox'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
@@ -27,7 +27,9 @@ const maxReports = 10_000
 export async function webhookEndpoint(http: Http, options: WebhookRoutes): Promise<void> {
   const { reports, publicUrl, clock, log, metrics } = options
   const receivers = new Map(
-    options.providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
+    options.providers.flatMap(({ name, channel, reports: webhook }) =>
+      webhook ? [[name, { channel, webhook }] as const] : [],
+    ),
   )
   const receiverOf = (provider: string) => {
     const receiver = receivers.get(provider)
@@ -49,8 +51,8 @@ export async function webhookEndpoint(http: Http, options: WebhookRoutes): Promi
       onRequest: async ({ params, headers }) => {
         const { provider } = params as { provider: string }
         const { webhook } = receiverOf(provider)
-        refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.mostBytes)
-        const reason = webhook.refusal?.(headers, clock.now())
+        refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.maxBytes)
+        const reason = webhook.checkHeaders?.(headers, clock.now())
         if (reason !== undefined) throw refused(provider, reason)
       },
       schema: {
@@ -70,11 +72,11 @@ export async function webhookEndpoint(http: Http, options: WebhookRoutes): Promi
       const { provider } = request.params
       const { channel, webhook } = receiverOf(provider)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      refuseLonger(provider, body.length, webhook.mostBytes)
+      refuseLonger(provider, body.length, webhook.maxBytes)
       const url = `${publicUrl}${request.url}`
-      const received = await webhook.receive({ headers: request.headers, body, url }, clock.now())
-      if (received.kind === 'refused') throw refused(provider, received.reason)
-      const unread = received.kind === 'reports' ? received.unread : undefined
+      const received = await webhook.read({ headers: request.headers, body, url }, clock.now())
+      if (received.kind === 'rejected') throw refused(provider, received.reason)
+      const unread = received.kind === 'reports' ? received.unreadableReason : undefined
       if (unread) log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is left')
       const readOutcome = unread ? 'unread' : 'accepted'
       metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? readOutcome : received.kind })
@@ -92,7 +94,7 @@ function refuseLonger(provider: string, bytes: number, most: number = mostBytes)
   if (bytes > most) throw new Problem(413, `A webhook of ${provider} has ${most} bytes at most.`)
 }
 
-function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): readonly WebhookReport[] {
+function reportsIn(received: Exclude<ReadResult, { kind: 'rejected' }>): readonly Report[] {
   if (received.kind === 'malformed') throw new Problem(400, `The webhook can't be read: ${received.reason}.`)
   if (received.kind === 'unchecked')
     throw new Problem(received.busy ? 429 : 503, `The webhook can't be checked now: ${received.reason}.`, {
@@ -103,7 +105,7 @@ function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): rea
 }
 
 /** Who carries one channel knows nothing of the others: such a report is about no delivery of its own. */
-function ofChannel(report: WebhookReport, channel: Channel): WebhookReport {
+function ofChannel(report: Report, channel: Channel): Report {
   const { deliveryId, ...rest } = report
   return deliveryId !== undefined && channelOf(deliveryId) === channel ? report : rest
 }

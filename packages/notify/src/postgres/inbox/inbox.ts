@@ -30,7 +30,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
         await database.pipeline([afresh, ...putItems(bucket, mine)])
-      notifier.changed(each.map(({ userId }) => userId))
+      notifier.publish(each.map(({ userId }) => userId))
     },
     async page(userId, filter) {
       const { rows } = await database.query<ItemRow>({
@@ -48,7 +48,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
     async change(userId, change, choice, now) {
       const bucket = bucketOfUser(userId, buckets)
       const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
-      if (done.changed.length > 0) notifier.changed([userId])
+      if (done.changed.length > 0) notifier.publish([userId])
       return done
     },
     async news(asked, limit) {
@@ -63,7 +63,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
         if (users) for (const userId of users) changed(userId)
         else missed()
       }
-      return database.listen(inboxChannel, { heard, missed })
+      return database.listen(inboxChannel, { onNotification: heard, onGap: missed })
     },
   }
 }

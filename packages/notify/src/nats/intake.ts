@@ -1,7 +1,7 @@
 import { decodeUtf8, type Log } from '@gatehouse/kit'
 import type { ConsumerMessages, JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import type { TopicMessage } from '../model/topic.ts'
-import { pause, within } from './bounded.ts'
+import { pause, within } from './deadline.ts'
 import { durableName, type Resources } from './resources.ts'
 import { intakeStream } from './streams.ts'
 

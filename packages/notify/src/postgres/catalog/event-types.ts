@@ -1,7 +1,7 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { EventType } from '../../model/event-type.ts'
 import type { EventTypes } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 export function postgresEventTypes(database: Database): EventTypes {
   return {

@@ -3,7 +3,7 @@ import type { Decided } from '../../admission/admission.ts'
 import { bucketOfLink } from '../../links/short-links.ts'
 import type { ShortLinks } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 
 export function postgresShortLinks(database: Database, buckets: number): ShortLinks {
   return {

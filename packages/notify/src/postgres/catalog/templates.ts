@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { TemplateKey, Templates } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
-import { present, timestamp } from '../sql/words.ts'
+import { present, timestamp } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
 
 interface TextRow {

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { TryRecord } from '../../store/store.ts'
-import { among, columns } from '../sql/words.ts'
+import { among, columns } from '../sql/columns.ts'
 
 /** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
 export async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {

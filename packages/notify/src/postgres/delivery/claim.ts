@@ -4,7 +4,7 @@ import type { Channel } from '../../model/channel.ts'
 import { nextTurns, type PriorityWeights, type Turn } from '../../model/fair-shares.ts'
 import type { Message } from '../../model/notification.ts'
 import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/words.ts'
+import { columns, present, timestamp } from '../sql/columns.ts'
 import { type SuppressionRow, suppressionsOf } from '../users/profiles.ts'
 import {
   type ClaimMarks,

@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { ClaimedDelivery, Deliveries, MarkedCall } from '../../store/store.ts'
-import { among, columns, queryAfresh, timestamp } from '../sql/words.ts'
+import { among, columns, queryAfresh, timestamp } from '../sql/columns.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { InboxChange } from '../../model/inbox-change.ts'
 import type { Inbox, InboxChoice } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 import { type CountRow, countsOf, emptyInbox, forgetInboxes, lockInboxes } from './inbox-count.ts'
 
 interface Changing {

@@ -1,7 +1,7 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
-import { afresh, columns, present, timestamp } from '../sql/words.ts'
+import { afresh, columns, present, timestamp } from '../sql/columns.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 

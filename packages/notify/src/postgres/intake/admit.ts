@@ -12,10 +12,10 @@ import {
 import { newId } from '../../model/id.ts'
 import type { AdmissionRules, Profile } from '../../store/store.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
-import { among, columns } from '../sql/words.ts'
-import type { StreamOptions } from '../timeline/stream-changes.ts'
+import { among, columns } from '../sql/columns.ts'
+import type { StreamOptions } from '../timeline/outbox.ts'
+import { readStanding, type Standing } from './read-state.ts'
 import { settle } from './settle.ts'
-import { readStanding, type Standing } from './standing.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /** With so many processes that admit for one user at once, the last of them gets its turn. */

@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import type { RateAsked, RateGranted } from '../../store/store.ts'
-import { documents, timestamp } from '../sql/words.ts'
+import { documents, timestamp } from '../sql/columns.ts'
 
 /**
  * Takes from the event types' rates: fixed windows that all processes share. What may wait and gets nothing, or finds

@@ -2,7 +2,7 @@ import type { Query, Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/words.ts'
+import { among } from '../sql/columns.ts'
 import { heldItemsQuery, takeItems, takeWindows, whollyHeld } from '../waiting/windows.ts'
 
 const tables = { scheduled: 'notify.scheduled', deferral: 'notify.deferral' } as const

@@ -1,14 +1,14 @@
 import type { Decided, DecidedDelivery, PlannedNotification } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
-import { tellReplays } from '../dead-letters/tell-replays.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, documents, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { storedDecisions } from '../timeline/decisions.ts'
-import type { StreamOptions } from '../timeline/stream-changes.ts'
+import { tellReplays } from '../timeline/duplicates.ts'
+import type { StreamOptions } from '../timeline/outbox.ts'
 import { joinWindows } from '../waiting/join-windows.ts'
-import { writeWoken } from '../waiting/write-woken.ts'
+import { writeWoken } from './write-resumed.ts'
 
 /** One channel of an admitted notification, beside the notification. */
 interface AdmittedDelivery extends DecidedDelivery {

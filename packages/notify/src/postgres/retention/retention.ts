@@ -1,7 +1,7 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultOptions, type Retention } from '../../config/options.ts'
 import { firstIdAt } from '../../model/id.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** A table whose rows are removed for their age. */
 export interface AgingTable extends TableBound {

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { columns } from './words.ts'
+import { columns } from './columns.ts'
 
 type Value = string | number | boolean | null
 

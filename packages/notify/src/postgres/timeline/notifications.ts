@@ -5,7 +5,7 @@ import type { DeliveryState } from '../../model/delivery-state.ts'
 import { channelOf, deliveryIdOf, knownBucketOfId } from '../../model/id.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
 import type { Notifications } from '../../store/store.ts'
-import { present } from '../sql/words.ts'
+import { present } from '../sql/columns.ts'
 import { outcomes, type StoredEntry, tellDecisions } from './decisions.ts'
 
 interface NotificationRow {

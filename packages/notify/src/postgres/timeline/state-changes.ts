@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { firstIdAt } from '../../model/id.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** Changes that a read with a filter looks at, when few of them match. */
 const maxScanned = 5_000

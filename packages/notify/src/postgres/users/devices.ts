@@ -3,7 +3,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
 export function postgresDevices(database: Database, buckets: number): Devices {

@@ -4,7 +4,7 @@ import { bucketOfUser } from '../../model/id.ts'
 import type { QuietHours } from '../../model/quiet-hours.ts'
 import { all } from '../../model/suppression.ts'
 import type { Preferences } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 import { type PreferenceRow, preferenceOf } from './profiles.ts'
 
 /** Channels with those of $5 and without those of $6, in the order of $4. */

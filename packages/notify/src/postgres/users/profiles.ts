@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Suppression } from '../../model/suppression.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
-import { present, queryAfresh } from '../sql/words.ts'
+import { present, queryAfresh } from '../sql/columns.ts'
 
 const profilesSql = `
 SELECT u.user_id,

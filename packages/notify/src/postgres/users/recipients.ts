@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Recipient, Recipients } from '../../store/store.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
 export function postgresRecipients(database: Database, buckets: number): Recipients {

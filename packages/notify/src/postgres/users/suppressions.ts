@@ -9,7 +9,7 @@ import type {
   Suppressions,
   TryRecord,
 } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/words.ts'
+import { columns, present, timestamp } from '../sql/columns.ts'
 
 interface SuppressionRow {
   readonly id: string

@@ -1,7 +1,7 @@
 import type { Decided, PlannedNotification } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 
 interface Item {
   readonly notification: PlannedNotification

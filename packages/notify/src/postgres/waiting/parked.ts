@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { newId } from '../../model/id.ts'
 import type { Parked, ParkedHead } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** The first of each event type, one step of the index a type. */
 const headsSql = `

@@ -3,7 +3,7 @@ import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id
 import type { NotifyRequest } from '../../model/notification.ts'
 import type { Schedule, Scheduled } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
-import { atMost, present, queryAfresh, storable, timestamp } from '../sql/words.ts'
+import { atMost, present, queryAfresh, storable, timestamp } from '../sql/columns.ts'
 
 interface ScheduledRow {
   readonly id: string

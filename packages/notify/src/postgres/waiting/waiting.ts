@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { Waiting, WokenDeferral } from '../../store/store.ts'
-import { atMost, present, queryAfresh, timestamp } from '../sql/words.ts'
+import { atMost, present, queryAfresh, timestamp } from '../sql/columns.ts'
 import { closeWindows } from './windows.ts'
 
 const claimDeferralsSql = `

@@ -4,7 +4,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { afresh, among, atMost, columns, present, timestamp } from '../sql/words.ts'
+import { afresh, among, atMost, columns, present, timestamp } from '../sql/columns.ts'
 
 /** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
 const itemsAtOnce = { number: 100, bytes: 65_536 } as const

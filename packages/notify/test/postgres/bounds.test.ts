@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit, PlannedNotification } from '../src/admission/admission.ts'
-import { defaultOptions } from '../src/config/options.ts'
-import { deliveryIdOf, newId } from '../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { NotifyStore } from '../src/store/store.ts'
-import { notifyDatabase } from './database.ts'
+import type { AdmissionUnit, PlannedNotification } from '../../src/admission/admission.ts'
+import { defaultOptions } from '../../src/config/options.ts'
+import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import type { NotifyStore } from '../../src/store/store.ts'
+import { notifyDatabase } from '../database.ts'
 
 const dayMs = 86_400_000
 const later = 400 * dayMs

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { defaultOptions } from '../src/config/options.ts'
-import type { Provider } from '../src/index.ts'
-import { newId } from '../src/model/id.ts'
-import { handTopic } from './hand-topic.ts'
-import { eventually, furnish, setup } from './setup.ts'
+import { defaultOptions } from '../../../src/config/options.ts'
+import type { Provider } from '../../../src/index.ts'
+import { newId } from '../../../src/model/id.ts'
+import { handTopic } from '../../hand-topic.ts'
+import { eventually, furnish, setup } from '../../setup.ts'
 
 interface Column {
   readonly table_name: string

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Log, manualClock, silentLog } from '@gatehouse/kit'
-import { defaultOptions } from '../src/config/options.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import { startRetentionWorker } from '../src/privacy/retention.ts'
-import { notifyDatabase } from './database.ts'
-import { eventually } from './setup.ts'
+import { defaultOptions } from '../../../src/config/options.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { startRetentionWorker } from '../../../src/privacy/retention.ts'
+import { notifyDatabase } from '../../database.ts'
+import { eventually } from '../../setup.ts'
 
 const day = 86_400_000
 const kept = 2_500

@@ -9,7 +9,7 @@ import {
 } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import { afresh, among, columns } from '../sql/words.ts'
+import { afresh, among, columns } from '../sql/columns.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */

@@ -1,8 +1,8 @@
 import { type Decided, reasonOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among, columns, timestamp } from '../sql/words.ts'
-import { changeRecord, type StreamOptions } from '../timeline/stream-changes.ts'
+import { among, columns, timestamp } from '../sql/columns.ts'
+import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
 
 /**
  * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what

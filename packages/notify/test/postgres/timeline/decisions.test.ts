@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decided, PlannedNotification } from '../src/admission/admission.ts'
-import { deliveryIdOf, newId } from '../src/model/id.ts'
-import { storedDecisions, tellDecisions } from '../src/postgres/timeline/decisions.ts'
+import type { Decided, PlannedNotification } from '../../../src/admission/admission.ts'
+import { deliveryIdOf, newId } from '../../../src/model/id.ts'
+import { storedDecisions, tellDecisions } from '../../../src/postgres/timeline/decisions.ts'
 
 const id = newId(0)
 const original = newId(0)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { createNotify, type Notify } from '../src/index.ts'
-import { newId } from '../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { NotifyStore, ProviderReport } from '../src/store/store.ts'
-import { barrierAt, behind } from './barriers.ts'
+import { createNotify, type Notify } from '../../src/index.ts'
+import { newId } from '../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
+import { barrierAt, behind } from '../barriers.ts'
 
 const shipped = {
   event: 'order.shipped',

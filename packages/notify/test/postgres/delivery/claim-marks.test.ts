@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ClaimMarks, type ClaimRange, createClaimMarks, placeAt } from '../src/postgres/delivery/claim-marks.ts'
+import {
+  type ClaimMarks,
+  type ClaimRange,
+  createClaimMarks,
+  placeAt,
+} from '../../../src/postgres/delivery/claim-marks.ts'
 
 const begin = 1_000_000
 const shipped = { lane: 1, event: 'order.shipped' }

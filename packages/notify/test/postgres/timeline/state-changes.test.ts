@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { deliveryIdOf, firstIdAt, newId } from '../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import { writeChanges } from '../../src/postgres/timeline/stream-changes.ts'
-import type { StateChanges } from '../../src/store/store.ts'
-import { notifyDatabase } from '../database.ts'
-import { eventually } from '../setup.ts'
+import { deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
+import type { StateChanges } from '../../../src/store/store.ts'
+import { notifyDatabase } from '../../database.ts'
+import { eventually } from '../../setup.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const day = 86_400_000

@@ -5,8 +5,8 @@ import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
-import { type NatsTopicOptions, natsTopic } from '../src/nats/index.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
+import { type NatsTopicOptions, natsTopic } from '../../src/nats/index.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
 
 const hour = 3_600_000
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit, PlannedNotification } from '../src/admission/admission.ts'
-import { createNotify, type Notify } from '../src/index.ts'
-import { newId } from '../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { ClosedWindow, NotifyStore } from '../src/store/store.ts'
+import type { AdmissionUnit, PlannedNotification } from '../../../src/admission/admission.ts'
+import { createNotify, type Notify } from '../../../src/index.ts'
+import { newId } from '../../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import type { ClosedWindow, NotifyStore } from '../../../src/store/store.ts'
 
 const minute = 60_000
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }

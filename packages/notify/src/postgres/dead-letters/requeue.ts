@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { newId } from '../../model/id.ts'
 import type { Message, NotifyRequest } from '../../model/notification.ts'
-import { columns, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { failedMessage } from './topic-failures.ts'
 
 /** A dead letter as it is stored. */

@@ -10,8 +10,8 @@ import {
   type Transaction,
 } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { ClaimedDelivery, Deliveries } from '../src/store/store.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import type { ClaimedDelivery, Deliveries } from '../../../src/store/store.ts'
 
 const leaseMs = 60_000
 const limit = 100

@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import { type Database, databaseOver, typeParsers } from '@gatehouse/kit'
 import { type Server, startPostgres } from '@gatehouse/testing'
 import pg from 'pg'
-import type { AdmissionUnit, PlannedNotification } from '../src/admission/admission.ts'
-import { newId } from '../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { ClaimedDelivery, NotifyStore, TryRecord } from '../src/store/store.ts'
+import type { AdmissionUnit, PlannedNotification } from '../../src/admission/admission.ts'
+import { newId } from '../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import type { ClaimedDelivery, NotifyStore, TryRecord } from '../../src/store/store.ts'
 
 /**
  * What the planner makes of the hot statements when it knows nothing: every table grew from nothing to 200,000 rows and

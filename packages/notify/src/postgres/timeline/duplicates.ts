@@ -1,7 +1,7 @@
 import type { Decided } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 
 /**
  * Tells in the timeline of a notification that its event came again and was a duplicate on every channel: the first time,

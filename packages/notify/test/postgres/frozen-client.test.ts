@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, startSilentProxy, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit } from '../src/admission/admission.ts'
-import { newId } from '../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import type { NotifyStore, RateAsked } from '../src/store/store.ts'
+import type { AdmissionUnit } from '../../src/admission/admission.ts'
+import { newId } from '../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import type { NotifyStore, RateAsked } from '../../src/store/store.ts'
 
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
 const now = Date.parse('2026-06-01T12:00:00Z')

@@ -96,7 +96,7 @@ test('a breaker that is open lets one delivery be claimed for each probe, and ti
   const { s, rows } = await setupPush(t, [provider])
   await accept(s)
   await opened(s, 1)
-  const before = { ...rows, calls: state.calls, timeline: await count(s, 'delivery_event') }
+  const before = { ...rows, calls: state.calls, timeline: await count(s, 'timeline_entry') }
   assert.ok(before.calls <= 2 * options.concurrency.push, `${before.calls} calls until it opened`)
   assert.equal(before.timeline, before.calls, 'one entry for each call')
   const probes = 5
@@ -108,7 +108,7 @@ test('a breaker that is open lets one delivery be claimed for each probe, and ti
     calls: state.calls - before.calls,
     claimed: rows.claimed - before.claimed,
     released: rows.released - before.released,
-    timeline: (await count(s, 'delivery_event')) - before.timeline,
+    timeline: (await count(s, 'timeline_entry')) - before.timeline,
   }
   assert.deepEqual(since, { calls: probes, claimed: probes, released: 0, timeline: probes })
 
@@ -121,7 +121,7 @@ test('a breaker that is open lets one delivery be claimed for each probe, and ti
     },
     (sent) => sent === pushes,
   )
-  const timeline = await count(s, 'delivery_event')
+  const timeline = await count(s, 'timeline_entry')
   assert.ok(timeline <= pushes + before.timeline + probes, `${timeline} entries of ${pushes} deliveries`)
 })
 
@@ -141,7 +141,7 @@ test('what another provider can take is sent while one hangs, and what is for th
   await device('bob', 'apns')
   await accept(s, 60)
   await opened(s, 1)
-  const timeline = await count(s, 'delivery_event')
+  const timeline = await count(s, 'timeline_entry')
   await accept(s)
   await s.notify.accept(Array.from({ length: 50 }, () => ({ ...order, user_id: 'bob' })))
   await eventually(
@@ -149,10 +149,10 @@ test('what another provider can take is sent while one hangs, and what is for th
     (sent) => sent === 50,
   )
   assert.equal(fcm.state.calls, timeline, 'only its calls are told')
-  assert.equal(await count(s, 'delivery_event'), timeline + 50)
+  assert.equal(await count(s, 'timeline_entry'), timeline + 50)
   assert.ok(rows.claimed <= 2 * (60 + pushes + 50), `${rows.claimed} rows claimed`)
   const { rows: waiting } = await s.database.query<{ since: number; failures: number }>(
-    "SELECT DISTINCT message->>'waitsSince' IS NOT NULL AS since, failures FROM notify.work WHERE failures = 0",
+    "SELECT DISTINCT message->>'waitsSince' IS NOT NULL AS since, failures FROM notify.delivery_queue WHERE failures = 0",
   )
   assert.deepEqual(waiting, [{ since: true, failures: 0 }])
 })
@@ -172,7 +172,7 @@ test('what waits for a hanging provider as long as it may is given up, though it
     (dead) => dead >= 100 - tried - 10,
   )
   assert.equal(
-    (await count(s, "deferral WHERE reason = 'fallback'")) > 0 ||
+    (await count(s, "deferred WHERE reason = 'fallback'")) > 0 ||
       (await count(s, "delivery WHERE channel = 'email'")) > 0,
     true,
   )

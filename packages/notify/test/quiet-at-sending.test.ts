@@ -60,7 +60,7 @@ test('a mail whose provider fails as quiet hours begin is tried again in the mor
   clock.set(evening + 11 * minute)
   await untilTold(s, body.id, 'quiet_hours')
   const { rows } = await s.database.query<{ due_at: number; failures: number }>(
-    'SELECT due_at, failures FROM notify.work',
+    'SELECT due_at, failures FROM notify.delivery_queue',
   )
   assert.deepEqual(rows, [{ due_at: morning, failures: 1 }])
   clock.set(morning)
@@ -132,7 +132,7 @@ test('the quiet hours and the zone that hold for a mail are those of the moment 
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Asia/Kathmandu' })
   await start()
   await untilTold(s, moved.id, 'quiet_hours')
-  const { rows } = await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.work')
+  const { rows } = await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.delivery_queue')
   assert.equal(new Date(rows[0]?.due_at ?? 0).toISOString(), '2026-06-02T02:15:00.000Z')
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { quiet_hours: { start: '00:00', end: '00:00' } })
   clock.set(Date.parse('2026-06-02T02:15:00Z'))
@@ -159,13 +159,13 @@ test('a mail that waits for a slot while quiet hours begin is not sent when it g
   const concurrency = { push: 1, email: 1, sms: 1, 'in-app': 1 }
   await start({ providers: { email: [slow] }, options: { concurrency } })
   await eventually(
-    async () => (await s.database.query('SELECT FROM notify.work WHERE lease_until IS NOT NULL')).rowCount,
+    async () => (await s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
     (leased) => leased === 2 && orders.length === 1,
   )
   clock.set(tenAtNight)
   first.resolve()
   await eventually(
-    async () => (await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.work')).rows,
+    async () => (await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.delivery_queue')).rows,
     (rows) => rows.length === 1 && rows[0]?.due_at === morning,
   )
   assert.deepEqual(orders, ['Order first left.'])

@@ -88,7 +88,7 @@ async function failingDeletes(database: Database, state: string, count: number):
       IF nextval('failures') <= ${count} THEN RAISE EXCEPTION 'injected' USING ERRCODE = '${state}'; END IF;
       RETURN OLD;
     END $$;
-    CREATE TRIGGER failing BEFORE DELETE ON notify.work FOR EACH ROW EXECUTE FUNCTION fail()`)
+    CREATE TRIGGER failing BEFORE DELETE ON notify.delivery_queue FOR EACH ROW EXECUTE FUNCTION fail()`)
 }
 
 /** Keeps the rows of all queued deliveries locked, so that nothing can be stored of them. */
@@ -99,7 +99,7 @@ function holding(database: Database) {
     async hold() {
       const { promise: isHeld, resolve: held } = Promise.withResolvers<void>()
       database.transaction(async (tx) => {
-        await tx.query('SELECT 1 FROM notify.work FOR UPDATE')
+        await tx.query('SELECT 1 FROM notify.delivery_queue FOR UPDATE')
         held()
         await released
       })

@@ -133,7 +133,7 @@ test('sensitive events that were gathered into one notification leave no data be
     ({ body }) => body.messages.length === 1,
   )
   await eventually(
-    () => s.database.query("SELECT FROM notify.delivery_event WHERE what = 'sent'"),
+    () => s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'sent'"),
     ({ rowCount }) => rowCount === 1,
   )
   assert.doesNotMatch(await keptData(s), /hush/)

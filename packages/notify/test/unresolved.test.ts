@@ -179,12 +179,12 @@ test('a critical SMS whose process died during the call is not given to another 
     async () => clock.advance(50),
     () => crashing.order.length === 1,
   )
-  await database.query("UPDATE notify.work SET lease_until = now() - interval '1 second'")
+  await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
   const [claimed] = await store.deliveries.claim(await bucketOf(database), 'sms', 10, 5_000, clock.now())
   assert.deepEqual(claimed?.message.unresolved, { sms: 'first' })
 })
 
 async function bucketOf(database: Setup['database']): Promise<number> {
-  const { rows } = await database.query<{ bucket: number }>('SELECT bucket FROM notify.work')
+  const { rows } = await database.query<{ bucket: number }>('SELECT bucket FROM notify.delivery_queue')
   return rows[0]?.bucket ?? assert.fail('no delivery waits')
 }

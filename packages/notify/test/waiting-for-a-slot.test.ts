@@ -50,7 +50,7 @@ interface Held {
 
 async function held({ database }: Setup): Promise<Record<string, Held>> {
   const { rows } = await database.query<Held>(
-    "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.work",
+    "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.delivery_queue",
   )
   return Object.fromEntries(rows.map((row) => [row.subject, row]))
 }
@@ -104,7 +104,7 @@ test('a delivery whose workers died is tried before those that were claimed with
   const { provider, orders, end } = slow()
   end()
   const { database, clock } = before
-  await database.query("UPDATE notify.work SET crashes = 3 WHERE message->>'subject' = 'Order second'")
+  await database.query("UPDATE notify.delivery_queue SET crashes = 3 WHERE message->>'subject' = 'Order second'")
   const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
   closeAfter(t, s, before)
   await eventually(

@@ -45,7 +45,7 @@ export interface PlannedNotification {
 }
 
 /** A stored thing that an admission takes away in its own transaction, so that it happens once. */
-export type Settled = { readonly kind: 'scheduled' | 'deferral'; readonly id: string } | SettledWindow
+export type Settled = { readonly kind: 'scheduled' | 'deferred'; readonly id: string } | SettledWindow
 
 /** A closed window, or some of its items. */
 export interface SettledWindow {

@@ -29,7 +29,7 @@ export function replan(
     return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
   })
   return {
-    settles: { kind: 'deferral', id: woken.id },
+    settles: { kind: 'deferred', id: woken.id },
     notifications: [
       {
         id: notification.id,

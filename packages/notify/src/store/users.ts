@@ -33,7 +33,7 @@ export interface Device {
 /** Everything planning needs to know about a user. */
 export interface Profile {
   /** Since the user's first admission, and the same until they are erased. */
-  readonly met?: string
+  readonly generation?: string
   readonly recipient?: Recipient
   readonly preferences: readonly Preference[]
   readonly devices: readonly Device[]

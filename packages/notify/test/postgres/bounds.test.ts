@@ -63,7 +63,7 @@ test('the cap counters of a user go with the last notification and log entry, an
   const now = Date.now()
   await store.intake.admit(0, [unit('alice', 'k', now)], rules, now)
   await store.privacy.purge(0, retention, now + 31 * dayMs)
-  assert.equal(await rowsOf(database, 'log'), 0)
+  assert.equal(await rowsOf(database, 'dedup_log'), 0)
   assert.equal(await rowsOf(database, 'cap'), 1, 'the notification is there')
   await store.privacy.purge(0, retention, now + 91 * dayMs)
   assert.equal(await rowsOf(database, 'notification'), 0)
@@ -103,7 +103,7 @@ describe('on PostgreSQL', () => {
         rules,
         old,
       )
-      await database.query('UPDATE notify.log SET sent_at = $1', [new Date(old - later).toISOString()])
+      await database.query('UPDATE notify.dedup_log SET recorded_at = $1', [new Date(old - later).toISOString()])
       await database.query("UPDATE notify.notification SET id = ('01000000' || substr(id::text, 9))::uuid")
       await database.query("UPDATE notify.cap SET counters = '{}'")
       await Promise.all([
@@ -125,7 +125,9 @@ describe('on PostgreSQL', () => {
         rows,
         users.toSorted().map((user_id) => ({ user_id, used: 4 })),
       )
-      await database.query('TRUNCATE notify.log, notify.notification, notify.cap, notify.delivery, notify.work')
+      await database.query(
+        'TRUNCATE notify.dedup_log, notify.notification, notify.cap, notify.delivery, notify.delivery_queue',
+      )
     }
     await database.close()
   })

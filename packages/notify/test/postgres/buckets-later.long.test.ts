@@ -55,7 +55,7 @@ test('what waits of users in many buckets comes out of all of them: bursts, quie
   for (const minutes of [1, 4, 5]) {
     s.clock.advance(minutes * minute)
     await eventually(
-      () => s.database.query('SELECT FROM notify.work'),
+      () => s.database.query('SELECT FROM notify.delivery_queue'),
       ({ rowCount }) => rowCount === 0,
     )
   }
@@ -69,6 +69,6 @@ test('what waits of users in many buckets comes out of all of them: bursts, quie
     async () => new Set(published.map(({ payload }) => payload.delivery_id)).size,
     (states) => states === all.length,
   )
-  for (const table of ['pending_window', 'pending_item', 'deferral', 'parked', 'scheduled', 'outbox', 'work'])
+  for (const table of ['pending_window', 'pending_item', 'deferred', 'parked', 'scheduled', 'outbox', 'delivery_queue'])
     assert.equal((await s.database.query(`SELECT FROM notify.${table}`)).rowCount, 0, table)
 })

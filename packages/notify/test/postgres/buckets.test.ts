@@ -143,7 +143,7 @@ test('erasing a user takes their rows out of their bucket and nobody else’s', 
   await Promise.all(s.notify.workers.map((worker) => worker.stop()))
   const [user = ''] = users
   assert.equal((await s.call('DELETE', `/v1/users/${user}/data`)).status, 200)
-  for (const table of ['notification', 'delivery', 'log', 'recipient', 'cap']) {
+  for (const table of ['notification', 'delivery', 'dedup_log', 'recipient', 'cap']) {
     const { rows } = await s.database.query<{ user_id: string }>(`SELECT DISTINCT user_id FROM notify.${table}`)
     const left = rows.map(({ user_id }) => user_id).filter((each) => each !== 'alice')
     assert.deepEqual(left.sort(), users.slice(1).sort(), table)

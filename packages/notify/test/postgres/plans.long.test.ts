@@ -69,7 +69,9 @@ describe('the plans of the hot statements', () => {
   })
 
   it('read the rows they name and no table, though the tables grew since they were first planned', async () => {
-    await database.query('VACUUM notify.work, notify.delivery, notify.cap, notify.log, notify.recipient')
+    await database.query(
+      'VACUUM notify.delivery_queue, notify.delivery, notify.cap, notify.dedup_log, notify.recipient',
+    )
     for (let times = 0; times < 7; times++) await walk(store)
     await fill(database)
     explained.length = 0
@@ -138,7 +140,7 @@ async function walk(store: NotifyStore): Promise<void> {
   const settled = [
     ...deferrals.map(
       ({ id, notification: { userId } }): AdmissionUnit => ({
-        settles: { kind: 'deferral', id },
+        settles: { kind: 'deferred', id },
         notifications: [planned(userId, undefined, now, 'send')],
       }),
     ),
@@ -242,12 +244,12 @@ async function fill(database: Database): Promise<void> {
     suppression: `(bucket, user_id, channel, address, reason, since, id) SELECT 0, 'user-' || n, 'email', 'a', 'b', now(), ${id}`,
     cap: `(bucket, user_id) SELECT 0, 'user-' || n`,
     notification: `(bucket, id, user_id, event, priority, sensitive, data, decisions, accepted_at) SELECT 0, ${id}, 'user-' || n, 'e', 'normal', false, '{}', '[]', now()`,
-    log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at) SELECT 0, 'user-' || n, 'k', 'push', ${id}, true, now()`,
+    dedup_log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at) SELECT 0, 'user-' || n, 'k', 'push', ${id}, true, now()`,
     delivery: `(bucket, id, user_id, channel, state) SELECT 0, ${delivery}, 'user-' || n, 'push', 'queued'`,
-    delivery_event: `(bucket, notification_id, id, at, what) SELECT 0, ${id}, ${id}, now(), 'queued'`,
-    work: `(bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message) SELECT 0, ${delivery}, 'user-' || n, 'push', 'e', 1, now(), false, '{"body": "b", "locale": "en", "targets": []}'`,
+    timeline_entry: `(bucket, notification_id, id, at, entry_type) SELECT 0, ${id}, ${id}, now(), 'queued'`,
+    delivery_queue: `(bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message) SELECT 0, ${delivery}, 'user-' || n, 'push', 'e', 1, now(), false, '{"body": "b", "locale": "en", "targets": []}'`,
     scheduled: `(bucket, id, user_id, fire_at, payload) SELECT 0, ${id}, 'user-' || n, now(), '{"user_id": "u"}'`,
-    deferral: `(bucket, id, notification_id, user_id, channels, reason, wake_at) SELECT 0, ${id}, ${id}, 'user-' || n, '{push}', 'quiet_hours', now()`,
+    deferred: `(bucket, id, notification_id, user_id, channels, reason, resume_at) SELECT 0, ${id}, ${id}, 'user-' || n, '{push}', 'quiet_hours', now()`,
     pending_window: `(bucket, id, user_id, event, state, flush_at) SELECT 0, ${id}, 'user-' || n, 'other', 'open', now()`,
     pending_item: `(bucket, window_id, notification_id, actor, at, data, channels, by_request) SELECT 0, ${id}, ${id}, 'ann', now(), '{}', '{push}', false`,
     dead_letter: `(bucket, id, cause, detail, died_at) SELECT 0, ${id}, 'c', 'd', now()`,

@@ -78,7 +78,7 @@ describe('two processes on one PostgreSQL', () => {
       Array.from({ length: 40 }, () => ({ ...shipped, dedup_key: 'k' })),
     )
     assert.deepEqual([count(seen, 'queued'), count(seen, 'duplicate')], [1, 39])
-    assert.equal((await pair.database.query('SELECT FROM notify.work')).rowCount, 1)
+    assert.equal((await pair.database.query('SELECT FROM notify.delivery_queue')).rowCount, 1)
   })
 
   withPair('of 60 simultaneous notifications of one user exactly the cap is queued', async (pair) => {
@@ -91,7 +91,7 @@ describe('two processes on one PostgreSQL', () => {
 
   withPair('batches of five lanes for one user all get their turn, and count exactly', async ({ stores, clock }) => {
     const hot = { caps: { total: 90, channels: {}, priorities: {} }, windowMs: 86_400_000 }
-    const lane = async (store: NotifyStore) => {
+    const work = async (store: NotifyStore) => {
       const seen: string[] = []
       for (let n = 0; n < 20; n++) {
         const notification = planned(newId(0), clock.now())
@@ -100,7 +100,7 @@ describe('two processes on one PostgreSQL', () => {
       }
       return seen
     }
-    const seen = (await Promise.all([0, 1, 0, 1, 0].map((index) => lane(stores[index === 0 ? 0 : 1])))).flat()
+    const seen = (await Promise.all([0, 1, 0, 1, 0].map((index) => work(stores[index === 0 ? 0 : 1])))).flat()
     assert.deepEqual([count(seen, 'queued'), count(seen, 'capped')], [90, 10])
   })
 
@@ -115,12 +115,12 @@ describe('two processes on one PostgreSQL', () => {
         const accepting = slow.accept([shipped])
         await Promise.race([barrier.reached, accepting])
         await stores[1].privacy.eraseUser('alice')
-        const { rows: before } = await database.query('SELECT FROM notify.work')
+        const { rows: before } = await database.query('SELECT FROM notify.delivery_queue')
         assert.deepEqual(before, [])
         barrier.lift()
         const [result] = await accepting
         assert.ok(result && 'accepted' in result)
-        const { rows } = await database.query('SELECT FROM notify.work')
+        const { rows } = await database.query('SELECT FROM notify.delivery_queue')
         assert.deepEqual(rows, [], `the erasure came before statement ${place}, first admission: ${isFirst}`)
         await slow.stop()
         await stores[1].privacy.eraseUser('alice')
@@ -137,7 +137,7 @@ describe('two processes on one PostgreSQL', () => {
       clock.now(),
     )
     const [lost] = await stores[0].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
-    await database.query("UPDATE notify.work SET lease_until = now() - interval '1 second'")
+    await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
     const [held] = await stores[1].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
     assert.ok(lost && held)
     const acknowledged = { provider: 'inbox', inInbox: true } as const
@@ -184,7 +184,7 @@ describe('two processes on one PostgreSQL', () => {
     const [claimed] = claims.flat()
     assert.ok(claimed)
     await pair.database.query(
-      "UPDATE notify.work SET lease_until = now() - interval '1 second' WHERE delivery_id = $1",
+      "UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second' WHERE delivery_id = $1",
       [claimed.deliveryId],
     )
     const [again] = await stores[1].deliveries.claim(0, 'email', 3, 60_000, clock.now())
@@ -217,7 +217,9 @@ describe('two processes on one PostgreSQL', () => {
         const fired = [a[0], b[0]].filter((decided) => decided !== undefined).length
         assert.equal(fired + (cancelled ? 1 : 0), 1)
         assert.equal((await database.query('SELECT FROM notify.notification')).rowCount, before + fired)
-        await database.query('DELETE FROM notify.notification; DELETE FROM notify.delivery; DELETE FROM notify.work')
+        await database.query(
+          'DELETE FROM notify.notification; DELETE FROM notify.delivery; DELETE FROM notify.delivery_queue',
+        )
       }
     },
   )
@@ -288,7 +290,7 @@ describe('two processes on one PostgreSQL', () => {
         replayed.reduce((sum, each) => sum + each.replayed, 0),
         5,
       )
-      assert.equal((await database.query('SELECT FROM notify.work')).rowCount, 5)
+      assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 5)
     },
   )
 

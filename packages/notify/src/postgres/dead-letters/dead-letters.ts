@@ -183,7 +183,7 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
 
 async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
+    `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, detail)
      SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
        FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) AS e (notification_id, id, delivery_id, channel)`,
     [

@@ -35,7 +35,7 @@ export async function sendAgain(
   at: number,
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message, expires_at, attempt)
+    `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message, expires_at, attempt)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
             CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json,
             w.expires_at, coalesce((w.message::json->>'earlierClaims')::integer, 0)
@@ -71,7 +71,7 @@ export async function planAgain(
   at: number,
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
+    `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
      SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
        FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS d (id, notification_id, user_id, channel)`,
     [

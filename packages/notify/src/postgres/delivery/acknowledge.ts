@@ -51,10 +51,10 @@ export async function acknowledgeOvertaken(
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS a (id, notification_id, provider, provider_message_id)
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id
               AND d.state <> 'queued' AND d.provider_message_id IS NULL
-              AND NOT EXISTS (SELECT FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = a.id)
-              AND NOT EXISTS (SELECT FROM notify.delivery_event e
+              AND NOT EXISTS (SELECT FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = a.id)
+              AND NOT EXISTS (SELECT FROM notify.timeline_entry e
                                WHERE e.bucket = $1 AND e.notification_id = a.notification_id
-                                 AND e.delivery_id = a.id AND e.what = 'sent')
+                                 AND e.delivery_id = a.id AND e.entry_type = 'sent')
         RETURNING d.id`,
     values: [
       bucket,

@@ -7,7 +7,7 @@ export interface Place {
 
 /** The rows of one priority and event type. */
 export interface GroupKey {
-  readonly lane: number
+  readonly priority: number
   readonly event: string
 }
 
@@ -138,16 +138,16 @@ export function createClaimMarks(): ClaimMarks {
  */
 function marksAfter({ groups, claimed }: ClaimSeen, now: number): Mark[] {
   const got = Map.groupBy(claimed, keyOf)
-  return groups.map(({ lane, event, front }) => {
-    const [first, ...others] = got.get(keyOf({ lane, event })) ?? []
-    if (!first) return { lane, event, place: placeAt(Math.min(front ?? now, now)) }
+  return groups.map(({ priority, event, front }) => {
+    const [first, ...others] = got.get(keyOf({ priority, event })) ?? []
+    if (!first) return { priority, event, place: placeAt(Math.min(front ?? now, now)) }
     const last = others.reduce((latest, each) => (isBefore(latest, each) ? each : latest), first)
-    return { lane, event, place: { dueAt: last.dueAt, id: last.id } }
+    return { priority, event, place: { dueAt: last.dueAt, id: last.id } }
   })
 }
 
-function keyOf({ lane, event }: GroupKey): string {
-  return `${lane} ${event}`
+function keyOf({ priority, event }: GroupKey): string {
+  return `${priority} ${event}`
 }
 
 function isBefore(a: Place, b: Place): boolean {

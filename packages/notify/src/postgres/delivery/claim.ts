@@ -24,7 +24,7 @@ import {
 } from './claim-sql.ts'
 
 /** A group of rows, with one that was claimed of it, or none. */
-type ClaimRow = { readonly lane: number; readonly event: string; readonly front: number | null } & (
+type ClaimRow = { readonly priority: number; readonly event: string; readonly front: number | null } & (
   | ClaimedRow
   | { readonly delivery_id: null }
 )
@@ -74,14 +74,19 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
         const { rows, entriesRead } = await run(database, begun.range, values)
         const claimed = rows.filter(isClaimed)
         seen = {
-          groups: [...new Map(rows.map((row) => [`${row.lane} ${row.event}`, row])).values()],
-          claimed: claimed.map(({ lane, event, due_at: dueAt, delivery_id: id }) => ({ lane, event, dueAt, id })),
+          groups: [...new Map(rows.map((row) => [`${row.priority} ${row.event}`, row])).values()],
+          claimed: claimed.map(({ priority, event, due_at: dueAt, delivery_id: id }) => ({
+            priority,
+            event,
+            dueAt,
+            id,
+          })),
           entriesRead,
         }
         const due = seen.groups.filter(({ front }) => front !== null && front <= now)
-        const served = queue.turns.map((_, lane) => ({
-          count: claimed.filter((row) => row.lane === lane).length,
-          isDue: due.some((group) => group.lane === lane),
+        const served = queue.turns.map((_, priority) => ({
+          count: claimed.filter((row) => row.priority === priority).length,
+          isDue: due.some((group) => group.priority === priority),
         }))
         queue.turns = nextTurns(queue.turns, served, limit)
         return claimed.sort(inOrder).map((row) => deliveryOf(row, bucket, channel))
@@ -120,10 +125,10 @@ async function readEntries(tx: Transaction, name: string, text: string, timeoutM
 }
 
 function turnColumns(turns: readonly Turn[]): string[] {
-  const numbered = turns.map((turn, lane) => ({ lane, ...turn }))
+  const numbered = turns.map((turn, priority) => ({ priority, ...turn }))
   return columns(
     numbered,
-    ({ lane }) => lane,
+    ({ priority }) => priority,
     ({ weight }) => weight,
     ({ credit }) => credit,
     ({ next }) => next,
@@ -133,7 +138,7 @@ function turnColumns(turns: readonly Turn[]): string[] {
 function markColumns(marks: readonly Mark[]): string[] {
   return columns(
     marks,
-    ({ lane }) => lane,
+    ({ priority }) => priority,
     ({ event }) => event,
     ({ place }) => timestamp(place.dueAt),
     ({ place }) => place.id,
@@ -146,7 +151,7 @@ function isClaimed(row: ClaimRow): row is ClaimRow & ClaimedRow {
 
 /** What is urgent first, then what is due longest. */
 function inOrder(a: ClaimRow & ClaimedRow, b: ClaimRow & ClaimedRow): number {
-  return a.lane - b.lane || a.due_at - b.due_at || (a.delivery_id < b.delivery_id ? -1 : 1)
+  return a.priority - b.priority || a.due_at - b.due_at || (a.delivery_id < b.delivery_id ? -1 : 1)
 }
 
 function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel): ClaimedDelivery {
@@ -156,7 +161,7 @@ function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel
     deliveryId: row.delivery_id,
     userId: row.user_id,
     event: row.event,
-    critical: row.lane === 0,
+    critical: row.priority === 0,
     attempt: row.attempt,
     failures: row.failures,
     crashes: row.crashes,

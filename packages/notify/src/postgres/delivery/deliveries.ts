@@ -50,7 +50,7 @@ async function held(
     name: 'notify_held',
     text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
             CROSS JOIN LATERAL (
-              SELECT w.attempt FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
+              SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
             WHERE found.attempt = c.attempt`,
     values: [
       bucket,
@@ -67,7 +67,7 @@ async function held(
 async function markCalled(database: Database, bucket: number, calls: readonly MarkedCall[]): Promise<Set<string>> {
   const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
     name: 'notify_mark_called',
-    text: `UPDATE notify.work w
+    text: `UPDATE notify.delivery_queue w
               SET message = (w.message::jsonb || jsonb_build_object('unresolved',
                               coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved))::json
              FROM (SELECT delivery_id, attempt, jsonb_object_agg(target, provider) AS unresolved
@@ -98,7 +98,7 @@ async function release(
 ): Promise<ReleasedRow[]> {
   const { rows } = await database.query<ReleasedRow>({
     name: 'notify_release',
-    text: `UPDATE notify.work w
+    text: `UPDATE notify.delivery_queue w
               SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
                   message = CASE WHEN $5::bigint IS NULL OR w.message->'waitsSince' IS NOT NULL THEN w.message
                                  ELSE (w.message::jsonb || jsonb_build_object('waitsSince', $5::bigint))::json END

@@ -35,9 +35,9 @@ export async function unrecorded(
   const [{ rows }, sensitive] = await Promise.all([
     tx.query<Recorded>({
       name: 'notify_recorded_receipts',
-      text: `SELECT e.delivery_id, e.what AS type, e.detail->>'link' AS link FROM notify.delivery_event e
+      text: `SELECT e.delivery_id, e.entry_type AS type, e.detail->>'link' AS link FROM notify.timeline_entry e
               WHERE e.bucket = $1 AND ${among('e.notification_id', '$2')} AND e.delivery_id IS NOT NULL
-                AND e.what IN ('delivered', 'opened', 'clicked')
+                AND e.entry_type IN ('delivered', 'opened', 'clicked')
                 AND e.detail->>'provider' IN ('receipts', 'tracking') AND e.detail->>'machine' IS NULL`,
       values: [bucket, ids],
     }),

@@ -65,7 +65,7 @@ async function endWork(tx: Transaction, bucket: number, records: readonly TryRec
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_end_work',
-    text: `DELETE FROM notify.work w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
+    text: `DELETE FROM notify.delivery_queue w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
             WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = d.delivery_id
               AND w.attempt = d.attempt
         RETURNING w.delivery_id`,
@@ -82,7 +82,7 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_put_back',
-    text: `UPDATE notify.work w
+    text: `UPDATE notify.delivery_queue w
               SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
                   message = r.message
              FROM ROWS FROM (
@@ -113,12 +113,12 @@ function tell(bucket: number, held: readonly TryRecord[], sent: ReadonlySet<stri
   return [
     {
       name: 'notify_tell',
-      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail
+      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail
              FROM ROWS FROM (
                     unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
                     json_array_elements($9::json))
-                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
+                  AS e (notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
       values: [
         bucket,
         ...columns(
@@ -235,9 +235,9 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecor
   if (fresh.length === 0) return
   await tx.query({
     name: 'notify_defer_fallback',
-    text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.wake_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, wake_at)`,
+    text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.resume_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, resume_at)`,
     values: [
       bucket,
       ...columns(

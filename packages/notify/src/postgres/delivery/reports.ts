@@ -100,7 +100,7 @@ async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
     }),
     tx.query({
       name: 'notify_lock_reported_work',
-      text: `SELECT FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
+      text: `SELECT FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
       values: [bucket, ids],
     }),
     tx.query<ReportedDelivery>({
@@ -175,10 +175,10 @@ function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): Fres
 async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
   await tx.query({
     name: 'notify_tell_reports',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::json
+    text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
+           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
-                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
+                  AS e (notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
     values: [
       bucket,
       ...columns(
@@ -230,7 +230,7 @@ async function endWork(tx: Transaction, bucket: number, changed: readonly FreshR
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
     name: 'notify_end_reported',
-    text: `DELETE FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')}
+    text: `DELETE FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')}
               AND (channel <> 'push' OR json_array_length(message->'targets') = 1)
         RETURNING delivery_id, sensitive`,
     values: [bucket, overtaken.map(({ delivery }) => delivery.id)],

@@ -26,8 +26,8 @@ const pauseMs = 3
 
 /**
  * Admission: reads the users and their log without a lock, decides the batch, and writes all it comes to on one message,
- * if no user's stamp has changed since; else it decides again on what is then. Whoever writes a user's log changes their
- * stamp, so nothing can slip between the reading and the writing, and no lock is held while a client is awaited.
+ * if no user's version has changed since; else it decides again on what is then. Whoever writes a user's log changes their
+ * version, so nothing can slip between the reading and the writing, and no lock is held while a client is awaited.
  *
  * @throws UserErased when a user was erased since the units were planned
  * @throws Problem 503 when others were faster every time
@@ -121,8 +121,8 @@ function refuseErased(
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): void {
   for (const user of usersOf(units)) {
-    const met = profiles?.get(user)?.met
-    if (met !== undefined && users.get(user)?.met !== met) throw new UserErased()
+    const generation = profiles?.get(user)?.generation
+    if (generation !== undefined && users.get(user)?.generation !== generation) throw new UserErased()
   }
 }
 
@@ -134,7 +134,7 @@ function knownGuard(
 ): Statement[] {
   const users = usersOf(units).filter((user) => {
     const profile = profiles?.get(user)
-    return profile?.met === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
+    return profile?.generation === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
   })
   if (users.length === 0) return []
   const ofUser = 'WHERE k.bucket = $1::smallint AND k.user_id = u.user_id LIMIT 1'
@@ -149,46 +149,46 @@ function knownGuard(
  * nobody wrote it since it was read.
  */
 function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: Standing): Statement[] {
-  const stamp = newId(bucket)
+  const version = newId(bucket)
   const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
   const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
   return [
-    ...(fresh.length > 0 ? [meet(bucket, fresh, written, stamp)] : []),
-    ...(old.length > 0 ? [restamp(bucket, old, { known, written, stamp })] : []),
+    ...(fresh.length > 0 ? [meet(bucket, fresh, written, version)] : []),
+    ...(old.length > 0 ? [restamp(bucket, old, { known, written, version })] : []),
   ]
 }
 
-function meet(bucket: number, users: readonly string[], written: (user: string) => string, stamp: string): Statement {
+function meet(bucket: number, users: readonly string[], written: (user: string) => string, version: string): Statement {
   return {
     guard: true,
-    text: `WITH met AS (
-             INSERT INTO notify.cap (bucket, user_id, counters, met, stamp)
+    text: `WITH added AS (
+             INSERT INTO notify.cap (bucket, user_id, counters, generation, version)
              SELECT $1::smallint, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
                FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS u (user_id, counters, place) ORDER BY u.place
              ON CONFLICT (bucket, user_id) DO NOTHING RETURNING 1
-           ) SELECT count(*) = $5::integer FROM met`,
-    values: [bucket, ...columns(users, (user) => user, written), stamp, users.length],
+           ) SELECT count(*) = $5::integer FROM added`,
+    values: [bucket, ...columns(users, (user) => user, written), version, users.length],
   }
 }
 
 interface Restamp {
   readonly known: Standing['users']
   readonly written: (user: string) => string
-  readonly stamp: string
+  readonly version: string
 }
 
-function restamp(bucket: number, users: readonly string[], { known, written, stamp }: Restamp): Statement {
+function restamp(bucket: number, users: readonly string[], { known, written, version }: Restamp): Statement {
   return {
     guard: true,
     text: `WITH locked AS MATERIALIZED (
              SELECT u.user_id, u.counters FROM unnest($2::text[], $3::text[], $4::uuid[]) WITH ORDINALITY
-                    AS u (user_id, counters, stamp, place)
+                    AS u (user_id, counters, version, place)
               CROSS JOIN LATERAL (
-                SELECT c.stamp FROM notify.cap c WHERE c.bucket = $1::smallint AND c.user_id = u.user_id
+                SELECT c.version FROM notify.cap c WHERE c.bucket = $1::smallint AND c.user_id = u.user_id
                  LIMIT 1 FOR UPDATE) AS found
-              WHERE found.stamp = u.stamp
+              WHERE found.version = u.version
            ), changed AS (
-             UPDATE notify.cap c SET counters = l.counters::jsonb, stamp = $5::uuid FROM locked l
+             UPDATE notify.cap c SET counters = l.counters::jsonb, version = $5::uuid FROM locked l
               WHERE c.bucket = $1::smallint AND ${among('c.user_id', '$2', 'text')} AND c.user_id = l.user_id RETURNING 1
            ) SELECT count(*) = $6::integer FROM changed`,
     values: [
@@ -197,9 +197,9 @@ function restamp(bucket: number, users: readonly string[], { known, written, sta
         users,
         (user) => user,
         written,
-        (user) => known.get(user)?.stamp,
+        (user) => known.get(user)?.version,
       ),
-      stamp,
+      version,
       users.length,
     ],
   }

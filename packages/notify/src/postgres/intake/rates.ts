@@ -15,16 +15,16 @@ export async function takeRates(
 ): Promise<Map<string, RateGranted>> {
   const sorted = [...asked].sort((a, b) => (a.event < b.event ? -1 : 1))
   const given = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
-  const { rows } = await database.query<{ taken: ReadonlyArray<RateGranted & { readonly event: string }> | null }>({
-    name: 'notify_take_rates',
-    text: 'CALL notify.take_rates($1, $2, $3, $4, NULL)',
+  const { rows } = await database.query<{ results: ReadonlyArray<RateGranted & { readonly event: string }> | null }>({
+    name: 'notify_acquire_rates',
+    text: 'CALL notify.acquire_rates($1, $2, $3, $4, NULL)',
     values: [
       bucket,
       documents(sorted, ({ event, count, parkable, rate }) => ({
         event,
         count,
         parkable: parkable.length,
-        most: rate.limit,
+        maximum: rate.limit,
         span_ms: rate.perSeconds * 1000,
       })),
       documents(given, ({ event, key, place, turn, request, occurredAt }) => ({
@@ -39,6 +39,6 @@ export async function takeRates(
       timestamp(now),
     ],
   })
-  const taken = rows[0]?.taken ?? []
-  return new Map(taken.map(({ event, ...granted }) => [event, granted]))
+  const results = rows[0]?.results ?? []
+  return new Map(results.map(({ event, ...granted }) => [event, granted]))
 }

@@ -15,9 +15,9 @@ import { settledOf, settledQueries } from './settle.ts'
 /** A user's row as it was read. */
 export interface UserStanding {
   /** Stays as long as the row does: another one means that the user was erased meanwhile. */
-  readonly met: string
+  readonly generation: string
   /** Another one means that somebody wrote the user's log meanwhile. */
-  readonly stamp: string
+  readonly version: string
 }
 
 /** What a batch is decided on. It was read without a lock: what is written later must check that it still stands. */
@@ -71,9 +71,9 @@ export async function readStanding(
 function usersQuery(bucket: number, users: readonly string[]): Query {
   return {
     name: 'notify_read_users',
-    text: `SELECT u.user_id, found.met, found.stamp, found.counters FROM unnest($2::text[]) AS u (user_id)
+    text: `SELECT u.user_id, found.generation, found.version, found.counters FROM unnest($2::text[]) AS u (user_id)
             CROSS JOIN LATERAL (
-              SELECT c.met, c.stamp, c.counters FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = u.user_id LIMIT 1) AS found`,
+              SELECT c.generation, c.version, c.counters FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = u.user_id LIMIT 1) AS found`,
     values: [bucket, users],
   }
 }
@@ -89,7 +89,7 @@ function logQuery(bucket: number, notifications: readonly PlannedNotification[])
       text: `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
                FROM unnest($2::text[], $3::text[], $4::text[]) AS a (user_id, dedup_key, channel)
               CROSS JOIN LATERAL (
-                SELECT l.notification_id, l.has_delivery FROM notify.log l
+                SELECT l.notification_id, l.has_delivery FROM notify.dedup_log l
                  WHERE l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
                  LIMIT 1) AS found`,
       values: [

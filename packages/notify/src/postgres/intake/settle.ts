@@ -5,7 +5,7 @@ import type { Statement } from '../sql/at-once.ts'
 import { among } from '../sql/columns.ts'
 import { heldItemsQuery, takeItems, takeWindows, whollyHeld } from '../waiting/windows.ts'
 
-const tables = { scheduled: 'notify.scheduled', deferral: 'notify.deferral' } as const
+const tables = { scheduled: 'notify.scheduled', deferred: 'notify.deferred' } as const
 
 const thingsOf = (units: readonly AdmissionUnit[]) =>
   units.flatMap(({ settles }) => (settles ? [settles] : [])).sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -42,7 +42,7 @@ export function settle(bucket: number, units: readonly AdmissionUnit[], now: num
   const parts = windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : []))
   return [
     ...take(bucket, 'scheduled', idsOf(units, 'scheduled')),
-    ...take(bucket, 'deferral', idsOf(units, 'deferral')),
+    ...take(bucket, 'deferred', idsOf(units, 'deferred')),
     ...(whole.length > 0 ? [takeWindows(bucket, whole, now)] : []),
     ...(parts.length > 0 ? takeItems(bucket, parts) : []),
   ]

@@ -15,7 +15,7 @@ interface AdmittedDelivery extends DecidedDelivery {
   readonly of: PlannedNotification
 }
 
-const lanes = { critical: 0, normal: 1, low: 2 } as const
+const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
 
 /** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
 export function writeAdmitted(
@@ -93,7 +93,7 @@ function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: 
   if (burnt.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+      text: `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
            SELECT $1::smallint, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
              FROM unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
                   AS l (user_id, dedup_key, channel, notification_id, has_delivery)`,
@@ -147,12 +147,12 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   if (queued.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, expires_at, message)
-           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8::timestamptz, w.sensitive, w.expires_at, w.message
+      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
+           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
              FROM ROWS FROM (
                     unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
                     json_array_elements($9::json))
-                  AS w (delivery_id, user_id, channel, event, lane, sensitive, expires_at, message)`,
+                  AS w (delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
       values: [
         bucket,
         ...columns(
@@ -161,7 +161,7 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
           (d) => d.of.userId,
           (d) => d.channel,
           (d) => d.of.event,
-          (d) => lanes[d.of.priority],
+          (d) => priorityNumbers[d.of.priority],
           (d) => d.of.sensitive,
         ),
         timestamp(now),
@@ -183,10 +183,10 @@ function writeDeferrals(bucket: number, decided: readonly Decided[]): Statement[
   if (deferred.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.wake_at
+      text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                  AS d (id, notification_id, user_id, channels, reason, wake_at)`,
+                  AS d (id, notification_id, user_id, channels, reason, resume_at)`,
       values: [
         bucket,
         ...columns(

@@ -19,10 +19,10 @@ export function writeWoken(
   if (entries.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
-           SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, $8::timestamptz, e.what, e.detail::json
+      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, detail)
+           SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, $8::timestamptz, e.entry_type, e.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
-                  AS e (notification_id, id, delivery_id, channel, what, detail)`,
+                  AS e (notification_id, id, delivery_id, channel, entry_type, detail)`,
       values: [
         bucket,
         ...columns(

@@ -28,10 +28,10 @@ export function erasedWhenSpent(bucket: number, notificationIds: readonly string
   return notificationIds.toSorted().map((id) => ({
     text: `UPDATE notify.notification n SET data = NULL
             WHERE n.bucket = $1::smallint AND n.id = $2::uuid AND n.sensitive AND n.data IS NOT NULL
-              AND NOT EXISTS (SELECT FROM notify.work w
+              AND NOT EXISTS (SELECT FROM notify.delivery_queue w
                                WHERE w.bucket = $1::smallint AND w.delivery_id = ANY($3::uuid[]))
               AND NOT EXISTS (SELECT FROM notify.dead_letter l WHERE l.bucket = $1::smallint AND l.id = ANY($3::uuid[]))
-              AND NOT EXISTS (SELECT FROM notify.deferral d
+              AND NOT EXISTS (SELECT FROM notify.deferred d
                                WHERE d.bucket = $1::smallint AND d.notification_id = $2::uuid)`,
     values: [bucket, id, channels.map((channel) => deliveryIdOf(id, channel))],
   }))

@@ -114,7 +114,7 @@ async function forgetUsers(tx: Transaction, bucket: number, users: readonly stri
   if (rows.length === 0) return
   await tx.query(
     `DELETE FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
-        AND NOT EXISTS (SELECT FROM notify.log l WHERE l.bucket = $1 AND l.user_id = c.user_id)
+        AND NOT EXISTS (SELECT FROM notify.dedup_log l WHERE l.bucket = $1 AND l.user_id = c.user_id)
         AND NOT EXISTS (SELECT FROM notify.notification n WHERE n.bucket = $1 AND n.user_id = c.user_id)`,
     [bucket, rows.map(({ user_id: user }) => user)],
   )

@@ -21,7 +21,7 @@ export interface Statement {
 export async function runAtOnce(database: Database, statements: readonly Statement[]): Promise<Statement | undefined> {
   const given = statements.flatMap(({ values }) => values.map(textOf))
   const slots = given.map((_, index) => `$${index + 4}`).join(', ')
-  const { rows } = await database.query<{ refused: number }>({
+  const { rows } = await database.query<{ failed: number }>({
     name: `notify_at_once_${given.length}`,
     text: `CALL notify.run_at_once($1, $2, $3, ARRAY[${slots}]::text[], NULL)`,
     values: [
@@ -31,8 +31,8 @@ export async function runAtOnce(database: Database, statements: readonly Stateme
       ...given,
     ],
   })
-  const [{ refused } = { refused: 0 }] = rows
-  return statements[refused - 1]
+  const [{ failed } = { failed: 0 }] = rows
+  return statements[failed - 1]
 }
 
 const rewritten = new Map<string, string>()

@@ -15,12 +15,12 @@ export function tellReplays(bucket: number, decided: readonly Decided[], now: nu
   const first = [...new Map(replays.toReversed().map((each) => [each.answerId, each])).values()]
   return [
     {
-      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
+      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
            SELECT $1::smallint, r.notification_id, r.id, $5::timestamptz, 'duplicate', r.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS r (notification_id, id, detail)
             WHERE (SELECT count(*) FROM notify.notification n WHERE n.bucket = $1::smallint AND n.id = r.notification_id) > 0
-              AND (SELECT count(*) FROM notify.delivery_event e
-                    WHERE e.bucket = $1::smallint AND e.notification_id = r.notification_id AND e.what = 'duplicate'
+              AND (SELECT count(*) FROM notify.timeline_entry e
+                    WHERE e.bucket = $1::smallint AND e.notification_id = r.notification_id AND e.entry_type = 'duplicate'
                       AND e.channel IS NULL) = 0`,
       values: [
         bucket,

@@ -29,7 +29,7 @@ interface DeliveryRow {
 interface EventRow {
   readonly channel: Channel | null
   readonly at: number
-  readonly what: string
+  readonly entry_type: string
   readonly state: string | null
   readonly detail: Record<string, unknown> | null
 }
@@ -56,7 +56,7 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
   )
   const events = await database.query<EventRow>(
-    `SELECT channel, at, what, state, detail FROM notify.delivery_event
+    `SELECT channel, at, entry_type, state, detail FROM notify.timeline_entry
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
@@ -93,7 +93,7 @@ function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryR
   return { id, state, ...present({ provider, ended }) }
 }
 
-function entryOf({ at, what, state, channel, detail }: EventRow): TimelineEntry {
+function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
   return {
     at,
     what,

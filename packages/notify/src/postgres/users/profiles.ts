@@ -8,7 +8,7 @@ const profilesSql = `
 SELECT u.user_id,
        (SELECT value FROM notify.property WHERE name = 'settings_version') AS settings_version,
        r.user_id IS NOT NULL AS known, r.email, r.phone_number, r.locale, r.zoneinfo,
-       (SELECT met FROM notify.cap WHERE bucket = $1 AND user_id = u.user_id) AS met,
+       (SELECT generation FROM notify.cap WHERE bucket = $1 AND user_id = u.user_id) AS generation,
        (SELECT json_agg(json_build_object('event_type', p.event_type, 'channels', p.channels,
                                           'quiet_start', p.quiet_start, 'quiet_end', p.quiet_end))
           FROM notify.preference p WHERE p.bucket = $1 AND p.user_id = u.user_id) AS preferences,
@@ -26,7 +26,7 @@ SELECT u.user_id,
 interface ProfileRow extends RecipientRow {
   readonly settings_version: number
   readonly known: boolean
-  readonly met: string | null
+  readonly generation: string | null
   readonly preferences: PreferenceRow[] | null
   readonly devices: DeviceRow[] | null
   readonly suppressions: SuppressionRow[] | null
@@ -74,7 +74,7 @@ export async function readProfiles(database: Database, bucket: number, userIds: 
 
 function profileOf(row: ProfileRow): Profile {
   return {
-    ...(row.met === null ? {} : { met: row.met }),
+    ...(row.generation === null ? {} : { generation: row.generation }),
     ...(row.known ? { recipient: recipientOf(row) } : {}),
     preferences: row.preferences?.map(preferenceOf) ?? [],
     devices: row.devices?.map(deviceOf) ?? [],

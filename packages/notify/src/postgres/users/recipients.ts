@@ -73,17 +73,17 @@ export async function putRecipients(
 
 /** Under the lock of the user's row, so that two tellings, or a telling and an edit, don't undo each other. */
 async function feedRecipient(tx: Transaction, bucket: number, told: Recipient, now: number): Promise<void> {
-  const { rows } = await tx.query<RecipientRow & { readonly fed: Partial<Recipient> }>(
+  const { rows } = await tx.query<RecipientRow & { readonly last_feed: Partial<Recipient> }>(
     `INSERT INTO notify.recipient (bucket, user_id, updated_at) VALUES ($1, $2, $3)
      ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
-     RETURNING user_id, email, phone_number, locale, zoneinfo, fed`,
+     RETURNING user_id, email, phone_number, locale, zoneinfo, last_feed`,
     [bucket, told.userId, timestamp(now)],
   )
   const [row] = rows
   if (!row) return
-  const next = fedRecipient(recipientOf(row), row.fed, told)
+  const next = fedRecipient(recipientOf(row), row.last_feed, told)
   await putRecipients(tx, bucket, [next], now)
-  await tx.query('UPDATE notify.recipient SET fed = $3 WHERE bucket = $1 AND user_id = $2', [
+  await tx.query('UPDATE notify.recipient SET last_feed = $3 WHERE bucket = $1 AND user_id = $2', [
     bucket,
     told.userId,
     JSON.stringify(told),

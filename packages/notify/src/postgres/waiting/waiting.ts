@@ -7,11 +7,11 @@ import { closeWindows } from './windows.ts'
 
 const claimDeferralsSql = `
 WITH due AS MATERIALIZED (
-  SELECT id FROM notify.deferral
-   WHERE bucket = $1 AND wake_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY wake_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+  SELECT id FROM notify.deferred
+   WHERE bucket = $1 AND resume_at <= $4 AND (lease_until IS NULL OR lease_until < now())
+   ORDER BY resume_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
 ), claimed AS (
-  UPDATE notify.deferral d SET lease_until = now() + $3::integer * interval '1 millisecond'
+  UPDATE notify.deferred d SET lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE d.bucket = $1 AND d.id = ANY (ARRAY(SELECT id FROM due))
   RETURNING d.id, d.notification_id, d.user_id, d.channels, d.reason
 )

@@ -23,10 +23,10 @@ WITH due AS MATERIALIZED (
 ), closed AS (
   UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING w.id, w.user_id, w.event, w.apart
+  RETURNING w.id, w.user_id, w.event, w.individual
 ), named AS MATERIALIZED (
   SELECT set_config('notify.closed', coalesce(array_agg(id)::text, ''), true),
-         set_config('notify.summed', coalesce(array_agg(id) FILTER (WHERE NOT apart)::text, ''), true) FROM closed
+         set_config('notify.summed', coalesce(array_agg(id) FILTER (WHERE NOT individual)::text, ''), true) FROM closed
 )
 SELECT c.id, c.user_id, c.event FROM closed c CROSS JOIN named`
 
@@ -149,17 +149,17 @@ export function takeWindows(
     guard: true,
     text: `WITH taken AS (
              DELETE FROM notify.pending_window w
-              USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, event_id, what, detail, erases)
+              USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, entry_id, entry_type, detail, erases)
               WHERE w.bucket = $1::smallint AND ${among('w.id', '$2')} AND w.id = s.id AND w.state = 'closed'
-             RETURNING w.id, s.event_id, s.what, s.detail, s.erases
+             RETURNING w.id, s.entry_id, s.entry_type, s.detail, s.erases
            ), gone AS (
              DELETE FROM notify.pending_item i USING taken t
               WHERE i.bucket = $1::smallint AND i.window_id = ANY (ARRAY(SELECT id FROM taken)) AND i.window_id = t.id
-             RETURNING i.notification_id, t.event_id, t.what, t.detail, t.erases
+             RETURNING i.notification_id, t.entry_id, t.entry_type, t.detail, t.erases
            ), told AS (
-             INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
-             SELECT $1::smallint, notification_id, event_id, $7::timestamptz, what, detail::json
-               FROM gone WHERE what IS NOT NULL
+             INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
+             SELECT $1::smallint, notification_id, entry_id, $7::timestamptz, entry_type, detail::json
+               FROM gone WHERE entry_type IS NOT NULL
            ), erased AS (
              UPDATE notify.notification SET data = NULL
               WHERE bucket = $1::smallint AND id = ANY (ARRAY(SELECT notification_id FROM gone WHERE erases)) AND sensitive
@@ -214,7 +214,7 @@ export function takeItems(
       values: [bucket, ids],
     },
     {
-      text: `UPDATE notify.pending_window SET apart = apart OR id <> ALL ($3::uuid[]), lease_until = NULL
+      text: `UPDATE notify.pending_window SET individual = individual OR id <> ALL ($3::uuid[]), lease_until = NULL
               WHERE bucket = $1::smallint AND ${among('id', '$2')}`,
       values: [bucket, ids, parts.flatMap(({ id, keepsTogether }) => (keepsTogether ? [id] : []))],
     },

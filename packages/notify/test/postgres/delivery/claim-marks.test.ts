@@ -8,7 +8,7 @@ import {
 } from '../../../src/postgres/delivery/claim-marks.ts'
 
 const begin = 1_000_000
-const shipped = { lane: 1, event: 'order.shipped' }
+const shipped = { priority: 1, event: 'order.shipped' }
 const id = (n: number) => `019b0000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
 /** A claim that got the rows due at these times, and read so many entries of the index for them. */

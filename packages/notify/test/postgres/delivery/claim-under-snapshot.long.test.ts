@@ -116,8 +116,8 @@ describe('a claim under an old snapshot', () => {
     try {
       await queue.write(300_000)
       await queue.underSnapshot(async () => {
-        await database.query("UPDATE notify.work SET due_at = due_at + interval '1 day'")
-        await database.query('DELETE FROM notify.work')
+        await database.query("UPDATE notify.delivery_queue SET due_at = due_at + interval '1 day'")
+        await database.query('DELETE FROM notify.delivery_queue')
         await queue.write(1)
         const { deliveries } = postgresNotifyStore(started)
         assert.equal((await deliveries.claim(0, 'email', limit, leaseMs, queue.clock.now())).length, 1)
@@ -156,7 +156,7 @@ function queueOn(database: Database): Queue {
     clock,
     async write(count, { dueAt = clock.now(), event = 'order.shipped' } = {}) {
       await database.query(
-        `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+        `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message)
          SELECT 0, ('019b0000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'user-' || n, 'email', $3, 1, $4::timestamptz,
                 false, json_build_object('body', repeat('on its way ', 20), 'targets', json_build_array(json_build_object('id', 'a', 'address', 'b')))
            FROM generate_series($1::integer + 1, $1::integer + $2::integer) AS n`,
@@ -167,7 +167,7 @@ function queueOn(database: Database): Queue {
     claim: () => deliveries.claim(0, 'email', limit, leaseMs, clock.now()),
     async endLeases() {
       await database.query(
-        "UPDATE notify.work SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL",
+        "UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL",
       )
     },
     async end(claimed) {
@@ -215,7 +215,7 @@ async function withSnapshot(database: Database, work: () => Promise<void>): Prom
   const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
   const held = database.transaction(async (tx) => {
     await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
-    await tx.query('SELECT count(*) FROM notify.work')
+    await tx.query('SELECT count(*) FROM notify.delivery_queue')
     open()
     await isOver
   })

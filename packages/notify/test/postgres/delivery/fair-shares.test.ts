@@ -30,26 +30,29 @@ describe('claims, while more is due than they can take', () => {
         fc.asyncProperty(anyCase, async ({ weights, limit, types }) => {
           const deliveries = await saturated(database, { weights, limit, types })
           const total = weights.reduce((sum, weight) => sum + weight, 0)
-          const byLane = [0, 0, 0]
+          const byPriority = [0, 0, 0]
           const byType = new Map<string, number>()
           for (let claims = 1; claims <= claimsInRun; claims++) {
             const claimed = await claim(deliveries, limit)
             assert.equal(claimed.length, limit)
             for (const event of claimed) {
-              const lane = Number(event[0])
-              byLane[lane] = (byLane[lane] ?? 0) + 1
+              const priority = Number(event[0])
+              byPriority[priority] = (byPriority[priority] ?? 0) + 1
               byType.set(event, (byType.get(event) ?? 0) + 1)
             }
-            for (const [lane, count] of byLane.entries()) {
-              const share = (claims * limit * (weights[lane] ?? 0)) / total
+            for (const [priority, count] of byPriority.entries()) {
+              const share = (claims * limit * (weights[priority] ?? 0)) / total
               assert.ok(
                 Math.abs(count - share) <= 3,
-                `${priorities[lane]} got ${count} of its ${share} after ${claims} claims`,
+                `${priorities[priority]} got ${count} of its ${share} after ${claims} claims`,
               )
             }
           }
-          for (const [lane, count] of byLane.entries()) {
-            const counts = Array.from({ length: types[lane] ?? 0 }, (_, type) => byType.get(`${lane}.${type}`) ?? 0)
+          for (const [priority, count] of byPriority.entries()) {
+            const counts = Array.from(
+              { length: types[priority] ?? 0 },
+              (_, type) => byType.get(`${priority}.${type}`) ?? 0,
+            )
             const even = count / counts.length
             for (const got of counts) assert.ok(Math.abs(got - even) <= claimsInRun + 1, `a type got ${got} of ${even}`)
           }
@@ -64,11 +67,11 @@ describe('claims, while more is due than they can take', () => {
       await fc.assert(
         fc.asyncProperty(anyCase, async ({ weights, limit, types }) => {
           const deliveries = await saturated(database, { weights, limit, types })
-          const lane = 2
+          const priority = 2
           const total = weights.reduce((sum, weight) => sum + weight, 0)
           // The first of each event type of the lowest priority has none of its own before it.
-          const bound = ((types[lane] + 3) * total) / weights[lane] + limit
-          const missing = new Set(Array.from({ length: types[lane] }, (_, type) => `${lane}.${type}`))
+          const bound = ((types[priority] + 3) * total) / weights[priority] + limit
+          const missing = new Set(Array.from({ length: types[priority] }, (_, type) => `${priority}.${type}`))
           let count = 0
           while (missing.size > 0) {
             assert.ok(count <= bound, `${[...missing]} after ${count} deliveries, not ${bound}`)
@@ -84,9 +87,9 @@ describe('claims, while more is due than they can take', () => {
   test('one at a time serve the lowest priority too, once in the sum of the weights', async () => {
     await withDatabase(async (database) => {
       const deliveries = await saturated(database, { weights: [16, 4, 1], limit: 1, types: [1, 1, 1] })
-      const lanes: number[] = []
-      for (let claims = 0; claims < 63; claims++) lanes.push(Number((await claim(deliveries, 1))[0]?.[0]))
-      const counts = [0, 1, 2].map((lane) => lanes.filter((each) => each === lane).length)
+      const order: number[] = []
+      for (let claims = 0; claims < 63; claims++) order.push(Number((await claim(deliveries, 1))[0]?.[0]))
+      const counts = [0, 1, 2].map((priority) => order.filter((each) => each === priority).length)
       assert.deepEqual(counts, [48, 12, 3])
     })
   })
@@ -97,9 +100,9 @@ describe('claims, while more is due than they can take', () => {
       for (let claims = 0; claims < 5; claims++) await claim(deliveries, 21)
       await write(database, '2.late', 200)
       await write(database, '0.late', 200)
-      const lanes = (await claim(deliveries, 21)).map((event) => Number(event[0]))
+      const order = (await claim(deliveries, 21)).map((event) => Number(event[0]))
       assert.deepEqual(
-        [0, 1, 2].map((lane) => lanes.filter((each) => each === lane).length),
+        [0, 1, 2].map((priority) => order.filter((each) => each === priority).length),
         [16, 4, 1],
       )
     })
@@ -128,17 +131,17 @@ async function claim(deliveries: Deliveries, limit: number): Promise<string[]> {
 
 /** A store whose every event type has more due than a run claims. */
 async function saturated(database: Database, { weights, limit, types }: Case): Promise<Deliveries> {
-  await database.query('DELETE FROM notify.work')
-  for (const [lane, count] of types.entries())
+  await database.query('DELETE FROM notify.delivery_queue')
+  for (const [priority, count] of types.entries())
     for (let type = 0; type < count; type++)
-      await write(database, `${lane}.${type}`, limit * claimsInRun + 100, now - type)
+      await write(database, `${priority}.${type}`, limit * claimsInRun + 100, now - type)
   const [critical, normal, low] = weights
   return postgresNotifyStore(database, { priorityWeights: { critical, normal, low } }).deliveries
 }
 
 async function write(database: Database, event: string, count: number, dueAt: number = now): Promise<void> {
   await database.query(
-    `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+    `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message)
      SELECT 0, gen_random_uuid(), 'alice', 'email', $1, left($1, 1)::smallint, $3::timestamptz, false, '{"targets": []}'
        FROM generate_series(1, $2::integer)`,
     [event, count, new Date(dueAt).toISOString()],

@@ -144,31 +144,6 @@ test('what a user has changed is read from any number on, each item once and as 
   await database.close()
 })
 
-test('a feed from before there were counts is counted when the tables are brought up to date', async () => {
-  const { database, inbox } = await fresh(notifyDatabase)
-  await database.query('DROP TABLE notify.inbox_count')
-  await database.query(
-    'ALTER TABLE notify.inbox DROP COLUMN seen_at, DROP COLUMN archived_at, DROP COLUMN position, DROP COLUMN changed',
-  )
-  await database.query('DROP INDEX notify.inbox_created_at')
-  await database.query("DELETE FROM notify.migration WHERE name = '0025-inbox-states-and-counts.sql'")
-  const insert =
-    'INSERT INTO notify.inbox (bucket, user_id, id, event, body, created_at, read_at) VALUES (0, $1, $2, $3, $3, $4, $5)'
-  const time = (n: number) => new Date(at + n).toISOString()
-  const [a, b, c] = ids(3)
-  await database.query(insert, ['alice', a, 'second', time(2), null])
-  await database.query(insert, ['alice', b, 'first', time(1), time(3)])
-  await database.query(insert, ['bob', c, 'only', time(1), null])
-  await migrateNotify(database)
-  assert.deepEqual(await countsOf(inbox), { sequence: 2, total: 2, unseen: 1, unread: 1 })
-  assert.deepEqual(
-    (await inbox.page('alice', { limit: 5 })).items.map(({ event }) => event),
-    ['second', 'first'],
-  )
-  await agrees(database, inbox, 'bob')
-  await database.close()
-})
-
 describe('inboxes on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {

@@ -68,7 +68,7 @@ const racers: Readonly<Record<string, Racer>> = {
     await store.intake.admit(0, [unit('email', { kind: 'defer', wakeAt: now })], rules, now)
     const [due] = await store.waiting.claimDeferrals(0, 10, 60_000, now)
     assert.ok(due)
-    const resumed = unit('email', undefined, { kind: 'deferral', id: due.id })
+    const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
     const notifications = resumed.notifications.map((each) => ({
       ...each,
       id: due.notification.id,
@@ -146,7 +146,7 @@ describe('an erasure', () => {
 const tablesSql = `
 SELECT DISTINCT table_name AS name FROM information_schema.columns
  WHERE table_schema = 'notify'
-   AND (column_name = 'user_id' OR table_name IN ('delivery_event', 'pending_item', 'outbox'))`
+   AND (column_name = 'user_id' OR table_name IN ('timeline_entry', 'pending_item', 'outbox'))`
 
 async function leftIn(database: Database, tables: ReadonlyArray<{ readonly name: string }>): Promise<string[]> {
   const counts = tables.map(({ name }) => `SELECT '${name}' AS name FROM notify.${name}`)

@@ -55,7 +55,7 @@ test('no call begins for a user who was erased, though their deliveries were cla
   const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] as const }
   await s.notify.accept([event, event, event])
   await started.promise
-  const claimed = () => s.database.query('SELECT FROM notify.work WHERE lease_until IS NOT NULL')
+  const claimed = () => s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')
   await eventually(claimed, ({ rowCount }) => rowCount === 3)
   assert.equal((await s.call('DELETE', '/v1/users/alice/data')).status, 200)
   await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com', locale: 'en' })
@@ -156,12 +156,12 @@ test('of a user who was erased nothing is left in any table, whatever was under 
   for (const table of [
     'parked',
     'pending_item',
-    'deferral',
+    'deferred',
     'scheduled',
     'dead_letter',
-    'delivery_event',
+    'timeline_entry',
     'inbox',
-    'log',
+    'dedup_log',
   ])
     assert.ok(tables.has(table), `nothing of the user is in ${table}: ${[...tables]}`)
   await s.call('DELETE', '/v1/users/zelda/data')

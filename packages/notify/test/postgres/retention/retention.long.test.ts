@@ -83,9 +83,9 @@ async function fill(database: Database, from: number): Promise<void> {
     notification: `(bucket, id, user_id, event, priority, sensitive, data, decisions, accepted_at)
       SELECT 0, ${id(0)}, ${user}, 'e', 'normal', false, '{}', '[]', ${at}`,
     delivery: `(bucket, id, user_id, channel, state) SELECT 0, ${id(2)}, ${user}, 'email', 'sent'`,
-    delivery_event: `(bucket, notification_id, id, delivery_id, channel, at, what)
+    timeline_entry: `(bucket, notification_id, id, delivery_id, channel, at, entry_type)
       SELECT 0, ${id(0)}, ${id(0)}, ${id(2)}, 'email', ${at}, 'sent'`,
-    log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+    dedup_log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
       SELECT 0, ${user}, 'key-${from}-' || n, 'email', ${id(0)}, true, ${at}`,
     provider_event: `(bucket, provider, event_id, at) SELECT 0, 'p', '${from}-' || n, ${at}`,
     inbox: `(bucket, user_id, id, event, body, created_at, position, changed)

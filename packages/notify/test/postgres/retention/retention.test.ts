@@ -20,11 +20,11 @@ test('the worker of retention goes on batch by batch until nothing old is left i
     [1, '2026-06-11'],
   ])
     await database.query(
-      `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+      `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
        SELECT $1, 'user-' || n, 'k', 'email', '01000000-0000-7000-8000-000000000000', true, $2::timestamptz FROM generate_series(1, $3::int) AS n`,
       [bucket, at, kept],
     )
-  const left = async () => (await database.query('SELECT FROM notify.log')).rowCount
+  const left = async () => (await database.query('SELECT FROM notify.dedup_log')).rowCount
   const told: number[] = []
   const log = { ...silentLog, info: (about: { removed: number }) => told.push(about.removed) } as unknown as Log
   const { privacy, stateChanges } = postgresNotifyStore(database, { buckets: 2 })

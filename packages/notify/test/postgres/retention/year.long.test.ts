@@ -24,7 +24,15 @@ const registers = new Set([
   ...['recipient', 'preference', 'device', 'push_token', 'sealed_secret', 'migration', 'state_change_position'],
 ])
 /** What is under way for a moment, and never stays. */
-const passing = new Set(['work', 'deferral', 'scheduled', 'parked', 'pending_window', 'pending_item', 'outbox'])
+const passing = new Set([
+  'delivery_queue',
+  'deferred',
+  'scheduled',
+  'parked',
+  'pending_window',
+  'pending_item',
+  'outbox',
+])
 const regulars = 2
 const yearDays = 365
 /** One day in ten is lived, and the others pass. */

@@ -123,7 +123,7 @@ describe('pending sets on PostgreSQL', () => {
         ),
       )
       assert.equal(admitted.flat().filter((decided) => decided !== undefined).length, 1)
-      assert.equal((await database.query('SELECT FROM notify.work')).rowCount, 1)
+      assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 1)
       assert.equal((await database.query('SELECT FROM notify.pending_item')).rowCount, 1, "Dana's waits in the next")
     },
   )
@@ -137,7 +137,7 @@ describe('pending sets on PostgreSQL', () => {
       const broken = flushed(window ?? assert.fail('no window'))
       const twice = { ...broken, notifications: [...broken.notifications, ...broken.notifications] }
       await assert.rejects(stores[0].intake.admit(0, [twice], rules, clock.now()))
-      assert.equal((await database.query('SELECT FROM notify.work')).rowCount, 0)
+      assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
       const again = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
       assert.deepEqual(again, [window])
       assert.equal((await stores[1].intake.admit(0, again.map(flushed), rules, clock.now())).flat().length, 1)

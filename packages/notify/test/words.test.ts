@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type AdmissionState, type Counters, decide, type PlannedNotification } from '../src/admission/admission.ts'
-import { backoffMs } from '../src/model/backoff.ts'
 import { nextHealth } from '../src/model/breaker.ts'
 import { channels } from '../src/model/channel.ts'
 import { composeDedupKey } from '../src/model/dedup-key.ts'
 import { type DeliveryState, deliveryReports, deliveryStates, nextState } from '../src/model/delivery-state.ts'
 import { bucketOfId, bucketOfUser, channelOf, deliveryIdOf, newId, notificationIdOf } from '../src/model/id.ts'
+import { backoffMs } from '../src/model/retry-policy.ts'
 
 describe('the state machine', () => {
   test('whatever reports come, in whatever order and however often, no state is lowered and bounced is the end', () => {

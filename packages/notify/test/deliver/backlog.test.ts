@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBacklog } from '../src/deliver/backlog.ts'
+import { createBacklog } from '../../src/deliver/backlog.ts'
 
 /** Work whose end is in the test's hands. */
 function work() {

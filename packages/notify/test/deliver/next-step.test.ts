@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { anyPlay, burning, type Call, limited, play, playBegins, policy, reason } from './play.ts'
+import { anyPlay, burning, type Call, limited, play, playBegins, policy, reason } from '../support/play.ts'
 
 /** The pause that an answer asks for, a second where it counts no attempt. */
 function pauseOf({ result }: Call): number {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { heldBack } from '../src/deliver/hold.ts'
-import type { QuietHours } from '../src/model/quiet-hours.ts'
-import { quietUntil } from '../src/model/quiet-hours.ts'
-import { anyPlay, burning, fresh, holdRules, limited, type Play, play, policy, reason } from './play.ts'
+import { heldBack } from '../../../src/deliver/calls/send-conditions.ts'
+import type { QuietHours } from '../../../src/model/quiet-hours.ts'
+import { quietUntil } from '../../../src/model/quiet-hours.ts'
+import { anyPlay, burning, fresh, holdRules, limited, type Play, play, policy, reason } from '../../support/play.ts'
 
 const hour = 3_600_000
 const evening = Date.parse('2026-06-01T21:55:00Z')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSlots } from '../src/deliver/slots.ts'
+import { createSlots } from '../../src/deliver/concurrency.ts'
 
 /** Work that notes what becomes of it, and ends when the test says so. */
 function noting(notes: string[]) {

@@ -1,10 +1,10 @@
 import type { SendResult } from '@gatehouse/providers'
-import { type Backoff, backoffMs } from '../model/backoff.ts'
 import type { Message, Target } from '../model/notification.ts'
+import { type Backoff, backoffMs } from '../model/retry-policy.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
 import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
-import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'
-import { withoutQuotes } from './quotes.ts'
+import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-history.ts'
+import { withoutQuotes } from './redaction.ts'
 
 /** What came back for one target of a delivery. */
 export interface TargetResult {

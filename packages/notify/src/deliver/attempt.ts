@@ -1,7 +1,7 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
-import { noProvider, type TargetResult } from './outcome.ts'
+import { noProvider, type TargetResult } from './next-step.ts'
 
 /** One try of a delivery, whose targets may be answered by different providers at different times. */
 export interface Try {

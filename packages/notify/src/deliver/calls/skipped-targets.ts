@@ -1,8 +1,8 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { Target } from '../model/notification.ts'
-import { suppresses } from '../model/suppression.ts'
-import type { ClaimedDelivery } from '../store/store.ts'
-import type { Uncarried } from './carriers.ts'
+import type { Target } from '../../model/notification.ts'
+import { suppresses } from '../../model/suppression.ts'
+import type { ClaimedDelivery } from '../../store/store.ts'
+import type { Uncarried } from '../provider-pool.ts'
 
 /** A mail without the links it must have does not go out, and no try of it is burnt. */
 export const withoutLinks: SendResult = {

@@ -1,5 +1,5 @@
 import { createGatherer } from '@gatehouse/kit'
-import type { Deliveries, MarkedCall } from '../store/store.ts'
+import type { Deliveries, MarkedCall } from '../../store/store.ts'
 
 /**
  * Remembers who is called with what before it is called, where no other provider may be called after one that may have

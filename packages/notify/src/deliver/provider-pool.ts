@@ -10,7 +10,7 @@ import {
   pausedUntil,
   unresolvedAt,
   withUnresolved,
-} from './provider-pauses.ts'
+} from './provider-history.ts'
 
 /** Who carries to a target: a provider, nobody before a time, or nobody at all. */
 export type Carrier =

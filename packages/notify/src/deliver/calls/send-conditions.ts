@@ -1,6 +1,6 @@
-import type { NotifyOptions } from '../config/options.ts'
-import { quietUntil } from '../model/quiet-hours.ts'
-import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
+import type { NotifyOptions } from '../../config/options.ts'
+import { quietUntil } from '../../model/quiet-hours.ts'
+import type { ClaimedDelivery, TryRecord } from '../../store/store.ts'
 
 /** What decides when a user's quiet hours are, and how their end is spread. */
 export type HoldRules = Pick<NotifyOptions, 'zone' | 'morningSpreadMs'>

@@ -1,8 +1,8 @@
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import { createDeadlines, type Deadline } from '@gatehouse/providers'
-import { notificationIdOf } from '../model/id.ts'
-import type { Content, Message, Target } from '../model/notification.ts'
-import type { ClaimedDelivery } from '../store/store.ts'
+import { notificationIdOf } from '../../model/id.ts'
+import type { Content, Message, Target } from '../../model/notification.ts'
+import type { ClaimedDelivery } from '../../store/store.ts'
 
 /** The message of a delivery to one of its targets, with the id that every try of it carries. */
 export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {

@@ -1,6 +1,6 @@
 import { createGatherer } from '@gatehouse/kit'
-import { uncheckedMs } from '../model/erasure.ts'
-import type { ClaimedDelivery, Deliveries } from '../store/store.ts'
+import { uncheckedMs } from '../../model/erasure.ts'
+import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
 
 /** Whether claimed deliveries may be sent. A claim of a moment ago is trusted; those that waited are looked up, together. */
 export interface StillHeld {

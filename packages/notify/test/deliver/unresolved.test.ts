@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from './play.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
-import { texting } from './texting.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
+import { texting } from '../texting.ts'
 
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }

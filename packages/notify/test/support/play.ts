@@ -1,13 +1,13 @@
 import { type ManualClock, manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { defaultOptions } from '../src/config/options.ts'
-import { type Carriers, createCarriers } from '../src/deliver/carriers.ts'
-import { type HoldRules, heldBack, maySend } from '../src/deliver/hold.ts'
-import { judge, noProvider, type RetryPolicy, type TargetResult } from '../src/deliver/outcome.ts'
-import { withoutCarrier } from '../src/deliver/refusal.ts'
-import type { Target } from '../src/model/notification.ts'
-import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../src/store/store.ts'
+import { defaultOptions } from '../../src/config/options.ts'
+import { type HoldRules, heldBack, maySend } from '../../src/deliver/calls/send-conditions.ts'
+import { withoutCarrier } from '../../src/deliver/calls/skipped-targets.ts'
+import { judge, noProvider, type RetryPolicy, type TargetResult } from '../../src/deliver/next-step.ts'
+import { type Carriers, createCarriers } from '../../src/deliver/provider-pool.ts'
+import type { Target } from '../../src/model/notification.ts'
+import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }
 export const playBegins = 1_000_000

@@ -32,7 +32,7 @@ test('what the file says of caps, pauses, breakers and workers holds, and the de
     aggregationThreshold: 1,
     morningSpreadMs: 30_000,
     concurrency: { ...defaultOptions.concurrency, sms: 2, 'in-app': 3 },
-    backoff: { baseMs: 50, factor: defaultOptions.backoff.factor, longestMs: 10_000 },
+    backoff: { baseMs: 50, factor: defaultOptions.backoff.factor, maxMs: 10_000 },
     breaker: { ...defaultOptions.breaker, windowMs: 10_000, failureRate: 0.2, openMs: 2_000 },
     zone: 'Europe/Berlin',
     locale: 'de',

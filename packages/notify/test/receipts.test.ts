@@ -343,7 +343,7 @@ test('a push whose answer was lost is neither sent again nor mailed once its onl
       return messages.map(() => ({ kind: 'ambiguous', reason: 'no answer' }))
     },
   }
-  const backoff = { baseMs: 3_600_000, factor: 1, longestMs: 3_600_000 }
+  const backoff = { baseMs: 3_600_000, factor: 1, maxMs: 3_600_000 }
   const s = await receiving(t, { providers: { push: [provider] }, options: { backoff } })
   const { id } = await s.send('push')
   const token = tokens.issue(await called.promise, s.clock.now())

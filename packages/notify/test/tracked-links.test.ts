@@ -202,7 +202,7 @@ test('an SMS over Twilio has the same short link at every attempt, and its click
   const fake = await startTwilio({ accountSid, authToken })
   const keys = { account_sid: accountSid, auth_token: authToken }
   const provider = build({ provider: 'twilio', ...keys, from: '+14155550199', url: fake.url })
-  const backoff = { baseMs: 1, factor: 1, longestMs: 1 }
+  const backoff = { baseMs: 1, factor: 1, maxMs: 1 }
   const clock = present()
   const s = await shop(
     t,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type AdmissionState, type Counters, decide, type PlannedNotification } from '../src/admission/admission.ts'
-import { backoffMs } from '../src/model/backoff.ts'
 import { nextHealth } from '../src/model/breaker.ts'
 import { channels } from '../src/model/channel.ts'
 import { composeDedupKey } from '../src/model/dedup-key.ts'
 import { type DeliveryState, deliveryReports, deliveryStates, nextState } from '../src/model/delivery-state.ts'
 import { bucketOfId, bucketOfUser, channelOf, deliveryIdOf, newId, notificationIdOf } from '../src/model/id.ts'
+import { backoffMs } from '../src/model/retry-policy.ts'
 
 describe('the state machine', () => {
   test('whatever reports come, in whatever order and however often, no state is lowered and bounced is the end', () => {
@@ -123,7 +123,7 @@ describe('ids', () => {
 
 describe('retries and breakers', () => {
   test('the pause is anything up to the longest of its failure, which grows and is bounded', () => {
-    const backoff = { baseMs: 1_000, factor: 10, longestMs: 900_000 }
+    const backoff = { baseMs: 1_000, factor: 10, maxMs: 900_000 }
     assert.deepEqual(
       [1, 2, 3, 4, 5].map((n) => backoffMs(n, backoff, 0.999_999)),
       [999, 9_999, 99_999, 899_999, 899_999],
@@ -132,7 +132,7 @@ describe('retries and breakers', () => {
   })
 
   test('a breaker opens at its rate, doubles its time with each probe that fails, and closes with one that does not', () => {
-    const rules = { windowMs: 1_000, leastCalls: 4, failureRate: 0.5, openMs: 100, longestOpenMs: 300 }
+    const rules = { windowMs: 1_000, minCalls: 4, failureRate: 0.5, openMs: 100, maxOpenMs: 300 }
     let health = nextHealth({ since: 0, calls: 0, failures: 0, openings: 0 }, { calls: 3, failures: 3 }, rules, 0)
     assert.equal(health.openUntil, undefined, 'too few calls')
     health = nextHealth(health, { calls: 3, failures: 0 }, rules, 500)

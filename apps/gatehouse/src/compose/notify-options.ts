@@ -93,17 +93,17 @@ function workerOptions({
       ...given({
         baseMs: milliseconds(backoff?.first_seconds),
         factor: backoff?.factor,
-        longestMs: milliseconds(backoff?.longest_seconds),
+        maxMs: milliseconds(backoff?.longest_seconds),
       }),
     },
     breaker: {
       ...defaultOptions.breaker,
       ...given({
         windowMs: milliseconds(breaker?.window_seconds),
-        leastCalls: breaker?.least_calls,
+        minCalls: breaker?.least_calls,
         failureRate: breaker?.failure_rate,
         openMs: milliseconds(breaker?.open_seconds),
-        longestOpenMs: milliseconds(breaker?.longest_open_seconds),
+        maxOpenMs: milliseconds(breaker?.longest_open_seconds),
       }),
     },
   }

@@ -64,12 +64,7 @@ const workers = {
             default: backoff.factor,
           }),
         ),
-        longest_seconds: seconds(
-          0.01,
-          86_400,
-          'No pause is longer, but for what a provider asks for.',
-          backoff.longestMs,
-        ),
+        longest_seconds: seconds(0.01, 86_400, 'No pause is longer, but for what a provider asks for.', backoff.maxMs),
       },
       { ...strict, description: 'Pauses before a delivery is tried again: anything up to these (full jitter).' },
     ),
@@ -78,7 +73,7 @@ const workers = {
     Type.Object(
       {
         window_seconds: seconds(1, 3_600, 'The span over which calls are counted.', breaker.windowMs),
-        least_calls: whole(1, 1_000_000, 'Fewest calls in it before failures say anything.', breaker.leastCalls),
+        least_calls: whole(1, 1_000_000, 'Fewest calls in it before failures say anything.', breaker.minCalls),
         failure_rate: Type.Optional(
           Type.Number({
             minimum: 0.01,
@@ -88,7 +83,7 @@ const workers = {
           }),
         ),
         open_seconds: seconds(1, 86_400, 'For how long, doubled with each probe that fails.', breaker.openMs),
-        longest_open_seconds: seconds(1, 86_400, 'And no longer.', breaker.longestOpenMs),
+        longest_open_seconds: seconds(1, 86_400, 'And no longer.', breaker.maxOpenMs),
       },
       { ...strict, description: 'When a provider is left alone for a while, by all processes.' },
     ),

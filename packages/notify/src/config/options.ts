@@ -1,5 +1,5 @@
-import type { Backoff } from '../model/backoff.ts'
 import type { Channel } from '../model/channel.ts'
+import type { Backoff } from '../model/retry-policy.ts'
 import type { SuppressionDays } from '../model/suppression.ts'
 
 export const priorities = ['critical', 'normal', 'low'] as const
@@ -52,12 +52,12 @@ export interface BreakerRules {
   /** The span over which calls are counted, in milliseconds. */
   readonly windowMs: number
   /** Fewest calls in the span before their failures say anything. */
-  readonly leastCalls: number
+  readonly minCalls: number
   /** The share of failures (0 to 1) at which it opens. */
   readonly failureRate: number
   /** How long it stays open at first, in milliseconds; twice as long with each probe that fails. */
   readonly openMs: number
-  readonly longestOpenMs: number
+  readonly maxOpenMs: number
 }
 
 /** How many streams of in-app feeds a process holds open, and for how long. */
@@ -151,8 +151,8 @@ export const defaultOptions: NotifyOptions = {
   // ours: a day; nothing waits for ever
   patienceMs: 86_400_000,
   // 1 s, 10 s, 100 s, 15 min at most, each with full jitter; ours
-  backoff: { baseMs: 1_000, factor: 10, longestMs: 900_000 },
-  breaker: { windowMs: 30_000, leastCalls: 20, failureRate: 0.5, openMs: 10_000, longestOpenMs: 300_000 },
+  backoff: { baseMs: 1_000, factor: 10, maxMs: 900_000 },
+  breaker: { windowMs: 30_000, minCalls: 20, failureRate: 0.5, openMs: 10_000, maxOpenMs: 300_000 },
   // specification, part B, Limits: 5 minutes
   aggregationDelayMs: 300_000,
   aggregationThreshold: 3,

@@ -3,12 +3,12 @@ export interface Backlog {
   /** Takes work that has begun; it must not reject. */
   add(work: Promise<unknown>): void
   /** Resolves when it is no longer full. */
-  room(): Promise<void>
+  waitForRoom(): Promise<void>
   /** Resolves when nothing is under way. */
-  empty(): Promise<void>
+  drain(): Promise<void>
 }
 
-export function createBacklog(most: number): Backlog {
+export function createBacklog(max: number): Backlog {
   let size = 0
   let waiting: Array<{ readonly below: number; readonly resolve: () => void }> = []
   const done = () => {
@@ -25,7 +25,7 @@ export function createBacklog(most: number): Backlog {
       size++
       work.then(done)
     },
-    room: () => until(most),
-    empty: () => until(1),
+    waitForRoom: () => until(max),
+    drain: () => until(1),
   }
 }

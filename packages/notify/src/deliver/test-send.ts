@@ -5,7 +5,7 @@ import { bucketOfUser, deliveryIdOf, newId } from '../model/id.ts'
 import type { Content } from '../model/notification.ts'
 import { targetsOf } from '../plan/message.ts'
 import type { Inbox, Intake } from '../store/store.ts'
-import { callProvider } from './send.ts'
+import { callProvider } from './calls/call-provider.ts'
 
 /**
  * Sends a finished text to where a user is reached now, by the first provider that carries there. A template's author

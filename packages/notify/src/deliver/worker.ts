@@ -2,17 +2,25 @@ import { type Clock, startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../store/store.ts'
-import { type Carriers, createCarriers, type Uncarried } from './carriers.ts'
-import { heldBack } from './hold.ts'
-import { giveUp, judge, mostCrashes, noProvider, quarantine, type RetryPolicy, suspiciousCrashes } from './outcome.ts'
-import { createRecorder, type RecorderOptions } from './recorder.ts'
-import { suppressedSince, withoutCarrier } from './refusal.ts'
-import { createSender, type SenderOptions } from './sender.ts'
-import { createSlots } from './slots.ts'
-import { createTrial } from './trial.ts'
-import { type Call, openTry, type Try } from './try.ts'
+import { type Call, openAttempt, type PendingAttempt } from './attempt.ts'
+import { deferOrExpire } from './calls/send-conditions.ts'
+import { resultOfSuppression, resultWithoutProvider } from './calls/skipped-targets.ts'
+import { type CompleterOptions, createCompleter } from './completer.ts'
+import { createConcurrency } from './concurrency.ts'
+import { createSender, type SenderOptions } from './dispatcher.ts'
+import {
+  abandonWaiting,
+  maxCrashes,
+  nextStep,
+  noProvider,
+  quarantine,
+  type RetryPolicy,
+  suspectCrashes,
+} from './next-step.ts'
+import { createProviderPool, type ProviderPool, type Unavailable } from './provider-pool.ts'
+import { createQuarantine } from './quarantine.ts'
 
-export interface ChannelWorkerOptions extends RecorderOptions, SenderOptions {
+export interface ChannelWorkerOptions extends CompleterOptions, SenderOptions {
   readonly providers: readonly Provider[]
   readonly health: ProviderHealth
   readonly buckets: readonly number[]
@@ -33,42 +41,42 @@ const overdueShare = 0.02
  */
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, deliveries, options, clock, log } = settings
-  const carriers = createCarriers(settings.providers, settings.health, options.breaker, clock)
+  const pool = createProviderPool(settings.providers, settings.health, options.breaker, clock)
   const policy = policyOf(settings)
-  const recorder = createRecorder(settings)
-  const trial = createTrial()
-  const slots = createSlots(options.concurrency[channel], (error) =>
+  const completer = createCompleter(settings)
+  const quarantined = createQuarantine()
+  const concurrency = createConcurrency(options.concurrency[channel], (error) =>
     log.error({ err: error, channel }, 'a call could not be made; the leases of its deliveries will end'),
   )
-  const finish = ({ claimed, results, untried }: Try) => {
-    trial.ended(claimed)
+  const finish = ({ claimed, results, untried }: PendingAttempt) => {
+    quarantined.ended(claimed)
     const isTried = untried.length < claimed.message.targets.length
-    const context = { now: clock.now(), random: Math.random(), availability: carriers.availability }
-    if (isTried) recorder.keep(judge(claimed, results, policy, context))
-    else recorder.giveBack(claimed)
+    const context = { now: clock.now(), random: Math.random(), availability: pool.availability }
+    if (isTried) completer.record(nextStep(claimed, results, policy, context))
+    else completer.returnDelivery(claimed)
   }
-  const sender = createSender(settings, carriers, finish)
+  const sender = createSender(settings, pool, finish)
   /** It is left where it is, until some provider may take it or it expires; no longer than it may wait. */
   const putOff = (claimed: ClaimedDelivery, at: number): boolean => {
     const now = clock.now()
     if (at > (claimed.message.waitsSince ?? now) + policy.patienceMs) return false
-    trial.ended(claimed)
-    recorder.giveBack(claimed, Math.min(at, claimed.expiresAt ?? at), now)
+    quarantined.ended(claimed)
+    completer.returnDelivery(claimed, Math.min(at, claimed.expiresAt ?? at), now)
     return true
   }
 
-  /** Answers how many calls it gives to the slots. */
+  /** Answers how many calls it gives to the concurrency. */
   const start = async (claimed: readonly ClaimedDelivery[], leaseEndsAt: number): Promise<number> => {
     let called = 0
-    for (const [provider, calls] of await addressed(claimed, carriers, clock, { finish, putOff })) {
+    for (const [provider, calls] of await addressed(claimed, pool, clock, { finish, putOff })) {
       called += calls.length
       for (const batch of batches(calls, provider.batchSize ?? 1)) {
         // Of a provider that has begun to fail since, the probe alone is made.
         const isProbe = batch.some((call) => call.isProbe)
         const leave = async () => sender.leave(provider, batch)
         const send = () => sender.send(provider, batch, leaseEndsAt - options.leaseMs)
-        const begin = () => (carriers.isResting(provider) && !isProbe ? leave() : send()).then(recorder.room)
-        slots.run({ begin, leave }, sender.beginBy(provider, leaseEndsAt))
+        const begin = () => (pool.isPaused(provider) && !isProbe ? leave() : send()).then(completer.waitForRoom)
+        concurrency.run({ begin, leave }, sender.beginBy(provider, leaseEndsAt))
       }
     }
     return called
@@ -82,9 +90,10 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
     if (oldest < since || now - lookedForOverdueAt < policy.patienceMs * overdueShare) return false
     let found = false
     for (const bucket of settings.buckets) {
-      await recorder.room()
+      await completer.waitForRoom()
       const claimed = await deliveries.claim(bucket, channel, options.claimSize, options.leaseMs, oldest)
-      for (const each of claimed) recorder.keep(heldBack(each, options, now, Math.random()) ?? giveUp(each, now))
+      for (const each of claimed)
+        completer.record(deferOrExpire(each, options, now, Math.random()) ?? abandonWaiting(each, now))
       if (claimed.length > 0) found = true
     }
     if (!found) lookedForOverdueAt = now
@@ -96,24 +105,24 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const pass = async (signal: AbortSignal): Promise<boolean> => {
     let found = false
     for (const bucket of settings.buckets) {
-      await slots.someFree()
-      await recorder.room()
+      await concurrency.waitForSlot()
+      await completer.waitForRoom()
       if (signal.aborted) break
-      const capacity = await carriers.refresh()
+      const capacity = await pool.refresh()
       if (capacity.kind === 'none') return (await giveUpOverdue(capacity.since)) || found
       const limit = capacity.kind === 'probe' ? probeSize : options.claimSize
       const leaseEndsAt = performance.now() + options.leaseMs
       const claimed = await deliveries.claim(bucket, channel, limit, options.leaseMs, clock.now())
       if (claimed.length > 0) found = true
       const sendable = claimed.filter((each) => {
-        const held = heldBack(each, options, clock.now(), Math.random())
-        if (held) recorder.keep(held)
+        const held = deferOrExpire(each, options, clock.now(), Math.random())
+        if (held) completer.record(held)
         return !held
       })
       const { poisonous = [], suspected = [], healthy = [] } = Object.groupBy(sendable, healthOf)
-      for (const each of poisonous) recorder.keep(quarantine(each, clock.now()))
-      const { tried, waiting } = trial.admit(suspected, leaseEndsAt)
-      for (const each of waiting) recorder.giveBack(each, clock.now() + trialPauseMs)
+      for (const each of poisonous) completer.record(quarantine(each, clock.now()))
+      const { tried, waiting } = quarantined.admit(suspected, leaseEndsAt)
+      for (const each of waiting) completer.returnDelivery(each, clock.now() + trialPauseMs)
       const called = await start([...tried, ...healthy], leaseEndsAt)
       if (claimed.length > 0)
         probeSize = called > 0 || capacity.kind === 'all' ? 1 : Math.min(limit * 2, options.claimSize)
@@ -126,8 +135,8 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   return {
     ...worker,
     async stop() {
-      await Promise.all([worker.stop(), slots.close()])
-      await recorder.empty()
+      await Promise.all([worker.stop(), concurrency.close()])
+      await completer.drain()
     },
   }
 }
@@ -141,7 +150,7 @@ function policyOf({ channel, options }: ChannelWorkerOptions): RetryPolicy {
 
 /** What becomes of deliveries for which nobody is called. */
 interface Uncalled {
-  readonly finish: (ended: Try) => void
+  readonly finish: (ended: PendingAttempt) => void
   /** For those that wait for a provider until a time; false where they have waited too long already. */
   readonly putOff: (claimed: ClaimedDelivery, at: number) => boolean
 }
@@ -149,25 +158,25 @@ interface Uncalled {
 /** Who is called for which target; those for which nobody is, are answered here. */
 async function addressed(
   claimed: readonly ClaimedDelivery[],
-  carriers: Carriers,
+  pool: ProviderPool,
   clock: Clock,
   { finish, putOff }: Uncalled,
 ): Promise<Map<Provider, Call[]>> {
   const byProvider = new Map<Provider, Call[]>()
   for (const each of claimed) {
-    const open = openTry(each)
+    const open = openAttempt(each)
     const { targets } = each.message
-    const uncalled: Array<{ readonly target: Target; readonly carrier: Uncarried }> = []
+    const uncalled: Array<{ readonly target: Target; readonly carrier: Unavailable }> = []
     const answer = (target: Target, result: SendResult) => {
       for (const ended of open.answered(target, noProvider, result)) finish(ended)
     }
     for (const target of targets) {
-      const suppressed = suppressedSince(each, target, clock.now())
+      const suppressed = resultOfSuppression(each, target, clock.now())
       if (suppressed) {
         answer(target, suppressed)
         continue
       }
-      const carrier = carriers.choose(target, each.message) ?? (await carriers.probe(target, each.message))
+      const carrier = pool.choose(target, each.message) ?? (await pool.probe(target, each.message))
       if (carrier.kind !== 'provider') {
         uncalled.push({ target, carrier })
         continue
@@ -180,14 +189,14 @@ async function addressed(
     const waits = uncalled.flatMap(({ carrier }) => (carrier.kind === 'later' ? [carrier.at] : []))
     if (waits.length > 0 && waits.length === targets.length && putOff(each, Math.min(...waits))) continue
     for (const { target, carrier } of uncalled)
-      answer(target, withoutCarrier(carrier, target.service ?? each.channel, clock.now()))
+      answer(target, resultWithoutProvider(carrier, target.service ?? each.channel, clock.now()))
   }
   return byProvider
 }
 
 function healthOf({ crashes }: ClaimedDelivery): 'healthy' | 'suspected' | 'poisonous' {
-  if (crashes >= mostCrashes) return 'poisonous'
-  return crashes >= suspiciousCrashes ? 'suspected' : 'healthy'
+  if (crashes >= maxCrashes) return 'poisonous'
+  return crashes >= suspectCrashes ? 'suspected' : 'healthy'
 }
 
 function batches<Item>(items: readonly Item[], size: number): Item[][] {

@@ -28,7 +28,7 @@ export function nextHealth(
   const current = now < before.since + rules.windowMs ? before : { ...before, since: now, calls: 0, failures: 0 }
   const calls = current.calls + seen.calls
   const failures = current.failures + seen.failures
-  const tripped = calls >= rules.leastCalls && failures >= calls * rules.failureRate && failures > 0
+  const tripped = calls >= rules.minCalls && failures >= calls * rules.failureRate && failures > 0
   return tripped ? opened(before, rules, now) : { since: current.since, calls, failures, openings: 0 }
 }
 
@@ -37,6 +37,6 @@ function fresh(now: number): Health {
 }
 
 function opened({ openings }: Health, rules: BreakerRules, now: number): Health {
-  const openMs = Math.min(rules.longestOpenMs, rules.openMs * 2 ** Math.min(openings, 30))
+  const openMs = Math.min(rules.maxOpenMs, rules.openMs * 2 ** Math.min(openings, 30))
   return { since: now, calls: 0, failures: 0, openUntil: now + openMs, openings: openings + 1 }
 }

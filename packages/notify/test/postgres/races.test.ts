@@ -256,7 +256,7 @@ describe('two processes on one PostgreSQL', () => {
     'a breaker that may be probed lets one caller through, and replayed dead letters go back once',
     async (pair) => {
       const { stores, clock, database } = pair
-      const breaker = { windowMs: 60_000, leastCalls: 5, failureRate: 0.5, openMs: 1_000, longestOpenMs: 10_000 }
+      const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 1_000, maxOpenMs: 10_000 }
       const opened = await Promise.all(
         stores.map((store) => store.providerHealth.report('p', 10, 9, breaker, clock.now())),
       )

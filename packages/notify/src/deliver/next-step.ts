@@ -1,10 +1,16 @@
 import type { SendResult } from '@gatehouse/providers'
-import { type Backoff, backoffMs } from '../model/backoff.ts'
 import type { Message, Target } from '../model/notification.ts'
+import { type Backoff, backoffMs } from '../model/retry-policy.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
 import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
-import { type Availability, nextCallAt, type ProviderHistory, patientPauseMs, withPauses } from './provider-pauses.ts'
-import { withoutQuotes } from './quotes.ts'
+import {
+  type Availability,
+  failoverPauseMs,
+  mergePauses,
+  nextCallAt,
+  type ProviderHistory,
+} from './provider-history.ts'
+import { redactQuotes } from './redaction.ts'
 
 /** What came back for one target of a delivery. */
 export interface TargetResult {
@@ -36,9 +42,9 @@ export interface RetryContext {
 }
 
 /** Claims that may end with their worker's death before the delivery is taken out of the way. */
-export const mostCrashes = 5
+export const maxCrashes = 5
 /** From so many on it is held by itself, so that its like are not taken out of the way with the one at fault. */
-export const suspiciousCrashes = 3
+export const suspectCrashes = 3
 
 const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous', 'misconfigured'])
 const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'misconfigured'])
@@ -49,14 +55,14 @@ const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'miscon
  * provider at its next try, and no provider is called before the end of the pause it asked for. A delivery that would
  * wait for its providers longer than it may is given up; a push that is given up falls back to email.
  */
-export function judge(
+export function nextStep(
   claimed: ClaimedDelivery,
   answers: readonly TargetResult[],
   policy: RetryPolicy,
   context: RetryContext,
 ): TryRecord {
   const { now } = context
-  const results = withoutQuotes(claimed, answers)
+  const results = redactQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
   const record = {
     claimed,
@@ -71,7 +77,7 @@ export function judge(
   const failures = claimed.failures + (burns ? 1 : 0)
   const counted = burns ? failures : undefined
   const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, results, counted, policy, context)
-  const taken = accepted !== undefined || claimed.message.taken === true
+  const taken = accepted !== undefined || claimed.message.accepted === true
   /** Where some target took it, what the others came to is no matter for a dead letter. */
   const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
     taken
@@ -86,7 +92,7 @@ export function judge(
     return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
   const what = accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed'
   const targets = left.map(({ target }) => target)
-  return { ...record, what, next: { kind: 'again', dueAt, failures, left: { targets, taken, ...history } } }
+  return { ...record, what, next: { kind: 'again', dueAt, failures, left: { targets, accepted: taken, ...history } } }
 }
 
 /**
@@ -107,7 +113,7 @@ function nextAttempt(
   const asked = called.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
   const providers = {
     failedProviders: providersFailed(message, called),
-    providerPauses: withPauses(message, asked, now),
+    providerPauses: mergePauses(message, asked, now),
     unresolved: unresolvedAfter(message, called),
   }
   const left = results.filter(({ result }) => waits.has(result.kind))
@@ -165,7 +171,7 @@ function unresolvedAfter(message: Message, called: readonly Pause[]): Readonly<R
 
 function failsOver({ result, pauseMs }: Pause, message: Message): boolean {
   if (result.kind === 'ambiguous') return message.failoverOnTimeout !== false
-  if (result.kind === 'rate_limited') return pauseMs > patientPauseMs
+  if (result.kind === 'rate_limited') return pauseMs > failoverPauseMs
   return result.kind === 'transient' || result.kind === 'misconfigured'
 }
 
@@ -183,10 +189,10 @@ export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
 }
 
 /** A delivery that no provider could be called for, for so long as it may wait. */
-export function giveUp(claimed: ClaimedDelivery, now: number): TryRecord {
+export function abandonWaiting(claimed: ClaimedDelivery, now: number): TryRecord {
   const detail = 'no provider took it in time: each has been failing, or asks for a pause'
   const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
-  if (claimed.message.taken) return { ...record, what: 'finished', next: { kind: 'done' } }
+  if (claimed.message.accepted) return { ...record, what: 'finished', next: { kind: 'done' } }
   const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
   return { ...record, what: 'dead_letter', next }
 }

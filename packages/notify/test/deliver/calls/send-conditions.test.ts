@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { heldBack } from '../src/deliver/hold.ts'
-import type { QuietHours } from '../src/model/quiet-hours.ts'
-import { quietUntil } from '../src/model/quiet-hours.ts'
-import { anyPlay, burning, fresh, holdRules, limited, type Play, play, policy, reason } from './play.ts'
+import { deferOrExpire } from '../../../src/deliver/calls/send-conditions.ts'
+import type { QuietHours } from '../../../src/model/quiet-hours.ts'
+import { quietUntil } from '../../../src/model/quiet-hours.ts'
+import {
+  anyPlay,
+  countedKinds,
+  fresh,
+  limited,
+  type Play,
+  play,
+  policy,
+  reason,
+  sendConditions,
+} from '../../support/play.ts'
 
 const hour = 3_600_000
 const evening = Date.parse('2026-06-01T21:55:00Z')
 const night: QuietHours = { start: '22:00', end: '08:00' }
-const rules = { ...holdRules, morningSpreadMs: 0 }
+const rules = { ...sendConditions, morningSpreadMs: 0 }
 
 const time = fc
   .integer({ min: 0, max: 1439 })
@@ -78,7 +88,7 @@ test('waiting for the end of quiet hours spends neither attempts nor patience', 
     delivery: { quietHours: night },
   })
   assert.deepEqual([end, held, calls.length], ['done', 1, answers.length])
-  assert.equal(calls.filter(({ result }) => burning.has(result.kind)).length, 1)
+  assert.equal(calls.filter(({ result }) => countedKinds.has(result.kind)).length, 1)
   assert.ok((calls[2]?.at ?? 0) - (calls[1]?.at ?? 0) >= 10 * hour)
   assert.ok(policy.patienceMs < 10 * hour)
 })
@@ -87,7 +97,7 @@ test('a delivery that waits for its providers goes on waiting from where it was 
   const waitsSince = evening - 60_000
   const now = evening + 10 * 60_000
   const claimed = { ...fresh, quietHours: night, crashes: 2, failures: 1, message: { ...fresh.message, waitsSince } }
-  const next = heldBack(claimed, rules, now, 0)?.next
+  const next = deferOrExpire(claimed, rules, now, 0)?.next
   assert.ok(next?.kind === 'again')
   const { dueAt, failures, crashes } = next
   assert.equal(new Date(dueAt).toISOString(), '2026-06-02T08:00:00.000Z')
@@ -109,16 +119,16 @@ test('a delivery that expires in quiet hours is looked at again when it does, an
 test('a user whose zone is not known has their quiet hours in the configured one', () => {
   const claimed = { ...fresh, quietHours: night }
   const at = Date.parse('2026-06-01T14:00:00Z')
-  assert.equal(heldBack(claimed, rules, at, 0), undefined)
-  const next = heldBack(claimed, { ...rules, zone: 'Asia/Tokyo' }, at, 0)?.next
+  assert.equal(deferOrExpire(claimed, rules, at, 0), undefined)
+  const next = deferOrExpire(claimed, { ...rules, zone: 'Asia/Tokyo' }, at, 0)?.next
   assert.ok(next?.kind === 'again')
   assert.equal(new Date(next.dueAt).toISOString(), '2026-06-01T23:00:00.000Z')
 })
 
 test('a push that some device took ends as finished when it expires, and one that none took as expired', () => {
   const claimed = { ...fresh, expiresAt: evening }
-  assert.equal(heldBack(claimed, rules, evening - 1, 0), undefined)
-  assert.equal(heldBack(claimed, rules, evening, 0)?.what, 'expired')
-  const taken = heldBack({ ...claimed, message: { ...fresh.message, taken: true } }, rules, evening, 0)
+  assert.equal(deferOrExpire(claimed, rules, evening - 1, 0), undefined)
+  assert.equal(deferOrExpire(claimed, rules, evening, 0)?.what, 'expired')
+  const taken = deferOrExpire({ ...claimed, message: { ...fresh.message, accepted: true } }, rules, evening, 0)
   assert.deepEqual([taken?.what, taken?.next.kind], ['finished', 'expired'])
 })

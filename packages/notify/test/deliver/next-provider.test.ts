@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import type { Provider, SendResult } from '../src/index.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
+import type { Provider, SendResult } from '../../src/index.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
 
 const accepted: SendResult = { kind: 'accepted' }
-const backoff = { baseMs: 10, factor: 1, longestMs: 10 }
+const backoff = { baseMs: 10, factor: 1, maxMs: 10 }
 const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const text = { ...mail, channels: ['sms'] }
 

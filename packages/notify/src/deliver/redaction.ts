@@ -2,20 +2,22 @@ import type { SendResult } from '@gatehouse/providers'
 import type { ClaimedDelivery } from '../store/store.ts'
 
 /** Words that say little by themselves are short, and have no digits. */
-const telling = /[^\s<>"'=]{6,}|[^\s<>"'=]*\d[^\s<>"'=]{3,}|[^\s<>"'=]{3,}\d/g
-const leftOut = 'its words are left out: they quote a sensitive message'
+const identifyingWords = /[^\s<>"'=]{6,}|[^\s<>"'=]*\d[^\s<>"'=]{3,}|[^\s<>"'=]{3,}\d/g
+const redactedReason = 'its words are left out: they quote a sensitive message'
 
 /** Of a sensitive message nothing is kept, not even where a provider's answer quotes it. */
-export function withoutQuotes<Answer extends { readonly result: SendResult }>(
+export function redactQuotes<Answer extends { readonly result: SendResult }>(
   { sensitive, message }: ClaimedDelivery,
   results: readonly Answer[],
 ): readonly Answer[] {
   if (!sensitive) return results
   const { subject = '', body, html = '' } = message
-  const words = new Set(`${subject} ${body} ${html}`.match(telling))
+  const words = new Set(`${subject} ${body} ${html}`.match(identifyingWords))
   const quotes = (text: string) => words.values().some((word) => text.includes(word))
   return results.map((each): Answer => {
     const { result } = each
-    return 'reason' in result && quotes(result.reason) ? { ...each, result: { ...result, reason: leftOut } } : each
+    return 'reason' in result && quotes(result.reason)
+      ? { ...each, result: { ...result, reason: redactedReason } }
+      : each
   })
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { NotifyStore, Provider, SendResult } from '../src/index.ts'
-import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
-import { notifyDatabase } from './database.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
+import type { NotifyStore, Provider, SendResult } from '../../src/index.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { notifyDatabase } from '../database.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
 
 const pushes = 400
 const openMs = 10_000
 const options = {
   caps: { total: 1_000_000, channels: {}, priorities: {} },
-  breaker: { windowMs: 60_000, leastCalls: 20, failureRate: 0.5, openMs, longestOpenMs: 4 * openMs },
-  backoff: { baseMs: 1_000, factor: 1, longestMs: 1_000 },
+  breaker: { windowMs: 60_000, minCalls: 20, failureRate: 0.5, openMs, maxOpenMs: 4 * openMs },
+  backoff: { baseMs: 1_000, factor: 1, maxMs: 1_000 },
   concurrency: { push: 20, email: 20, sms: 20, 'in-app': 20 },
 }
 const accepted: SendResult = { kind: 'accepted' }

@@ -1,11 +1,11 @@
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import { createDeadlines, type Deadline } from '@gatehouse/providers'
-import { notificationIdOf } from '../model/id.ts'
-import type { Content, Message, Target } from '../model/notification.ts'
-import type { ClaimedDelivery } from '../store/store.ts'
+import { notificationIdOf } from '../../model/id.ts'
+import type { Content, Message, Target } from '../../model/notification.ts'
+import type { ClaimedDelivery } from '../../store/store.ts'
 
 /** The message of a delivery to one of its targets, with the id that every try of it carries. */
-export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {
+export function createOutgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {
   const content = contentOf(claimed.message)
   return {
     id: claimed.channel === 'push' ? `${claimed.deliveryId}.${target.id}` : claimed.deliveryId,
@@ -23,7 +23,7 @@ export function outgoing(claimed: ClaimedDelivery, target: Target): OutgoingMess
 
 /** The message without what is kept of its attempts. */
 function contentOf(message: Message): Content {
-  const { targets, taken, waitsSince, postponements, earlierClaims, ...mine } = message
+  const { targets, accepted: taken, waitsSince, postponements, earlierClaims, ...mine } = message
   const { failedProviders, providerPauses, failoverOnTimeout, unresolved, ...content } = mine
   return content
 }

@@ -4,7 +4,7 @@ export interface Backoff {
   readonly baseMs: number
   /** By what the longest pause grows with each further failure. */
   readonly factor: number
-  readonly longestMs: number
+  readonly maxMs: number
 }
 
 /**
@@ -12,6 +12,6 @@ export interface Backoff {
  * the longest pause of that failure. `random` is in [0, 1).
  */
 export function backoffMs(failures: number, backoff: Backoff, random: number): number {
-  const longest = Math.min(backoff.longestMs, backoff.baseMs * backoff.factor ** Math.max(0, failures - 1))
-  return Math.floor(random * longest)
+  const maxPauseMs = Math.min(backoff.maxMs, backoff.baseMs * backoff.factor ** Math.max(0, failures - 1))
+  return Math.floor(random * maxPauseMs)
 }

@@ -1,30 +1,30 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { Target } from '../model/notification.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
-import { noProvider, type TargetResult } from './outcome.ts'
+import { noProvider, type TargetResult } from './next-step.ts'
 
 /** One try of a delivery, whose targets may be answered by different providers at different times. */
-export interface Try {
+export interface PendingAttempt {
   readonly claimed: ClaimedDelivery
   readonly results: readonly TargetResult[]
   /** Targets that were not called, for want of time. */
   readonly untried: readonly Target[]
   /** Takes an answer, or undefined for a target that was not called; answers the try itself once all are in. */
-  answered(target: Target, provider: string, result: SendResult | undefined): Try[]
+  answered(target: Target, provider: string, result: SendResult | undefined): PendingAttempt[]
 }
 
 /** A call that belongs to a try. */
 export interface Call {
-  readonly of: Try
+  readonly of: PendingAttempt
   readonly target: Target
   /** It tells whether a provider that was failing takes calls again. */
   readonly isProbe: boolean
 }
 
-export function openTry(claimed: ClaimedDelivery): Try {
+export function openAttempt(claimed: ClaimedDelivery): PendingAttempt {
   const results: TargetResult[] = []
   const untried: Target[] = []
-  const opened: Try = {
+  const opened: PendingAttempt = {
     claimed,
     results,
     untried,

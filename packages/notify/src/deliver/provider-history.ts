@@ -9,11 +9,11 @@ export type ProviderHistory = Pick<Message, 'failedProviders' | 'providerPauses'
 /** A provider, and until when (Unix milliseconds) it takes nothing, whoever the message is for; 0 for one that is healthy. */
 export interface Availability {
   readonly name: string
-  readonly restsUntil: number
+  readonly availableAt: number
 }
 
 /** A provider that wants a pause of up to this is waited for; beyond it the next one is called. */
-export const patientPauseMs = 5_000
+export const failoverPauseMs = 5_000
 
 /** Until when (Unix milliseconds) a provider is not called with a delivery; 0 where it asked for no pause. */
 export function pausedUntil({ providerPauses = {} }: ProviderHistory, provider: string): number {
@@ -21,22 +21,25 @@ export function pausedUntil({ providerPauses = {} }: ProviderHistory, provider: 
 }
 
 /** The provider that may have taken the message for a target already; undefined where none has, or it is no matter. */
-export function unresolvedAt({ unresolved = {} }: ProviderHistory, { id }: Pick<Target, 'id'>): string | undefined {
+export function unresolvedProvider(
+  { unresolved = {} }: ProviderHistory,
+  { id }: Pick<Target, 'id'>,
+): string | undefined {
   return Object.hasOwn(unresolved, id) ? unresolved[id] : undefined
 }
 
 /** Those that may be called for a target: all of them, or the one that may have taken the message already. */
-export function withUnresolved<Named extends { readonly name: string }>(
+export function restrictToUnresolved<Named extends { readonly name: string }>(
   able: readonly Named[],
   history: ProviderHistory,
   target: Pick<Target, 'id'>,
 ): readonly Named[] {
-  const only = unresolvedAt(history, target)
+  const only = unresolvedProvider(history, target)
   return only === undefined ? able : able.filter(({ name }) => name === only)
 }
 
 /** Those that carry to a target, in the order they are called: the preferred first, those that failed last. */
-export function inCallOrder<Named extends { readonly name: string }>(
+export function orderProviders<Named extends { readonly name: string }>(
   able: readonly Named[],
   { failedProviders: failed = [] }: ProviderHistory,
 ): readonly Named[] {
@@ -44,7 +47,7 @@ export function inCallOrder<Named extends { readonly name: string }>(
 }
 
 /** The pauses that have not ended by `now`, with those that were asked for since; the longer of two counts. */
-export function withPauses(
+export function mergePauses(
   history: ProviderHistory,
   added: ReadonlyArray<{ readonly provider: string; readonly until: number }>,
   now: number,
@@ -59,10 +62,11 @@ export function withPauses(
  * pause, the end of that; else when the first of them is free. `able` is in the channel's order.
  */
 export function nextCallAt(able: readonly Availability[], history: ProviderHistory, now: number): number {
-  const freeAt = ({ name, restsUntil }: Availability) => Math.max(now, restsUntil, pausedUntil(history, name))
-  const inOrder = inCallOrder(able, history)
+  const freeAt = ({ name, availableAt: restsUntil }: Availability) =>
+    Math.max(now, restsUntil, pausedUntil(history, name))
+  const inOrder = orderProviders(able, history)
   const [first] = inOrder
   if (!first) return now
-  const isPatient = !history.failedProviders?.includes(first.name) && freeAt(first) - now <= patientPauseMs
+  const isPatient = !history.failedProviders?.includes(first.name) && freeAt(first) - now <= failoverPauseMs
   return isPatient ? freeAt(first) : Math.min(...inOrder.map(freeAt))
 }

@@ -1,21 +1,21 @@
 import { type ManualClock, manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { defaultOptions } from '../src/config/options.ts'
-import { type Carriers, createCarriers } from '../src/deliver/carriers.ts'
-import { type HoldRules, heldBack, maySend } from '../src/deliver/hold.ts'
-import { judge, noProvider, type RetryPolicy, type TargetResult } from '../src/deliver/outcome.ts'
-import { withoutCarrier } from '../src/deliver/refusal.ts'
-import type { Target } from '../src/model/notification.ts'
-import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../src/store/store.ts'
+import { defaultOptions } from '../../src/config/options.ts'
+import { canSend, deferOrExpire, type SendConditions } from '../../src/deliver/calls/send-conditions.ts'
+import { resultWithoutProvider } from '../../src/deliver/calls/skipped-targets.ts'
+import { nextStep, noProvider, type RetryPolicy, type TargetResult } from '../../src/deliver/next-step.ts'
+import { createProviderPool, type ProviderPool } from '../../src/deliver/provider-pool.ts'
+import type { Target } from '../../src/model/notification.ts'
+import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }
 export const playBegins = 1_000_000
-export const holdRules: HoldRules = { zone: 'UTC', morningSpreadMs: 120_000 }
+export const sendConditions: SendConditions = { zone: 'UTC', morningSpreadMs: 120_000 }
 
 export const policy: RetryPolicy = {
   attempts: 5,
-  backoff: { baseMs: 1_000, factor: 2, longestMs: 60_000 },
+  backoff: { baseMs: 1_000, factor: 2, maxMs: 60_000 },
   suppressionDays: { bounced: 90, complained: 0 },
   patienceMs: 3_600_000,
 }
@@ -67,9 +67,9 @@ function breakersOf(opened: readonly Opened[], clock: ManualClock): ProviderHeal
 }
 
 /** The channel as a process that was just started knows it: nothing of what providers answered before. */
-function startProcess(names: readonly string[], health: ProviderHealth, clock: ManualClock): Carriers {
+function startProcess(names: readonly string[], health: ProviderHealth, clock: ManualClock): ProviderPool {
   const providers = names.map((name): Provider => ({ name, channel: 'push', timeoutMs: 1_000, send: async () => [] }))
-  return createCarriers(providers, health, defaultOptions.breaker, clock)
+  return createProviderPool(providers, health, defaultOptions.breaker, clock)
 }
 
 export interface Play {
@@ -95,7 +95,7 @@ export interface Played {
   readonly held: number
 }
 
-const mostClaims = 10_000
+const maxClaims = 10_000
 
 /** Plays a delivery through its attempts, each when it is due, as a worker does. */
 export async function play(given: Play): Promise<Played> {
@@ -112,19 +112,19 @@ export async function play(given: Play): Promise<Played> {
     if (carrier.kind === 'provider') {
       const { provider } = carrier
       clock.advance(slotMs)
-      if (!maySend(claimed, holdRules, clock.now())) return undefined
+      if (!canSend(claimed, sendConditions, clock.now())) return undefined
       const result = answers[calls.length % answers.length] as SendResult
       calls.push({ at: clock.now(), provider: provider.name, result })
       clock.advance(callMs)
-      await carriers.seen(provider, [result])
+      await carriers.reportResults(provider, [result])
       results.push({ target, provider: provider.name, result })
-    } else results.push({ target, provider: noProvider, result: withoutCarrier(carrier, 'push', clock.now()) })
-    return judge(claimed, results, policy, { now: clock.now(), random, availability: carriers.availability })
+    } else results.push({ target, provider: noProvider, result: resultWithoutProvider(carrier, 'push', clock.now()) })
+    return nextStep(claimed, results, policy, { now: clock.now(), random, availability: carriers.availability })
   }
-  for (let n = 0; n < mostClaims; n++) {
+  for (let n = 0; n < maxClaims; n++) {
     if (restarts) carriers = startProcess(providers, health, clock)
     await carriers.refresh()
-    const hold = heldBack(claimed, holdRules, clock.now(), random)
+    const hold = deferOrExpire(claimed, sendConditions, clock.now(), random)
     if (hold) held++
     const next = (hold ?? (await attempt()))?.next
     if (!next) continue
@@ -164,6 +164,6 @@ export const anyPlay = fc.record({
   restarts: fc.boolean(),
 })
 /** Answers that count an attempt. */
-export const burning = new Set<SendResult['kind']>(['transient', 'ambiguous'])
+export const countedKinds = new Set<SendResult['kind']>(['transient', 'ambiguous'])
 
 export const limited = (retryAfterMs: number): SendResult => ({ kind: 'rate_limited', reason, retryAfterMs })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Provider, SendResult } from '../src/index.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
+import type { Provider, SendResult } from '../../src/index.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
 
 const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const accepted: SendResult = { kind: 'accepted' }
 const broken: SendResult = { kind: 'transient', reason: 'the provider answered 503' }
-const breaker = { windowMs: 60_000, leastCalls: 5, failureRate: 0.5, openMs: 60_000, longestOpenMs: 600_000 }
+const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 60_000, maxOpenMs: 600_000 }
 const options = { breaker, caps: { total: 999, channels: {}, priorities: {} } }
 
 /** The two providers of email as one process has them, and the calls each got. */

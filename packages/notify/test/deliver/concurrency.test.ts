@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSlots } from '../src/deliver/slots.ts'
+import { createConcurrency } from '../../src/deliver/concurrency.ts'
 
 /** Work that notes what becomes of it, and ends when the test says so. */
 function noting(notes: string[]) {
@@ -23,10 +23,10 @@ const unexpected = (error: unknown) => assert.fail(String(error))
 test('so much work runs at a time, and what waits begins in its turn', async () => {
   const notes: string[] = []
   const [a, b, c] = ['a', 'b', 'c'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createSlots(2, unexpected)
+  const slots = createConcurrency(2, unexpected)
   for (const work of [a, b, c]) slots.run(work, later())
   assert.deepEqual(notes, ['a begins', 'b begins'])
-  const someFree = slots.someFree()
+  const someFree = slots.waitForSlot()
   b.end()
   await someFree
   assert.deepEqual(notes, ['a begins', 'b begins', 'c begins'])
@@ -38,7 +38,7 @@ test('so much work runs at a time, and what waits begins in its turn', async () 
 test('what has found no slot in its time is left, while others still run and wait', async () => {
   const notes: string[] = []
   const [running, late, patient] = ['running', 'late', 'patient'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createSlots(1, unexpected)
+  const slots = createConcurrency(1, unexpected)
   slots.run(running, later())
   slots.run(patient, later())
   const isLeft = new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ test('what has found no slot in its time is left, while others still run and wai
   await isLeft
   assert.deepEqual(notes, ['running begins', 'late is left'])
   running.end()
-  await slots.someFree()
+  await slots.waitForSlot()
   assert.deepEqual(notes, ['running begins', 'late is left', 'patient begins'])
   patient.end()
   await slots.close()
@@ -55,14 +55,14 @@ test('what has found no slot in its time is left, while others still run and wai
 
 test('work whose time is over already does not begin, though a slot is free', () => {
   const notes: string[] = []
-  createSlots(1, unexpected).run(noting(notes)('late'), performance.now() - 1)
+  createConcurrency(1, unexpected).run(noting(notes)('late'), performance.now() - 1)
   assert.deepEqual(notes, ['late is left'])
 })
 
 test('closing leaves what waits and what is still given, and waits for what runs', async () => {
   const notes: string[] = []
   const [running, waiting, given] = ['running', 'waiting', 'given'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createSlots(1, unexpected)
+  const slots = createConcurrency(1, unexpected)
   slots.run(running, later())
   slots.run(waiting, later())
   const closed = slots.close().then(() => notes.push('closed'))

@@ -7,7 +7,7 @@ import type { Channel } from '../model/channel.ts'
 import type { ClaimedDelivery, Deliveries, TryRecord } from '../store/store.ts'
 import { createBacklog } from './backlog.ts'
 
-export interface RecorderOptions {
+export interface CompleterOptions {
   readonly channel: Channel
   readonly deliveries: Deliveries
   readonly options: NotifyOptions
@@ -17,23 +17,23 @@ export interface RecorderOptions {
 }
 
 /** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
-export interface Recorder {
-  keep(record: TryRecord): void
+export interface Completer {
+  record(record: TryRecord): void
   /**
    * Gives a delivery back untried, due no sooner than `dueAt` (default: as soon as it was); it has been waiting for a
    * provider since `waitsSince`, where that is given. Both in Unix milliseconds.
    */
-  giveBack(claimed: ClaimedDelivery, dueAt?: number, waitsSince?: number): void
+  returnDelivery(claimed: ClaimedDelivery, dueAt?: number, waitsSince?: number): void
   /** Resolves when storing does not lag behind. */
-  room(): Promise<void>
+  waitForRoom(): Promise<void>
   /** Resolves when all of it is stored. */
-  empty(): Promise<void>
+  drain(): Promise<void>
 }
 
 /** How long a try waits for others when many are stored; while it does, a crash would send it again. */
 const gatherMs = 25
 /** How many claims' worth of tries may wait to be stored before no more are begun. */
-const mostClaims = 2
+const maxClaims = 2
 const persistPauseMs = 250
 
 interface Untried {
@@ -42,9 +42,9 @@ interface Untried {
   readonly waitsSince: number | undefined
 }
 
-export function createRecorder(settings: RecorderOptions): Recorder {
+export function createCompleter(settings: CompleterOptions): Completer {
   const { channel, options, log } = settings
-  const backlog = createBacklog(options.claimSize * mostClaims)
+  const backlog = createBacklog(options.claimSize * maxClaims)
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
   const together = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
@@ -57,14 +57,14 @@ export function createRecorder(settings: RecorderOptions): Recorder {
       ),
     )
   return {
-    keep: (record) => aside(ended.do(record)),
-    giveBack: (claimed, dueAt = 0, waitsSince) => aside(untried.do({ claimed, dueAt, waitsSince })),
-    room: () => backlog.room(),
-    empty: () => backlog.empty(),
+    record: (record) => aside(ended.do(record)),
+    returnDelivery: (claimed, dueAt = 0, waitsSince) => aside(untried.do({ claimed, dueAt, waitsSince })),
+    waitForRoom: () => backlog.waitForRoom(),
+    drain: () => backlog.drain(),
   }
 }
 
-async function recordAll(settings: RecorderOptions, records: readonly TryRecord[]): Promise<true[]> {
+async function recordAll(settings: CompleterOptions, records: readonly TryRecord[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
     const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
     if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
@@ -76,13 +76,13 @@ async function recordAll(settings: RecorderOptions, records: readonly TryRecord[
 }
 
 /** One that was held back was no attempt. */
-function countRecorded({ metrics, channel }: RecorderOptions, what: string, count: number): void {
+function countRecorded({ metrics, channel }: CompleterOptions, what: string, count: number): void {
   if (what === 'expired') metrics.expired.inc({ channel }, count)
   else if (what === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
   else metrics.attempts.inc({ channel, result: what }, count)
 }
 
-async function releaseAll({ deliveries, options }: RecorderOptions, untried: readonly Untried[]): Promise<true[]> {
+async function releaseAll({ deliveries, options }: CompleterOptions, untried: readonly Untried[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(untried, ({ claimed }) => claimed.bucket))
     for (const [, same] of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`)) {
       const claimed = same.map((each) => each.claimed)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
-import type { OutgoingMessage, Provider, SendResult } from '../src/index.ts'
-import { type Answer, eventually, furnish, type Setup, setup } from './setup.ts'
+import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
+import { type Answer, eventually, furnish, type Setup, setup } from '../setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
@@ -224,7 +224,7 @@ test('of two devices the one that took the push is spared, and an unregistered o
 test('when most calls of a provider fail its breaker opens and the second provider carries on', async (t) => {
   const first = scripted(() => broken, { name: 'first' })
   const second = scripted(() => accepted, { name: 'second' })
-  const breaker = { windowMs: 60_000, leastCalls: 5, failureRate: 0.5, openMs: 3_600_000, longestOpenMs: 3_600_000 }
+  const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 3_600_000, maxOpenMs: 3_600_000 }
   const s = await setup({
     providers: { email: [first.provider, second.provider] },
     options: { breaker, caps: { total: 99, channels: {}, priorities: {} } },

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from './play.ts'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
-import { texting } from './texting.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
+import { texting } from '../texting.ts'
 
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }
 const unavailable: SendResult = { kind: 'transient', reason: '503' }
 const notTaken: SendResult = { ...unavailable, notTaken: true }
 const text = { event: 'code', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
-const backoff = { baseMs: 10, factor: 1, longestMs: 10 }
+const backoff = { baseMs: 10, factor: 1, maxMs: 10 }
 
 const provides = fc.oneof({ weight: 2, arbitrary: anyResult }, fc.constantFrom(ambiguous, notTaken))
 const anyBreakers = fc.array(
@@ -105,7 +105,7 @@ for (const [what, result] of refusals)
 
 test('a critical SMS that may have been sent waits while the breaker of its provider is open', async (t) => {
   const { order, providers } = texting({ first: [ambiguous, accepted], second: [accepted] })
-  const breaker = { windowMs: 60_000, leastCalls: 1, failureRate: 0.1, openMs: 60_000, longestOpenMs: 60_000 }
+  const breaker = { windowMs: 60_000, minCalls: 1, failureRate: 0.1, openMs: 60_000, maxOpenMs: 60_000 }
   const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
   t.after(s.close)
   const begun = s.clock.now()
@@ -116,7 +116,7 @@ test('a critical SMS that may have been sent waits while the breaker of its prov
 
 test('what waits for the provider that may have sent it expires when it is too old, not when that one is back', async (t) => {
   const { order, providers } = texting({ first: [ambiguous], second: [accepted] })
-  const breaker = { windowMs: 600_000, leastCalls: 1, failureRate: 0.1, openMs: 600_000, longestOpenMs: 600_000 }
+  const breaker = { windowMs: 600_000, minCalls: 1, failureRate: 0.1, openMs: 600_000, maxOpenMs: 600_000 }
   const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
   t.after(s.close)
   const begun = s.clock.now()

@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from '../store/store.ts'
  * Tries deliveries whose workers died while they held them one at a time: most had only waited beside the one that was
  * at fault, which must be told from them.
  */
-export interface Trial {
+export interface Quarantine {
   /** The one that may be tried now, where none is being tried, and those that wait. The lease ends by `performance.now()`. */
   admit(suspected: readonly ClaimedDelivery[], leaseEndsAt: number): Admitted
   ended(claimed: ClaimedDelivery): void
@@ -15,7 +15,7 @@ interface Admitted {
   readonly waiting: readonly ClaimedDelivery[]
 }
 
-export function createTrial(): Trial {
+export function createQuarantine(): Quarantine {
   let current: { readonly deliveryId: string; readonly endsAt: number } | undefined
   return {
     admit(suspected, leaseEndsAt) {

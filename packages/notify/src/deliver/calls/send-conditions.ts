@@ -1,9 +1,9 @@
-import type { NotifyOptions } from '../config/options.ts'
-import { quietUntil } from '../model/quiet-hours.ts'
-import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
+import type { NotifyOptions } from '../../config/options.ts'
+import { quietUntil } from '../../model/quiet-hours.ts'
+import type { ClaimedDelivery, TryRecord } from '../../store/store.ts'
 
 /** What decides when a user's quiet hours are, and how their end is spread. */
-export type HoldRules = Pick<NotifyOptions, 'zone' | 'morningSpreadMs'>
+export type SendConditions = Pick<NotifyOptions, 'zone' | 'morningSpreadMs'>
 
 /** Whether nothing of a delivery is sent any more at `now` (Unix milliseconds). */
 function isExpired({ expiresAt }: ClaimedDelivery, now: number): boolean {
@@ -17,7 +17,7 @@ function quietEnd({ critical, quietHours }: ClaimedDelivery, zone: string, now: 
 }
 
 /** Whether a provider may be called with a delivery at `now` (Unix milliseconds), by its age and its user's quiet hours. */
-export function maySend(claimed: ClaimedDelivery, { zone }: HoldRules, now: number): boolean {
+export function canSend(claimed: ClaimedDelivery, { zone }: SendConditions, now: number): boolean {
   return !isExpired(claimed, now) && quietEnd(claimed, zone, now) === undefined
 }
 
@@ -27,16 +27,16 @@ export function maySend(claimed: ClaimedDelivery, { zone }: HoldRules, now: numb
  * no attempt is counted, and the wait is no wait for providers. Those of one morning are spread, unless the next quiet
  * hours begin too soon for that. `random` is in [0, 1).
  */
-export function heldBack(
+export function deferOrExpire(
   claimed: ClaimedDelivery,
-  { zone, morningSpreadMs }: HoldRules,
+  { zone, morningSpreadMs }: SendConditions,
   now: number,
   random: number,
 ): TryRecord | undefined {
   const { message, failures, crashes, expiresAt = Number.POSITIVE_INFINITY } = claimed
   if (isExpired(claimed, now)) {
     const detail = { expires_at: new Date(expiresAt).toISOString() }
-    const what = message.taken ? 'finished' : 'expired'
+    const what = message.accepted ? 'finished' : 'expired'
     return { claimed, at: now, what, detail, deadTokens: [], next: { kind: 'expired' } }
   }
   const end = quietEnd(claimed, zone, now)
@@ -44,8 +44,8 @@ export function heldBack(
   const spread = end + Math.floor(random * morningSpreadMs)
   const resumesAt = quietEnd(claimed, zone, spread) === undefined ? spread : end
   const dueAt = Math.min(resumesAt, expiresAt)
-  const { targets, taken = false, waitsSince } = message
-  const left = { targets, taken, waitsSince: waitsSince === undefined ? undefined : waitsSince + dueAt - now }
+  const { targets, accepted = false, waitsSince } = message
+  const left = { targets, accepted, waitsSince: waitsSince === undefined ? undefined : waitsSince + dueAt - now }
   const detail = { until: new Date(end).toISOString() }
   const next = { kind: 'again', dueAt, failures, crashes, left } as const
   return { claimed, at: now, what: 'quiet_hours', detail, deadTokens: [], next }

@@ -5,29 +5,29 @@ export interface SlotWork {
 }
 
 /** Work that runs beside its giver, so much at a time; what finds no slot waits its turn. */
-export interface Slots {
+export interface Concurrency {
   /** What has found no slot by `beginBy` (by `performance.now()`) is left then. */
-  run(work: SlotWork, beginBy: number): void
+  run(work: SlotWork, startBy: number): void
   /** Resolves when nothing waits for a slot any more. */
-  someFree(): Promise<void>
+  waitForSlot(): Promise<void>
   /** Leaves what waits and what is still given; resolves when nothing runs. */
   close(): Promise<void>
 }
 
-export function createSlots(most: number, onError: (error: unknown) => void): Slots {
+export function createConcurrency(max: number, onError: (error: unknown) => void): Concurrency {
   const listeners: Array<{ readonly isMet: () => boolean; readonly resolve: () => void }> = []
   let waiting: Array<SlotWork & { readonly beginBy: number }> = []
   let running = 0
   let alarm: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
 
   const next = () => {
-    while (running < most) {
+    while (running < max) {
       const work = waiting.shift()
       if (!work) break
       if (work.beginBy <= performance.now()) work.leave()
       else begin(work)
     }
-    tell()
+    notify()
   }
   const begin = (work: SlotWork) => {
     running++
@@ -39,24 +39,24 @@ export function createSlots(most: number, onError: (error: unknown) => void): Sl
         next()
       })
   }
-  const leaveUntil = (time: number) => {
+  const skipUntil = (time: number) => {
     const late = waiting.filter(({ beginBy }) => beginBy <= time)
     waiting = waiting.filter(({ beginBy }) => beginBy > time)
     for (const work of late) work.leave()
-    tell()
+    notify()
   }
-  const watch = () => {
+  const schedule = () => {
     clearTimeout(alarm?.timer)
     alarm = undefined
     if (waiting.length === 0) return
     const at = Math.min(...waiting.map(({ beginBy }) => beginBy))
     const ring = () => {
-      leaveUntil(at)
-      watch()
+      skipUntil(at)
+      schedule()
     }
     alarm = { at, timer: setTimeout(ring, Math.max(0, at - performance.now())) }
   }
-  const tell = () => {
+  const notify = () => {
     if (listeners.length === 0) return
     for (const listener of listeners.filter(({ isMet }) => isMet())) {
       listeners.splice(listeners.indexOf(listener), 1)
@@ -75,12 +75,12 @@ export function createSlots(most: number, onError: (error: unknown) => void): Sl
       }
       waiting.push({ begin, leave, beginBy })
       next()
-      if (waiting.length > 0 && beginBy < (alarm?.at ?? Number.POSITIVE_INFINITY)) watch()
+      if (waiting.length > 0 && beginBy < (alarm?.at ?? Number.POSITIVE_INFINITY)) schedule()
     },
-    someFree: () => until(() => waiting.length === 0),
+    waitForSlot: () => until(() => waiting.length === 0),
     close() {
       isClosed = true
-      leaveUntil(Number.POSITIVE_INFINITY)
+      skipUntil(Number.POSITIVE_INFINITY)
       clearTimeout(alarm?.timer)
       return until(() => running === 0)
     },

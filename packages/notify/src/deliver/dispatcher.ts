@@ -1,18 +1,19 @@
 import type { Clock } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import type { CompleteMessages } from '../links/complete-messages.ts'
-import type { Carriers } from './carriers.ts'
-import { maySend } from './hold.ts'
-import { createMarkedCalls } from './marked-calls.ts'
-import { noProvider } from './outcome.ts'
-import { unresolvedAt } from './provider-pauses.ts'
-import type { RecorderOptions } from './recorder.ts'
-import { withoutLinks } from './refusal.ts'
-import { callProvider, outgoing } from './send.ts'
-import { createStillHeld } from './still-held.ts'
-import type { Call, Try } from './try.ts'
+import type { Call, PendingAttempt } from './attempt.ts'
+import { createCallMarks } from './calls/call-marks.ts'
+import { callProvider, createOutgoing } from './calls/call-provider.ts'
+import { createClaimCheck } from './calls/claim-check.ts'
+import { canSend } from './calls/send-conditions.ts'
+import { linksUnavailable } from './calls/skipped-targets.ts'
+import type { CompleterOptions } from './completer.ts'
+import { noProvider } from './next-step.ts'
+import { unresolvedProvider } from './provider-history.ts'
+import type { ProviderPool } from './provider-pool.ts'
 
-export interface SenderOptions extends Pick<RecorderOptions, 'channel' | 'deliveries' | 'options' | 'log' | 'metrics'> {
+export interface SenderOptions
+  extends Pick<CompleterOptions, 'channel' | 'deliveries' | 'options' | 'log' | 'metrics'> {
   readonly clock: Clock
   /** Gives messages what they carry beside their text, just before they go out. */
   readonly completeMessages?: CompleteMessages
@@ -35,16 +36,20 @@ export interface Sender {
 const recordingShare = 0.25
 
 /** A sender that has what providers answer counted. */
-export function createSender(settings: SenderOptions, carriers: Carriers, finish: (ended: Try) => void): Sender {
+export function createSender(
+  settings: SenderOptions,
+  pool: ProviderPool,
+  finish: (ended: PendingAttempt) => void,
+): Sender {
   const { options, metrics, clock } = settings
   const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
     for (const ended of of.answered(target, provider.name, result)) finish(ended)
   }
-  const stillHeld = createStillHeld(settings.deliveries)
+  const claimCheck = createClaimCheck(settings.deliveries)
   /** What can't be looked up is left alone: nothing is sent that may have been erased. */
   const heldAmong = async (calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> => {
     try {
-      return await stillHeld.check(
+      return await claimCheck.check(
         calls.map(({ of }) => of.claimed),
         claimedAt,
       )
@@ -56,11 +61,11 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
       return calls.map(() => false)
     }
   }
-  const markedCalls = createMarkedCalls(settings.deliveries)
+  const callMarks = createCallMarks(settings.deliveries)
   const needsMark = ({ of: { claimed }, target }: Call) =>
     claimed.message.failoverOnTimeout === false &&
-    unresolvedAt(claimed.message, target) === undefined &&
-    carriers.availability(target, {}).length > 1
+    unresolvedProvider(claimed.message, target) === undefined &&
+    pool.availability(target, {}).length > 1
   /** Of those that may go, the ones that still may once it is remembered who is called, where it must be. */
   const markedAmong = async (provider: Provider, calls: readonly Call[], may: readonly boolean[]) => {
     const needing = calls.filter((call, index) => may[index] && needsMark(call))
@@ -71,11 +76,11 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
         target: target.id,
         provider: provider.name,
       }))
-      const marked = await markedCalls.mark(marks)
+      const marked = await callMarks.mark(marks)
       const left = new Set(needing.filter((_, index) => !marked[index]))
       const now = clock.now()
       return calls.map(
-        (call, index) => may[index] === true && !left.has(call) && maySend(call.of.claimed, options, now),
+        (call, index) => may[index] === true && !left.has(call) && canSend(call.of.claimed, options, now),
       )
     } catch (error) {
       settings.log.warn({ err: error, channel: settings.channel }, 'calls could not be marked; their deliveries wait')
@@ -88,12 +93,12 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
       const messages = await complete(settings, all)
       if (!messages) {
         for (const { of, target } of all)
-          for (const ended of of.answered(target, noProvider, withoutLinks)) finish(ended)
+          for (const ended of of.answered(target, noProvider, linksUnavailable)) finish(ended)
         return
       }
       const held = await heldAmong(all, claimedAt)
       const now = clock.now()
-      const may = all.map(({ of }, index) => held[index] === true && maySend(of.claimed, options, now))
+      const may = all.map(({ of }, index) => held[index] === true && canSend(of.claimed, options, now))
       const goes = await markedAmong(provider, all, may)
       for (const [index, call] of all.entries()) if (!goes[index]) answer(provider, call, undefined)
       const going = all.filter((_, index) => goes[index])
@@ -105,7 +110,7 @@ export function createSender(settings: SenderOptions, carriers: Carriers, finish
       )
       metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
       for (const [index, call] of going.entries()) answer(provider, call, results[index])
-      await count(settings, carriers, provider, results)
+      await count(settings, pool, provider, results)
     },
     leave(provider, calls) {
       for (const call of calls) answer(provider, call, undefined)
@@ -118,7 +123,7 @@ async function complete(
   { channel, log, completeMessages }: SenderOptions,
   calls: readonly Call[],
 ): Promise<readonly OutgoingMessage[] | undefined> {
-  const bare = calls.map((call) => outgoing(call.of.claimed, call.target))
+  const bare = calls.map((call) => createOutgoing(call.of.claimed, call.target))
   try {
     return (await completeMessages?.(bare)) ?? bare
   } catch (error) {
@@ -130,13 +135,13 @@ async function complete(
 /** Tells the breaker; that it opens for refused credentials or a closed account is an operator's matter. */
 async function count(
   { channel, log, metrics }: SenderOptions,
-  carriers: Carriers,
+  pool: ProviderPool,
   provider: Provider,
   answers: readonly SendResult[],
 ): Promise<void> {
   const refused = answers.filter(({ kind }) => kind === 'misconfigured')
   if (refused.length > 0) metrics.misconfigured.inc({ provider: provider.name }, refused.length)
-  const opened = await carriers.seen(provider, answers)
+  const opened = await pool.reportResults(provider, answers)
   const [first] = refused
   if (opened && first && 'reason' in first)
     log.error(

@@ -1,16 +1,16 @@
 import { createGatherer } from '@gatehouse/kit'
-import { uncheckedMs } from '../model/erasure.ts'
-import type { ClaimedDelivery, Deliveries } from '../store/store.ts'
+import { uncheckedMs } from '../../model/erasure.ts'
+import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
 
 /** Whether claimed deliveries may be sent. A claim of a moment ago is trusted; those that waited are looked up, together. */
-export interface StillHeld {
+export interface ClaimCheck {
   check(claimed: readonly ClaimedDelivery[], claimedAt: number): Promise<readonly boolean[]>
 }
 
-const mostAtOnce = 500
+const maxBatchSize = 500
 
 /** `claimedAt` is from before the claim was made, by `performance.now()`. */
-export function createStillHeld(deliveries: Pick<Deliveries, 'held'>): StillHeld {
+export function createClaimCheck(deliveries: Pick<Deliveries, 'held'>): ClaimCheck {
   const lookups = createGatherer<ClaimedDelivery, boolean>(
     async (claimed) => {
       const held = new Set<string>()
@@ -18,7 +18,7 @@ export function createStillHeld(deliveries: Pick<Deliveries, 'held'>): StillHeld
         for (const id of await deliveries.held(bucket, mine)) held.add(id)
       return claimed.map(({ deliveryId }) => held.has(deliveryId))
     },
-    { most: mostAtOnce, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
+    { most: maxBatchSize, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
   )
   return {
     async check(claimed, claimedAt) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import type { Provider } from '../src/index.ts'
-import { provider as carrier, shipped, stateOf } from './carrier.ts'
-import { eventually, furnish, setup } from './setup.ts'
+import type { Provider } from '../../src/index.ts'
+import { provider as carrier, shipped, stateOf } from '../carrier.ts'
+import { eventually, furnish, setup } from '../setup.ts'
 
 describe('what became of deliveries is stored beside the calls', () => {
   let server: Server | undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBacklog } from '../src/deliver/backlog.ts'
+import { createBacklog } from '../../src/deliver/backlog.ts'
 
 /** Work whose end is in the test's hands. */
 function work() {
@@ -22,9 +22,9 @@ test('who gives work waits while there is as much of it as there may be, and goe
   const backlog = createBacklog(2)
   const [first, second] = [work(), work()]
   backlog.add(first.promise)
-  assert.ok(await isSettled(backlog.room()), 'one of two: there is room')
+  assert.ok(await isSettled(backlog.waitForRoom()), 'one of two: there is room')
   backlog.add(second.promise)
-  const room = backlog.room()
+  const room = backlog.waitForRoom()
   assert.equal(await isSettled(room), false)
   first.end()
   assert.ok(await isSettled(room))
@@ -32,11 +32,11 @@ test('who gives work waits while there is as much of it as there may be, and goe
 
 test('who stops waits for all the work that is under way', async () => {
   const backlog = createBacklog(10)
-  assert.ok(await isSettled(backlog.empty()), 'nothing was ever given')
+  assert.ok(await isSettled(backlog.drain()), 'nothing was ever given')
   const [first, second] = [work(), work()]
   backlog.add(first.promise)
   backlog.add(second.promise)
-  const empty = backlog.empty()
+  const empty = backlog.drain()
   first.end()
   assert.equal(await isSettled(empty), false)
   second.end()

@@ -43,7 +43,7 @@ import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
-import { type Authenticate, createGuards, type WatchCredential } from './request/caller.ts'
+import { type Authenticate, createAccessControl, type WatchCredential } from './request/caller.ts'
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
 import { routes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
@@ -184,12 +184,12 @@ function answeringParts(
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
-  const guards = createGuards(authenticate, scopes)
+  const access = createAccessControl(authenticate, scopes)
   const masked = shownMasked(catalog, options.locale)
   const shown = shownInFull(receiptTokens, clock)
   return {
-    guards,
-    audit: createAudit(record, guards),
+    access,
+    audit: createAudit(record, access),
     masked,
     shown,
     watch,

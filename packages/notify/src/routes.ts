@@ -28,7 +28,7 @@ import type { Links } from './links/links.ts'
 import type { ReceiptTokens } from './links/receipt-token.ts'
 import type { Choices } from './preferences/choices.ts'
 import { privacyEndpoints } from './privacy/endpoint.ts'
-import type { Guards, WatchCredential } from './request/caller.ts'
+import type { AccessControl, WatchCredential } from './request/caller.ts'
 import { scheduleEndpoints } from './schedule/endpoint.ts'
 import { changesEndpoint } from './state-changes/endpoint.ts'
 import type { ChangeReaders } from './state-changes/readers.ts'
@@ -41,7 +41,7 @@ import { createVisitRecorder } from './tracking/visit.ts'
 import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
 export interface Routes extends WebhookRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly accept: Accept
   readonly catalog: CatalogKeeper
@@ -71,19 +71,19 @@ export interface Routes extends WebhookRoutes {
 
 /** Every endpoint of the service. */
 export async function routes(http: Http, given: Routes): Promise<void> {
-  const { guards, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = given
-  notifyEndpoint(http, guards, accept)
-  reservedMailEndpoint(http, { guards, accept, reserved })
-  await http.register((scope) => bulkEndpoint(scope as Http, guards, accept))
-  explainEndpoint(http, { guards, intake: store.intake, catalog, options, clock, plan: given.plan })
-  scheduleEndpoints(http, { guards, audit, schedule: store.schedule, catalog })
+  const { access, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = given
+  notifyEndpoint(http, access, accept)
+  reservedMailEndpoint(http, { access, accept, reserved })
+  await http.register((scope) => bulkEndpoint(scope as Http, access, accept))
+  explainEndpoint(http, { access, intake: store.intake, catalog, options, clock, plan: given.plan })
+  scheduleEndpoints(http, { access, audit, schedule: store.schedule, catalog })
   const { deadLetters, notifications } = store
-  deadLetterEndpoints(http, { guards, audit, store: deadLetters, notifications, clock, onReplayed })
-  notificationEndpoint(http, guards, store.notifications)
-  eventTypeEndpoints(http, { guards, audit, store: store.eventTypes, catalog, reserved, options, clock })
-  templateEndpoints(http, { guards, audit, store: store.templates, reserved, clock })
+  deadLetterEndpoints(http, { access, audit, store: deadLetters, notifications, clock, onReplayed })
+  notificationEndpoint(http, access, store.notifications)
+  eventTypeEndpoints(http, { access, audit, store: store.eventTypes, catalog, reserved, options, clock })
+  templateEndpoints(http, { access, audit, store: store.templates, reserved, clock })
   const tools = {
-    guards,
+    access,
     audit,
     store: store.templates,
     reserved,
@@ -93,19 +93,19 @@ export async function routes(http: Http, given: Routes): Promise<void> {
     testSend: given.testSend,
   }
   templateToolEndpoints(http, tools)
-  recipientEndpoints(http, { guards, audit, store: store.recipients, clock })
-  preferenceEndpoints(http, { guards, audit, store: store.preferences, catalog, clock })
+  recipientEndpoints(http, { access, audit, store: store.recipients, clock })
+  preferenceEndpoints(http, { access, audit, store: store.preferences, catalog, clock })
   const { devices } = store
   const limit = options.devicesPerUser
-  deviceEndpoints(http, { guards, audit, store: devices, providers: given.providers, limit, clock, log: given.log })
-  choiceEndpoints(http, { guards, audit, choices: given.choices, catalog })
-  suppressionEndpoints(http, { guards, audit, store: store.suppressions, clock })
-  inboxEndpoints(http, { guards, audit, inbox: store.inbox, reports, masked: given.masked, shown: given.shown, clock })
-  inboxStreamEndpoint(http, { guards, streams: given.streams, clock, watch: given.watch })
+  deviceEndpoints(http, { access, audit, store: devices, providers: given.providers, limit, clock, log: given.log })
+  choiceEndpoints(http, { access, audit, choices: given.choices, catalog })
+  suppressionEndpoints(http, { access, audit, store: store.suppressions, clock })
+  inboxEndpoints(http, { access, audit, inbox: store.inbox, reports, masked: given.masked, shown: given.shown, clock })
+  inboxStreamEndpoint(http, { access, streams: given.streams, clock, watch: given.watch })
   const { readers, watch, log } = given
   const rules = options.changeReaders
-  changesEndpoint(http, { guards, stateChanges: store.stateChanges, readers, rules, clock, watch, log })
-  privacyEndpoints(http, guards, store.privacy, audit)
+  changesEndpoint(http, { access, stateChanges: store.stateChanges, readers, rules, clock, watch, log })
+  privacyEndpoints(http, access, store.privacy, audit)
   const { links, receiptTokens, pages, choices } = given
   if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: given.metrics, clock })
   if (links) {

@@ -5,7 +5,7 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { channels } from '../model/channel.ts'
 import type { Choices, UserChoices } from '../preferences/choices.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { unknownEventProblem } from '../request/request-problem.ts'
 
@@ -35,18 +35,18 @@ const ChoicesBody = Type.Object(
 )
 
 export interface ChoiceRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly choices: Choices
   readonly catalog: CatalogKeeper
 }
 
 /** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
-export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }: ChoiceRoutes): void {
-  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+export function choiceEndpoints(http: Http, { access, audit, choices, catalog }: ChoiceRoutes): void {
+  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
     response: { 200: ChoicesBody },
   })
   const mustBeKnown = async (event: string) => {
@@ -55,7 +55,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
   }
   const auditChange = async (request: Asked, action: string, after: object) => {
     const { id, event } = request.params
-    if (!guards.manages(request, id)) return
+    if (!access.manages(request, id)) return
     const target = { type: 'user', id }
     await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
   }
@@ -64,7 +64,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
   http.get(
     '/v1/users/:id/choices',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: { ...about('choices.get', 'readOwn'), params: User },
     },
     ({ params }) => told(params.id),
@@ -72,7 +72,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
   http.put(
     '/v1/users/:id/choices',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.unsubscribe'),
         params: User,
@@ -89,7 +89,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
   http.put(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.set'),
         params: ChoiceOf,
@@ -107,7 +107,7 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
   http.patch(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.update'),
         params: ChoiceOf,

@@ -8,14 +8,14 @@ import type { Channel } from '../model/channel.ts'
 import { bucketOfUser, newId, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Intake } from '../store/store.ts'
 
 export interface ExplainRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly intake: Intake
   readonly catalog: CatalogKeeper
   readonly options: NotifyOptions
@@ -47,22 +47,22 @@ const Explanation = Type.Object(
 
 /** POST /v1/explain: what would this user get for this event, and why. Nothing is stored, nothing is sent. */
 export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
-  const { guards } = routes
+  const { access } = routes
   http.post(
     '/v1/explain',
     {
-      onRequest: guards.allow('readDelivery'),
+      onRequest: access.allow('readDelivery'),
       schema: {
         tags: ['notifications'],
         ...operation('notifications.explain'),
-        security: guards.security('readDelivery'),
+        security: access.security('readDelivery'),
         body: NotifyBody,
         response: { 200: Explanation },
       },
     },
     async (request) => {
       const { body } = request
-      const unmasked = !guards.masks(request, (body as NotifyRequest).user_id)
+      const unmasked = !access.masks(request, (body as NotifyRequest).user_id)
       return (await explain(body as NotifyRequest, routes, unmasked)) as never
     },
   )

@@ -5,7 +5,7 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import { ChannelList } from '../config/declaration.ts'
 import type { Audit } from '../context/audit.ts'
 import { timeOfDayPattern } from '../model/quiet-hours.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { unknownEventProblem } from '../request/request-problem.ts'
 import type { Preference, Preferences } from '../store/store.ts'
@@ -50,7 +50,7 @@ const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 type Asked = FastifyRequest<{ Params: Static<typeof User> }>
 
 export interface PreferenceRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Preferences
   readonly catalog: CatalogKeeper
@@ -58,17 +58,17 @@ export interface PreferenceRoutes {
 }
 
 /** A user's preferences, one record for each event type and one for `*`. */
-export function preferenceEndpoints(http: Http, { guards, audit, store, catalog, clock }: PreferenceRoutes): void {
-  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+export function preferenceEndpoints(http: Http, { access, audit, store, catalog, clock }: PreferenceRoutes): void {
+  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const find = async (userId: string, eventType: string) =>
     (await store.list(userId)).find((each) => each.eventType === eventType)
   const auditChange = async (request: Asked, action: string, eventType: string, after?: Preference) => {
     const { id } = request.params
-    if (!guards.manages(request, id)) return
+    if (!access.manages(request, id)) return
     const before = await find(id, eventType)
     if (!before && !after) throw missing(id, eventType)
     await audit(request, {
@@ -92,7 +92,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.get(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: {
         ...about('preferences.list', 'readOwn'),
         params: User,
@@ -104,7 +104,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.put(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('preferences.set'),
         params: User,
@@ -120,7 +120,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.get(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: { ...about('preferences.get', 'readOwn'), params: Entry, response: { 200: PreferenceRecord } },
     },
     async ({ params }) => {
@@ -132,7 +132,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.put(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('preferences.update'),
         params: Entry,
@@ -145,7 +145,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.delete(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: { ...about('preferences.delete'), params: Entry, response: { 204: Type.Null() } },
     },
     async (request, reply) => {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { maskAddress, maskReason } from '../model/masking.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import type { SuppressionRecord } from '../store/store.ts'
 
 /** A suppression as the API writes it, masked for callers who may not read personal data. */
-export function shown(guards: Guards, request: FastifyRequest, record: SuppressionRecord) {
-  return written(guards.masks(request, record.userId) ? masked(record) : record)
+export function shown(access: AccessControl, request: FastifyRequest, record: SuppressionRecord) {
+  return written(access.masks(request, record.userId) ? masked(record) : record)
 }
 
 /** Without the address and the words of others. */

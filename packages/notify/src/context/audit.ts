@@ -1,6 +1,6 @@
 import { type Actor, changedMembers, type ManagementChange, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -20,13 +20,13 @@ export interface AuditedChange extends Pick<ManagementChange, 'action' | 'target
 export type Audit = (request: FastifyRequest, change: AuditedChange) => Promise<void>
 
 /** The audit trail of this service's management. */
-export function createAudit(record: RecordChange, guards: Guards): Audit {
+export function createAudit(record: RecordChange, access: AccessControl): Audit {
   return (request, { action, target, before = {}, after = {}, mask = (members) => members }) => {
     const changed = changedMembers(before, after)
     return recordChange(record, {
       service: 'notify',
       action,
-      actor: actorOf(request, guards),
+      actor: actorOf(request, access),
       target,
       before: bounded(mask(changed.before)),
       after: bounded(mask(changed.after)),
@@ -37,8 +37,8 @@ export function createAudit(record: RecordChange, guards: Guards): Audit {
 /** Reserved roles, by which people manage; a product's own say nothing here. */
 const reserved = 'gatehouse-'
 
-function actorOf(request: FastifyRequest, guards: Guards): Actor {
-  const { subject, roles, clientId } = guards.callerOf(request)
+function actorOf(request: FastifyRequest, access: AccessControl): Actor {
+  const { subject, roles, clientId } = access.callerOf(request)
   return {
     subject,
     role: roles.find((role) => role.startsWith(reserved)),

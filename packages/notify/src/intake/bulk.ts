@@ -1,6 +1,6 @@
 import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { largestEventBytes } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import { readRequest, tellFaults } from '../request/read-request.ts'
@@ -20,7 +20,7 @@ const mostUnderWay = 1_000
  * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as lines of JSON (application/x-ndjson), answered in
  * order, one line of JSON each: `status` 202 with the acceptance, or another status with the problem. Extension.
  */
-export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): Promise<void> {
+export async function bulkEndpoint(http: Http, access: AccessControl, accept: Accept): Promise<void> {
   http.addContentTypeParser(linesType, { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, linesOf(Buffer.from(body))),
   )
@@ -29,11 +29,11 @@ export async function bulkEndpoint(http: Http, guards: Guards, accept: Accept): 
     {
       bodyLimit: bodyLimitBytes,
       config: { judgesBody: true },
-      onRequest: guards.allow('produce'),
+      onRequest: access.allow('produce'),
       schema: {
         tags: ['notifications'],
         ...operation('notifications.sendBulk'),
-        security: guards.security('produce'),
+        security: access.security('produce'),
         consumes: ['application/json', linesType],
         body: Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
           minItems: 1,

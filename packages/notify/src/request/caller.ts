@@ -23,7 +23,7 @@ export type WatchCredential = (request: FastifyRequest, expiresAt: number | unde
 type Hook = (request: FastifyRequest) => Promise<void>
 
 /** The checks that routes ask for. Each hook throws a finished answer when it fails. */
-export interface Guards {
+export interface AccessControl {
   /** The hook of a route that is for this access. */
   allow(access: Access): Hook
   /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
@@ -44,14 +44,15 @@ export interface Guards {
   feeds(request: FastifyRequest): boolean
 }
 
-/** Builds the guards over the bearer check and the table of scopes. */
-export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): Guards {
+/** Builds the access checks over the bearer check and the table of scopes. */
+export function createAccessControl(authenticate: Authenticate, scopes: NotifyScopes): AccessControl {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
   const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.events, scopes.reserved])
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)
-    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a guard`)
+    if (!caller)
+      throw new Error(`${request.method} ${request.routeOptions.url} reads its caller without an access check`)
     return caller
   }
   const check = async (request: FastifyRequest, access: Access) => {
@@ -67,7 +68,7 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       caller,
       [scopes.admin, scopes.delivery].filter((s) => allowed[access].includes(s)),
     )
-  const masks: Guards['masks'] = (request, userId) => {
+  const masks: AccessControl['masks'] = (request, userId) => {
     const caller = callerOf(request)
     return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
   }

@@ -1,6 +1,6 @@
 import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../admission/admission.ts'
-import { planOnCurrent } from '../admission/plan-on-current.ts'
+import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
@@ -39,7 +39,7 @@ export function startWakingWorker(settings: WakingWorkerOptions): Worker {
 
 async function wakeDeferrals(settings: WakingWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
-  const woken = await waiting.claimDeferrals(bucket, options.claimSize, options.leaseMs, clock.now())
+  const woken = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, bucket, woken, {
     userOf: ({ notification }) => notification.userId,
     plan: (each, profile, catalog, now) => replan(each, profile, catalog, options, now),
@@ -92,9 +92,9 @@ async function admitBatch<Waited>(
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const read = () => intake.profiles(bucket, [...new Set(waited.map(userOf))].sort())
+  const read = () => intake.readProfiles(bucket, [...new Set(waited.map(userOf))].sort())
   const now = clock.now()
-  const admitted = await planOnCurrent(read, await read(), async ({ settingsVersion, users }) => {
+  const admitted = await admitOnFreshProfiles(read, await read(), async ({ settingsVersion, users }) => {
     const catalog = await keeper.at(settingsVersion)
     const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
     const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }

@@ -4,7 +4,7 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Channel } from '../model/channel.ts'
-import type { ClaimedDelivery, Deliveries, TryRecord } from '../store/store.ts'
+import type { AttemptRecord, ClaimedDelivery, Deliveries } from '../store/store.ts'
 import { createBacklog } from './backlog.ts'
 
 export interface CompleterOptions {
@@ -18,7 +18,7 @@ export interface CompleterOptions {
 
 /** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
 export interface Completer {
-  record(record: TryRecord): void
+  record(record: AttemptRecord): void
   /**
    * Gives a delivery back untried, due no sooner than `dueAt` (default: as soon as it was); it has been waiting for a
    * provider since `waitsSince`, where that is given. Both in Unix milliseconds.
@@ -48,7 +48,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
   const together = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
-  const ended = createGatherer<TryRecord, true>((records) => recordAll(settings, records), together)
+  const ended = createGatherer<AttemptRecord, true>((records) => recordAll(settings, records), together)
   const untried = createGatherer<Untried, true>((list) => releaseAll(settings, list), together)
   const aside = (work: Promise<unknown>) =>
     backlog.add(
@@ -64,7 +64,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
   }
 }
 
-async function recordAll(settings: CompleterOptions, records: readonly TryRecord[]): Promise<true[]> {
+async function recordAll(settings: CompleterOptions, records: readonly AttemptRecord[]): Promise<true[]> {
   for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
     const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
     if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')

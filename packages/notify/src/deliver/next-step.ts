@@ -2,7 +2,7 @@ import type { SendResult } from '@gatehouse/providers'
 import type { Message, Target } from '../model/notification.ts'
 import { type Backoff, backoffMs } from '../model/retry-policy.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
-import type { ClaimedDelivery, TryRecord } from '../store/store.ts'
+import type { AttemptRecord, ClaimedDelivery } from '../store/store.ts'
 import {
   type Availability,
   failoverPauseMs,
@@ -60,7 +60,7 @@ export function nextStep(
   answers: readonly TargetResult[],
   policy: RetryPolicy,
   context: RetryContext,
-): TryRecord {
+): AttemptRecord {
   const { now } = context
   const results = redactQuotes(claimed, answers)
   const accepted = results.find(({ result }) => result.kind === 'accepted')
@@ -79,7 +79,7 @@ export function nextStep(
   const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, results, counted, policy, context)
   const taken = accepted !== undefined || claimed.message.accepted === true
   /** Where some target took it, what the others came to is no matter for a dead letter. */
-  const end = (death: { readonly cause: string; readonly detail: string }): TryRecord =>
+  const end = (death: { readonly cause: string; readonly detail: string }): AttemptRecord =>
     taken
       ? { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
       : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed), left: history } }
@@ -176,7 +176,7 @@ function failsOver({ result, pauseMs }: Pause, message: Message): boolean {
 }
 
 /** A delivery whose workers keep dying is taken out of the way before it is tried again. */
-export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
+export function quarantine(claimed: ClaimedDelivery, now: number): AttemptRecord {
   const detail = `${claimed.crashes} workers died while they held it`
   return {
     claimed,
@@ -189,7 +189,7 @@ export function quarantine(claimed: ClaimedDelivery, now: number): TryRecord {
 }
 
 /** A delivery that no provider could be called for, for so long as it may wait. */
-export function abandonWaiting(claimed: ClaimedDelivery, now: number): TryRecord {
+export function abandonWaiting(claimed: ClaimedDelivery, now: number): AttemptRecord {
   const detail = 'no provider took it in time: each has been failing, or asks for a pause'
   const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
   if (claimed.message.accepted) return { ...record, what: 'finished', next: { kind: 'done' } }
@@ -211,7 +211,7 @@ function isPush({ channel }: ClaimedDelivery): boolean {
   return channel === 'push'
 }
 
-function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRecord['acknowledged']> {
+function acknowledgement({ provider, result }: TargetResult): NonNullable<AttemptRecord['acknowledged']> {
   if (result.kind !== 'accepted') return { provider }
   const { providerMessageId, inInbox } = result
   return {
@@ -221,7 +221,7 @@ function acknowledgement({ provider, result }: TargetResult): NonNullable<TryRec
   }
 }
 
-function deadTokensIn(results: readonly TargetResult[], now: number): TryRecord['deadTokens'] {
+function deadTokensIn(results: readonly TargetResult[], now: number): AttemptRecord['deadTokens'] {
   return results.flatMap(({ target, result }) =>
     result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
   )
@@ -231,7 +231,7 @@ function suppressedBy(
   results: readonly TargetResult[],
   days: SuppressionDays,
   now: number,
-): Pick<TryRecord, 'suppressed'> {
+): Pick<AttemptRecord, 'suppressed'> {
   for (const { target, result } of results)
     if (result.kind === 'permanent' && result.undeliverable)
       return {

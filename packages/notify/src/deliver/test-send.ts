@@ -17,7 +17,7 @@ export function createTestSend(
 ) {
   return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
     const bucket = bucketOfUser(userId, intake.buckets)
-    const { users } = await intake.profiles(bucket, [userId])
+    const { users } = await intake.readProfiles(bucket, [userId])
     const targets = targetsOf(channel, userId, users.get(userId) ?? { preferences: [], devices: [], suppressions: [] })
     const notificationId = newId(bucket)
     const deliveryId = deliveryIdOf(notificationId, channel)

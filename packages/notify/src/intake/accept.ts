@@ -1,7 +1,7 @@
 import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, type Settled } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
-import { planOnCurrent } from '../admission/plan-on-current.ts'
+import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'
@@ -10,7 +10,7 @@ import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newId } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import { problemOf } from '../request/request-problem.ts'
-import type { Intake, Parkable, Profile, Profiles, RateAsked, RateGranted } from '../store/store.ts'
+import type { Intake, Parkable, Profile, Profiles, RateGrant, RateRequest } from '../store/store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -91,7 +91,7 @@ async function acceptBatch(
 ): Promise<AcceptResult[]> {
   const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
-  const profiles = await intake.profiles(bucket, userIds)
+  const profiles = await intake.readProfiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
   const stopped = await stops(events, catalog, intake, bucket, now)
@@ -99,8 +99,8 @@ async function acceptBatch(
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
   const going = events.filter((_, index) => !stopped[index])
-  const admitted = await planOnCurrent(
-    () => intake.profiles(bucket, userIds),
+  const admitted = await admitOnFreshProfiles(
+    () => intake.readProfiles(bucket, userIds),
     profiles,
     ({ users }) => admitPlanned(options, { bucket, going, users, catalog, now }),
   )
@@ -152,14 +152,14 @@ async function stops(
 ): Promise<Array<AcceptResult | undefined>> {
   const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
-  const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateAsked[] => {
+  const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateRequest[] => {
     const rate = catalog.eventTypes.get(event)?.rate
     const parkable = mine.flatMap(({ request, turn, occurredAt = now }) =>
       turn ? [{ ...turn, request, occurredAt }] : [],
     )
     return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
-  const granted = asked.length > 0 ? await intake.takeRates(bucket, asked, now) : new Map<string, RateGranted>()
+  const granted = asked.length > 0 ? await intake.acquireRates(bucket, asked, now) : new Map<string, RateGrant>()
   const left = new Map([...granted].map(([event, grant]) => [event, { ...grant }]))
   return events.map(({ request, settles, turn }, index) => {
     if (problems[index]) return { refused: problems[index] }

@@ -47,7 +47,7 @@ export function channelPlanner(
     const resumesAt = deferredUntil(eventType, profile, options.zone, spread) === undefined ? spread : quietEnd
     const wakeAt = Math.min(resumesAt, expiresAt ?? Number.POSITIVE_INFINITY)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
-    return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', wakeAt })
+    return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', resumeAt: wakeAt })
   }
   return (channel) => {
     if (off(channel)) return channelIsOff

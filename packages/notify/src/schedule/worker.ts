@@ -27,7 +27,7 @@ export function startScheduleWorker({ schedule, accept, buckets, options, clock,
   const failed = async (scheduled: Scheduled, error: unknown): Promise<object> => {
     if (!isFaultOfInput(error)) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    const isDead = await schedule.fail(scheduled, options.topicAttempts, reason, clock.now())
+    const isDead = await schedule.recordFailure(scheduled, options.topicAttempts, reason, clock.now())
     log.error({ err: error, id: scheduled.id, isDead }, 'a scheduled event failed by its own fault')
     return {}
   }
@@ -37,7 +37,7 @@ export function startScheduleWorker({ schedule, accept, buckets, options, clock,
     const event = { request, source, settles, occurredAt }
     const result = await accept(event).catch((error: unknown) => failed(scheduled, error))
     if ('refused' in result && result.refused instanceof Problem && refusedForGood.has(result.refused.status))
-      await schedule.bury(scheduled, 'invalid_schedule', result.refused.message, clock.now())
+      await schedule.moveToDeadLetters(scheduled, 'invalid_schedule', result.refused.message, clock.now())
   }
   const pass = async (): Promise<boolean> => {
     let found = false

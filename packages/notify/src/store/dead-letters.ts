@@ -65,7 +65,7 @@ export interface DeadLetters {
   replay(filter: DeadLetterFilter, limit: number, at: number): Promise<Replayed>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
-  keepInvalid(message: InvalidMessage, now: number): Promise<void>
+  addInvalid(message: InvalidMessage, now: number): Promise<void>
   /** Counts a failure of a message, and makes one dead letter of it at the `maxAttempts`th, however often it comes again. */
   countFailure(message: FailedMessage, maxAttempts: number, now: number): Promise<CountedFailure>
 }

@@ -42,7 +42,7 @@ interface Left {
 }
 
 /** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
-export interface TryRecord {
+export interface AttemptRecord {
   readonly claimed: ClaimedDelivery
   readonly at: number
   /** Set when at least one target took it. With `inInbox` the message is put into the user's inbox. */
@@ -97,14 +97,14 @@ export interface Deliveries {
     now: number,
   ): Promise<readonly ClaimedDelivery[]>
   /** Stores what became of claimed deliveries; answers how many records came too late. */
-  record(bucket: number, records: readonly TryRecord[]): Promise<number>
+  record(bucket: number, records: readonly AttemptRecord[]): Promise<number>
   /**
    * Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. No failure is
    * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already.
    */
   release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<void>
   /** The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
-  held(
+  findStillClaimed(
     bucket: number,
     claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
   ): Promise<ReadonlySet<string>>

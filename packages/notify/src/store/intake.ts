@@ -1,4 +1,10 @@
-import type { AdmissionState, AdmissionUnit, CapRules, Decided, PlannedNotification } from '../admission/admission.ts'
+import type {
+  AdmissionDecision,
+  AdmissionState,
+  AdmissionUnit,
+  CapRules,
+  PlannedNotification,
+} from '../admission/admission.ts'
 import type { EventRate } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from './users.ts'
@@ -20,7 +26,7 @@ export interface Parkable {
   readonly occurredAt: number
 }
 
-export interface RateAsked {
+export interface RateRequest {
   readonly event: string
   /** Events whose producers wait for an answer. */
   readonly count: number
@@ -28,7 +34,7 @@ export interface RateAsked {
   readonly rate: EventRate
 }
 
-export interface RateGranted {
+export interface RateGrant {
   readonly granted: number
   /** How many of the parkable, the first of them, may go on; the others are parked. */
   readonly passed: number
@@ -55,12 +61,12 @@ export interface Intake {
     units: readonly AdmissionUnit[],
     rules: AdmissionRules,
     now: number,
-  ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
+  ): Promise<ReadonlyArray<readonly AdmissionDecision[] | undefined>>
   /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */
-  standing(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
+  readAdmissionState(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
   /**
    * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
    * are parked already; parks the rest. Says how many may go on and when the next may come.
    */
-  takeRates(bucket: number, asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
+  acquireRates(bucket: number, asked: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
 }

@@ -12,5 +12,5 @@ export interface Parked {
   /** The first of each event type that has some. */
   heads(bucket: number): Promise<readonly ParkedHead[]>
   /** Schedules up to `most` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
-  release(bucket: number, event: string, rate: EventRate | undefined, most: number, now: number): Promise<number>
+  release(bucket: number, event: string, rate: EventRate | undefined, max: number, now: number): Promise<number>
 }

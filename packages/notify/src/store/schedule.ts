@@ -19,10 +19,10 @@ export interface Schedule {
   cancel(id: string): Promise<boolean>
   claim(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
   /** Makes a dead letter of one that can't be fired. */
-  bury(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
+  moveToDeadLetters(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
   /**
    * Counts a failure of one by its own fault, and makes a dead letter of it at the `maxAttempts`th. True when it is one;
    * until then it comes again when its lease has ended.
    */
-  fail(scheduled: Scheduled, maxAttempts: number, reason: string, now: number): Promise<boolean>
+  recordFailure(scheduled: Scheduled, maxAttempts: number, reason: string, now: number): Promise<boolean>
 }

@@ -39,7 +39,7 @@ export interface StateChanges {
   /** Takes the right to publish for a time, or keeps it; undefined while another holds it. Answers what is published. */
   acquire(holder: string, leaseMs: number): Promise<number | undefined>
   /** Records that all up to `through` are published, and keeps or ends the lease. Never moves backwards. */
-  published(holder: string, through: number, leaseMs: number): Promise<void>
+  recordPublished(holder: string, through: number, leaseMs: number): Promise<void>
   /**
    * Removes up to `limit` of the oldest that were recorded before a time, where `onlyPublished` those alone that are;
    * answers how many.

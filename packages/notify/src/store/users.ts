@@ -44,7 +44,7 @@ export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts a known user into a time zone, and leaves all else as it is. */
-  moveTo(userId: string, zoneinfo: string, now: number): Promise<void>
+  setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
   feed(recipient: Recipient, now: number): Promise<void>
   remove(userId: string): Promise<boolean>
@@ -57,7 +57,7 @@ export interface Preferences {
    * Turns channels of an event type on and off, on top of what holds by then: its entry, else that of `*`, else
    * `otherwise`. A channel that is on is no longer unsubscribed from.
    */
-  turn(
+  switchChannels(
     userId: string,
     eventType: string,
     switches: {
@@ -68,7 +68,7 @@ export interface Preferences {
     now: number,
   ): Promise<void>
   /** Sets the quiet hours of the entry for `*`, whatever its channels are; undefined takes them away. */
-  keepQuiet(userId: string, hours: QuietHours | undefined, now: number): Promise<void>
+  setQuietHours(userId: string, hours: QuietHours | undefined, now: number): Promise<void>
   remove(userId: string, eventType: string): Promise<boolean>
 }
 
@@ -88,5 +88,5 @@ export interface Devices {
   ): Promise<readonly Device[]>
   remove(userId: string, deviceId: string): Promise<boolean>
   /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
-  bury(userId: string, token: string, at: number, reason: string): Promise<boolean>
+  markDead(userId: string, token: string, at: number, reason: string): Promise<boolean>
 }

@@ -2,7 +2,7 @@ import type { Channel } from '../model/channel.ts'
 import type { Data } from '../model/notification.ts'
 
 /** Deliveries that wake and are planned again. */
-export interface WokenDeferral {
+export interface DueDeferred {
   readonly id: string
   readonly reason: 'quiet_hours' | 'fallback' | 'replay'
   readonly channels: readonly Channel[]
@@ -67,7 +67,7 @@ export interface PendingItem extends ChosenBy {
 
 /** What waits for its time. What is claimed is leased; admission takes it away. */
 export interface Waiting {
-  claimDeferrals(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly WokenDeferral[]>
+  claimDeferred(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly DueDeferred[]>
   /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
   closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
 }

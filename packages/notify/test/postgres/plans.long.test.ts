@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/admission.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import type { ClaimedDelivery, NotifyStore, TryRecord } from '../../src/store/store.ts'
+import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/store/store.ts'
 
 /**
  * What the planner makes of the hot statements when it knows nothing: every table grew from nothing to 200,000 rows and
@@ -124,7 +124,7 @@ async function walk(store: NotifyStore): Promise<void> {
   const now = Date.now()
   const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
   const users = Array.from({ length: batch / 2 }, (_, n) => `user-${n * 7}`).sort()
-  await store.intake.profiles(0, users)
+  await store.intake.readProfiles(0, users)
   const units = users.flatMap((userId, n): AdmissionUnit[] => [
     { notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] },
     { notifications: [planned(userId, `b-${now}-${n}`, now, n % 2 ? 'defer' : 'aggregate')] },
@@ -133,7 +133,7 @@ async function walk(store: NotifyStore): Promise<void> {
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
   await store.intake.admit(0, replays, rules, now)
   const [deferrals, windows] = [
-    await store.waiting.claimDeferrals(0, batch, 60_000, now + 1_000),
+    await store.waiting.claimDeferred(0, batch, 60_000, now + 1_000),
     await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),
   ]
   assert.ok(deferrals.length > 0 && windows.length > 0)
@@ -192,7 +192,7 @@ async function deliver(store: NotifyStore, now: number): Promise<void> {
   await store.stateChanges.purge(now + 1, false, batch)
 }
 
-function tried(claimed: ClaimedDelivery, kind: number, at: number): TryRecord {
+function tried(claimed: ClaimedDelivery, kind: number, at: number): AttemptRecord {
   const { targets } = claimed.message
   const common = { claimed, at, detail: {}, deadTokens: [] }
   if (kind === 0) return { ...common, acknowledged: { provider: 'p' }, next: { kind: 'done' }, what: 'sent' }

@@ -334,7 +334,7 @@ describe('two processes on one PostgreSQL', () => {
     clock.advance(1)
     await Promise.all([
       stores[0].devices.put('alice', { deviceId: 'phone', token: 't1', service: 'fcm' }, clock.now()),
-      stores[1].devices.bury('alice', 't1', deadSince, 'Unregistered'),
+      stores[1].devices.markDead('alice', 't1', deadSince, 'Unregistered'),
     ])
     const [device] = await stores[0].devices.list('alice')
     assert.equal(device?.deadAt, undefined)

@@ -7,7 +7,7 @@ import { resultWithoutProvider } from '../../src/deliver/calls/skipped-targets.t
 import { nextStep, noProvider, type RetryPolicy, type TargetResult } from '../../src/deliver/next-step.ts'
 import { createProviderPool, type ProviderPool } from '../../src/deliver/provider-pool.ts'
 import type { Target } from '../../src/model/notification.ts'
-import type { ClaimedDelivery, ProviderHealth, TryRecord } from '../../src/store/store.ts'
+import type { AttemptRecord, ClaimedDelivery, ProviderHealth } from '../../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }
 export const playBegins = 1_000_000
@@ -106,7 +106,7 @@ export async function play(given: Play): Promise<Played> {
   let carriers = startProcess(providers, health, clock)
   let claimed = { ...fresh, ...delivery }
   let held = 0
-  const attempt = async (): Promise<TryRecord | undefined> => {
+  const attempt = async (): Promise<AttemptRecord | undefined> => {
     const carrier = carriers.choose(target, claimed.message) ?? (await carriers.probe(target, claimed.message))
     const results: TargetResult[] = []
     if (carrier.kind === 'provider') {

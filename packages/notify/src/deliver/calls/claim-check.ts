@@ -10,12 +10,12 @@ export interface ClaimCheck {
 const maxBatchSize = 500
 
 /** `claimedAt` is from before the claim was made, by `performance.now()`. */
-export function createClaimCheck(deliveries: Pick<Deliveries, 'held'>): ClaimCheck {
+export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
   const lookups = createGatherer<ClaimedDelivery, boolean>(
     async (claimed) => {
       const held = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
-        for (const id of await deliveries.held(bucket, mine)) held.add(id)
+        for (const id of await deliveries.findStillClaimed(bucket, mine)) held.add(id)
       return claimed.map(({ deliveryId }) => held.has(deliveryId))
     },
     { most: maxBatchSize, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },

@@ -1,6 +1,6 @@
 import type { NotifyOptions } from '../../config/options.ts'
 import { quietUntil } from '../../model/quiet-hours.ts'
-import type { ClaimedDelivery, TryRecord } from '../../store/store.ts'
+import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 
 /** What decides when a user's quiet hours are, and how their end is spread. */
 export type SendConditions = Pick<NotifyOptions, 'zone' | 'morningSpreadMs'>
@@ -32,7 +32,7 @@ export function deferOrExpire(
   { zone, morningSpreadMs }: SendConditions,
   now: number,
   random: number,
-): TryRecord | undefined {
+): AttemptRecord | undefined {
   const { message, failures, crashes, expiresAt = Number.POSITIVE_INFINITY } = claimed
   if (isExpired(claimed, now)) {
     const detail = { expires_at: new Date(expiresAt).toISOString() }

@@ -11,7 +11,7 @@ export function postgresEventTypes(database: Database): EventTypes {
       )
       return rows[0]?.value ?? 0
     },
-    async all() {
+    async list() {
       const { rows } = await database.query<{ settings: EventType }>(
         'SELECT settings FROM notify.event_type ORDER BY event',
       )

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { TemplateKey, Templates } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
-import { present, timestamp } from '../sql/columns.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
 
 interface TextRow {
@@ -18,7 +18,7 @@ interface TextRow {
 
 export function postgresTemplates(database: Database): Templates {
   return {
-    async published() {
+    async listPublished() {
       const { rows } = await database.query<TextRow>(
         `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html
            FROM notify.published_template p JOIN notify.template t USING (template_id, channel, locale, version)
@@ -26,7 +26,7 @@ export function postgresTemplates(database: Database): Templates {
       )
       return rows.map(textOf)
     },
-    async versions(templateId) {
+    async listVersions(templateId) {
       const { rows } = await database.query<TextRow>(
         `SELECT t.*, p.version IS NOT NULL AS published
            FROM notify.template t LEFT JOIN notify.published_template p USING (template_id, channel, locale, version)
@@ -63,7 +63,7 @@ function partsOf({ templateId, channel, locale }: TemplateKey): string[] {
 }
 
 function textOf({ template_id: templateId, channel, locale, version, subject, body, html }: TextRow): TemplateText {
-  return { templateId, channel, locale, version, body, ...present({ subject, html }) }
+  return { templateId, channel, locale, version, body, ...withoutNulls({ subject, html }) }
 }
 
 /** Stores the next version of a text; two at once get two numbers. */

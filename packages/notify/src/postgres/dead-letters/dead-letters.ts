@@ -2,8 +2,14 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, optionalTimestamp, present, storable, timestamp } from '../sql/columns.ts'
-import { type LetterRow, planAgain, scheduleAgain, sendAgain, type TakenRow } from './requeue.ts'
+import { among, columns, optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import {
+  type LetterRow,
+  type RemovedLetter,
+  replanDeliveries,
+  requeueDeliveries,
+  rescheduleRequests,
+} from './requeue.ts'
 import { countFailure } from './topic-failures.ts'
 
 const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
@@ -60,7 +66,7 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       return { replayed, expired }
     },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
-    async keepInvalid({ text, reason, userId, event, request }, now) {
+    async addInvalid({ text, reason, userId, event, request }, now) {
       const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
       const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
       await database.query(
@@ -81,18 +87,18 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
 function letterOf(row: LetterRow): DeadLetter {
   const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
   const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
-  return { id, cause, detail, diedAt, ...present(about) }
+  return { id, cause, detail, diedAt, ...withoutNulls(about) }
 }
 
 /** Takes letters away; with `at` only those that have not expired by then. */
-async function take(
+async function removeLetters(
   tx: Transaction,
   bucket: number,
   filter: DeadLetterFilter,
   limit: number,
   at?: number,
-): Promise<TakenRow[]> {
-  const { rows } = await tx.query<TakenRow>(
+): Promise<RemovedLetter[]> {
+  const { rows } = await tx.query<RemovedLetter>(
     `WITH taken AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
         WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
@@ -114,7 +120,7 @@ async function countExpired(database: Database, bucket: number, filter: DeadLett
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
-  const taken = await take(tx, bucket, filter, limit)
+  const taken = await removeLetters(tx, bucket, filter, limit)
   await tx.query(
     `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
     [bucket, taken.map(({ id }) => id)],
@@ -140,11 +146,11 @@ async function replay(
   limit: number,
   at: number,
 ): Promise<number> {
-  const all = await take(tx, bucket, filter, limit, at)
+  const all = await removeLetters(tx, bucket, filter, limit, at)
   const stored = await storedOf(tx, bucket, all)
-  const isLost = ({ cause, message, notification_id }: TakenRow) =>
+  const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
-  await keep(tx, bucket, all.filter(isLost))
+  await restoreLetters(tx, bucket, all.filter(isLost))
   const taken = all.filter((letter) => !isLost(letter))
   const scheduled = taken.filter(({ message }) => message?.request !== undefined)
   const deliveries = taken.filter(({ message }) => message?.request === undefined)
@@ -155,15 +161,20 @@ async function replay(
     deliveries.map(({ id }) => id),
     'queued',
   ])
-  await sendAgain(tx, bucket, whole, at)
-  await planAgain(tx, bucket, unwritten, at)
-  await scheduleAgain(tx, bucket, scheduled, at)
-  await tell(tx, bucket, deliveries, at)
+  await requeueDeliveries(tx, bucket, whole, at)
+  await replanDeliveries(tx, bucket, unwritten, at)
+  await rescheduleRequests(tx, bucket, scheduled, at)
+  await appendReplayed(tx, bucket, deliveries, at)
   return taken.length
 }
 
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
-export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
+export async function purgeDeadLetters(
+  tx: Transaction,
+  bucket: number,
+  before: string,
+  limit: number,
+): Promise<number> {
   const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
     `WITH old AS MATERIALIZED (
        SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz
@@ -171,7 +182,7 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM old))
      RETURNING l.id, l.notification_id`,
-    [bucket, before, most],
+    [bucket, before, limit],
   )
   await eraseSensitive(
     tx,
@@ -181,7 +192,12 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
   return rows.length
 }
 
-async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
+async function appendReplayed(
+  tx: Transaction,
+  bucket: number,
+  letters: readonly RemovedLetter[],
+  at: number,
+): Promise<void> {
   await tx.query(
     `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, detail)
      SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
@@ -202,7 +218,11 @@ async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[
 }
 
 /** The notifications of letters that have not been purged. */
-async function storedOf(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<Set<string | null>> {
+async function storedOf(
+  tx: Transaction,
+  bucket: number,
+  letters: readonly RemovedLetter[],
+): Promise<Set<string | null>> {
   const { rows } = await tx.query<{ id: string }>(
     `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
     [bucket, letters.map((letter) => letter.notification_id)],
@@ -210,7 +230,7 @@ async function storedOf(tx: Transaction, bucket: number, letters: readonly Taken
   return new Set(rows.map((row) => row.id))
 }
 
-async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
+async function restoreLetters(tx: Transaction, bucket: number, letters: readonly RemovedLetter[]): Promise<void> {
   for (const letter of letters)
     await tx.query(
       `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)

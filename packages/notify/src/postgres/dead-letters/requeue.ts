@@ -20,7 +20,7 @@ export interface LetterRow {
 }
 
 /** A dead letter that was taken away, with what a replay begins with. */
-export interface TakenRow extends LetterRow {
+export interface RemovedLetter extends LetterRow {
   readonly message: (Message & { request?: NotifyRequest }) | null
 }
 
@@ -28,10 +28,10 @@ export interface TakenRow extends LetterRow {
  * Has messages sent as they were. Their claims are counted on, so that a record from before is too late, and a provider
  * can be asked.
  */
-export async function sendAgain(
+export async function requeueDeliveries(
   tx: Transaction,
   bucket: number,
-  letters: readonly TakenRow[],
+  letters: readonly RemovedLetter[],
   at: number,
 ): Promise<void> {
   await tx.query(
@@ -64,10 +64,10 @@ export async function sendAgain(
 }
 
 /** Has notifications planned again whose text was never written. */
-export async function planAgain(
+export async function replanDeliveries(
   tx: Transaction,
   bucket: number,
-  letters: readonly TakenRow[],
+  letters: readonly RemovedLetter[],
   at: number,
 ): Promise<void> {
   await tx.query(
@@ -92,10 +92,10 @@ export async function planAgain(
 const ofTopic: ReadonlySet<string> = new Set(['invalid_message', failedMessage])
 
 /** Has requests taken again; their age counts from when they died. */
-export async function scheduleAgain(
+export async function rescheduleRequests(
   tx: Transaction,
   bucket: number,
-  letters: readonly TakenRow[],
+  letters: readonly RemovedLetter[],
   at: number,
 ): Promise<void> {
   await tx.query(
@@ -115,5 +115,5 @@ export async function scheduleAgain(
   )
 }
 
-const id = (letter: TakenRow) => letter.id
-const user = (letter: TakenRow) => letter.user_id
+const id = (letter: RemovedLetter) => letter.id
+const user = (letter: RemovedLetter) => letter.user_id

@@ -1,10 +1,14 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
-import type { TryRecord } from '../../store/store.ts'
+import type { AttemptRecord } from '../../store/store.ts'
 import { among, columns } from '../sql/columns.ts'
 
 /** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
-export async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
+export async function acknowledge(
+  tx: Transaction,
+  bucket: number,
+  held: readonly AttemptRecord[],
+): Promise<Set<string>> {
   const taken = held.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
   if (taken.length === 0) return new Set()
   const values = [
@@ -38,11 +42,11 @@ export async function acknowledge(tx: Transaction, bucket: number, held: readonl
  * Records acks whose work a provider's report has ended before they came: the state stays where the report raised it.
  * Answers those that nobody had recorded.
  */
-export async function acknowledgeOvertaken(
+export async function acknowledgeLate(
   tx: Transaction,
   bucket: number,
-  missed: readonly TryRecord[],
-): Promise<readonly TryRecord[]> {
+  missed: readonly AttemptRecord[],
+): Promise<readonly AttemptRecord[]> {
   const acks = missed.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
   if (acks.length === 0) return []
   const { rows } = await tx.query<{ id: string }>({

@@ -99,7 +99,7 @@ export function createClaimMarks(): ClaimMarks {
     for (const [key, mark] of marks)
       if (mark.event === event && isBefore(place, mark.place)) marks.set(key, { ...mark, place })
   }
-  const take = (range: ClaimRange, now: number, seen: ClaimSeen) => {
+  const update = (range: ClaimRange, now: number, seen: ClaimSeen) => {
     if (range === 'all') {
       const rows = seen.claimed.length
       isCrowded = (seen.entriesRead ?? 0) > usualEntries + rows * usualEntriesPerRow
@@ -117,7 +117,7 @@ export function createClaimMarks(): ClaimMarks {
         range,
         end(seen) {
           if (seen) {
-            take(range, now, seen)
+            update(range, now, seen)
             for (const { event, place } of lowered.slice(sinceThen)) lowerMarks(event, place)
           }
           underWay--

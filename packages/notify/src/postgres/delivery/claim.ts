@@ -4,7 +4,7 @@ import type { Channel } from '../../model/channel.ts'
 import { nextTurns, type PriorityWeights, type Turn } from '../../model/fair-shares.ts'
 import type { Message } from '../../model/notification.ts'
 import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/columns.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { type SuppressionRow, suppressionsOf } from '../users/profiles.ts'
 import {
   type ClaimMarks,
@@ -167,12 +167,12 @@ function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel
     crashes: row.crashes,
     sensitive: row.sensitive,
     message: row.message,
-    ...present({ expiresAt: row.expires_at }),
+    ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.quiet_hours ? { quietHours: quietHoursOf(row.quiet_hours) } : {}),
     suppressions: suppressionsOf(row.suppressions),
   }
 }
 
 function quietHoursOf({ start, end, zone }: NonNullable<ClaimedRow['quiet_hours']>) {
-  return { start, end, ...present({ zone }) }
+  return { start, end, ...withoutNulls({ zone }) }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { ClaimedDelivery, Deliveries, MarkedCall } from '../../store/store.ts'
-import { among, columns, queryAfresh, timestamp } from '../sql/columns.ts'
+import { among, columns, queryWithCustomPlan, timestamp } from '../sql/columns.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
@@ -28,7 +28,7 @@ export function postgresDeliveries(
       for (const row of await release(database, bucket, claimed, { dueAt, waitsSince }))
         claimer.lower(bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
     },
-    held: (bucket, claimed) => held(database, bucket, claimed),
+    findStillClaimed: (bucket, claimed) => findStillClaimed(database, bucket, claimed),
     markCalled: (bucket, calls) => markCalled(database, bucket, calls),
     report: (reports, now) => applyReports(database, reports, buckets, now, options),
   }
@@ -41,12 +41,12 @@ interface ReleasedRow {
   readonly due_at: number
 }
 
-async function held(
+async function findStillClaimed(
   database: Database,
   bucket: number,
   claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
 ): Promise<Set<string>> {
-  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
+  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
     name: 'notify_held',
     text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
             CROSS JOIN LATERAL (
@@ -65,7 +65,7 @@ async function held(
 }
 
 async function markCalled(database: Database, bucket: number, calls: readonly MarkedCall[]): Promise<Set<string>> {
-  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
+  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
     name: 'notify_mark_called',
     text: `UPDATE notify.delivery_queue w
               SET message = (w.message::jsonb || jsonb_build_object('unresolved',

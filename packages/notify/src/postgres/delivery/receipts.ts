@@ -25,7 +25,7 @@ const nothing: Unrecorded = { reports: [], sensitive: new Set() }
  * Of reports that recipients made those that their timelines do not have yet. The deliveries are locked, so two that come
  * at once see one another; the timeline is what they are compared with, so that one counts once for as long as it is kept.
  */
-export async function unrecorded(
+export async function findUnrecorded(
   tx: Transaction,
   bucket: number,
   reports: readonly ProviderReport[],

@@ -1,13 +1,13 @@
 import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../../model/id.ts'
 import type { Message } from '../../model/notification.ts'
-import type { ClaimedDelivery, TryRecord } from '../../store/store.ts'
+import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, documents, optionalTimestamp, planAfresh, timestamp } from '../sql/columns.ts'
+import { among, columns, documents, optionalTimestamp, timestamp, useCustomPlans } from '../sql/columns.ts'
 import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
-import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
+import { acknowledge, acknowledgeLate } from './acknowledge.ts'
 
 export interface RecordOptions extends StreamOptions {
   /** Is given those whose inboxes have changed. */
@@ -21,29 +21,33 @@ export interface RecordOptions extends StreamOptions {
 export async function record(
   database: Database,
   bucket: number,
-  records: readonly TryRecord[],
+  records: readonly AttemptRecord[],
   { streaming, inboxes }: RecordOptions,
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   const { late, items } = await database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
-    const [, ...kept] = await Promise.all([planAfresh(tx), endWork(tx, bucket, ending), putBack(tx, bucket, again)])
+    const [, ...kept] = await Promise.all([
+      useCustomPlans(tx),
+      removeFromQueue(tx, bucket, ending),
+      returnToQueue(tx, bucket, again),
+    ])
     const { true: held = [], false: missed = [] } = Object.groupBy(
       sorted,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
     const [sent, expired] = await Promise.all([acknowledge(tx, bucket, held), endExpired(tx, bucket, held)])
     await Promise.all([
-      buryDeliveries(tx, bucket, held),
-      buryTokens(tx, bucket, held),
+      addDeadLetters(tx, bucket, held),
+      markTokensDead(tx, bucket, held),
       suppressAddresses(tx, bucket, held),
     ])
     await eraseSensitive(tx, bucket, finishedSensitive(held))
-    const overtaken = await acknowledgeOvertaken(tx, bucket, missed)
+    const overtaken = await acknowledgeLate(tx, bucket, missed)
     const items = held.flatMap(itemOf)
     // The inboxes come last: nobody waits for them longer than the server takes.
     await tx.finish([
-      ...tell(bucket, [...held, ...overtaken], sent),
+      ...appendAttempts(bucket, [...held, ...overtaken], sent),
       ...(streaming ? stream(bucket, held, sent, expired) : []),
       ...putItems(bucket, items),
     ])
@@ -54,14 +58,18 @@ export async function record(
 }
 
 /** The item of the user's inbox that a try comes to. */
-function itemOf({ claimed, acknowledged, at }: TryRecord) {
+function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   if (!acknowledged?.inInbox) return []
   const { subject, body } = claimed.message
   const item = { id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
-async function endWork(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+async function removeFromQueue(
+  tx: Transaction,
+  bucket: number,
+  records: readonly AttemptRecord[],
+): Promise<Set<string>> {
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_end_work',
@@ -74,10 +82,10 @@ async function endWork(tx: Transaction, bucket: number, records: readonly TryRec
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-const deliveryId = ({ claimed }: TryRecord) => claimed.deliveryId
-const attempt = ({ claimed }: TryRecord) => claimed.attempt
+const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
+const attempt = ({ claimed }: AttemptRecord) => claimed.attempt
 
-async function putBack(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+async function returnToQueue(tx: Transaction, bucket: number, records: readonly AttemptRecord[]): Promise<Set<string>> {
   const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
@@ -108,7 +116,7 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-function tell(bucket: number, held: readonly TryRecord[], sent: ReadonlySet<string>): Query[] {
+function appendAttempts(bucket: number, held: readonly AttemptRecord[], sent: ReadonlySet<string>): Query[] {
   if (held.length === 0) return []
   return [
     {
@@ -138,7 +146,7 @@ function tell(bucket: number, held: readonly TryRecord[], sent: ReadonlySet<stri
 }
 
 /** Ends those that expired before anybody took them; answers which. */
-async function endExpired(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
+async function endExpired(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<Set<string>> {
   const expired = held.filter(({ next }) => next.kind === 'expired').map(deliveryId)
   if (expired.length === 0) return new Set()
   const { rows } = await tx.query<{ id: string }>({
@@ -150,7 +158,7 @@ async function endExpired(tx: Transaction, bucket: number, held: readonly TryRec
   return new Set(rows.map(({ id }) => id))
 }
 
-async function buryDeliveries(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
+async function addDeadLetters(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
   const dead = held.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
@@ -208,7 +216,7 @@ function replayable({ message, attempt }: ClaimedDelivery, left: Partial<Message
 }
 
 /** Gives a push that died to email, once: not when the notification has an email delivery already. */
-async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecord[]): Promise<void> {
+async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptRecord[]): Promise<void> {
   if (dead.length === 0) return
   const emails = dead.map((r) => ({
     id: deliveryIdOf(notificationIdOf(r.claimed.deliveryId), 'email'),
@@ -251,7 +259,7 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecor
   })
 }
 
-async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
+async function markTokensDead(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
   const tokens = held.flatMap(({ claimed, deadTokens }) =>
     deadTokens.map((dead) => ({ ...dead, userId: claimed.userId })),
   )
@@ -276,15 +284,15 @@ async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRec
 }
 
 /** Of these nothing is sent any more, and nothing can be replayed. */
-const ends: ReadonlySet<TryRecord['next']['kind']> = new Set(['done', 'expired'])
+const ends: ReadonlySet<AttemptRecord['next']['kind']> = new Set(['done', 'expired'])
 
-function finishedSensitive(held: readonly TryRecord[]): string[] {
+function finishedSensitive(held: readonly AttemptRecord[]): string[] {
   return held.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
 }
 
 function stream(
   bucket: number,
-  held: readonly TryRecord[],
+  held: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
 ): Query[] {

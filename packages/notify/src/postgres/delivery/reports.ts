@@ -6,10 +6,10 @@ import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, planAfresh, timestamp } from '../sql/columns.ts'
+import { among, columns, timestamp, useCustomPlans } from '../sql/columns.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { addSuppressions } from '../users/suppressions.ts'
-import { sensitiveAmong, unrecorded } from './receipts.ts'
+import { findUnrecorded, sensitiveAmong } from './receipts.ts'
 
 interface ReportedDelivery {
   readonly id: string
@@ -63,7 +63,7 @@ async function applyInBucket(
   )
   const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
     firstSeen(tx, bucket, others, now),
-    unrecorded(tx, bucket, receipts),
+    findUnrecorded(tx, bucket, receipts),
     sensitiveAmong(tx, bucket, others),
   ])
   const counted = new Set([...seen, ...unseen])
@@ -74,10 +74,10 @@ async function applyInBucket(
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      tell(tx, bucket, fresh),
-      raise(tx, bucket, changed),
-      endWork(tx, bucket, changed),
-      withdraw(
+      appendReports(tx, bucket, fresh),
+      raiseStates(tx, bucket, changed),
+      removeFromQueue(tx, bucket, changed),
+      removeDeadLetters(
         tx,
         bucket,
         [...letters].filter((id) => changed.some(({ delivery }) => delivery.id === id)),
@@ -92,7 +92,7 @@ async function applyInBucket(
 
 async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
   const [, letters, , { rows }] = await Promise.all([
-    planAfresh(tx),
+    useCustomPlans(tx),
     tx.query<{ id: string }>({
       name: 'notify_lock_reported_letters',
       text: `SELECT id FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
@@ -172,7 +172,7 @@ function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): Fres
   return { ...fresh, given, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
 }
 
-async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
+async function appendReports(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
   await tx.query({
     name: 'notify_tell_reports',
     text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
@@ -202,7 +202,7 @@ function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
   return [...new Map(changed.map((each) => [each.delivery.id, each])).values()]
 }
 
-async function raise(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function raiseStates(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   await tx.query({
     name: 'notify_raise',
@@ -225,7 +225,7 @@ async function raise(tx: Transaction, bucket: number, changed: readonly FreshRep
  * A report that overtakes our record of the ack ends the work: whom it reached is not tried again. Of a push to several
  * devices nobody knows which one it reached, and the others may still be waiting.
  */
-async function endWork(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function removeFromQueue(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   const overtaken = lastOfEach(changed).filter(({ delivery }) => delivery.state === 'queued')
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
@@ -240,7 +240,7 @@ async function endWork(tx: Transaction, bucket: number, changed: readonly FreshR
 }
 
 /** Letters that were given up too early: whom they reached after all must not get them again by a replay. */
-async function withdraw(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
+async function removeDeadLetters(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
   if (letters.length === 0) return
   await tx.query({
     name: 'notify_withdraw_letters',

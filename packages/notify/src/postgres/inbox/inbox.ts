@@ -1,7 +1,7 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
-import { afresh, columns, present, timestamp } from '../sql/columns.ts'
+import { columns, customPlan, timestamp, withoutNulls } from '../sql/columns.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 
@@ -29,7 +29,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
     async put(items) {
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
-        await database.pipeline([afresh, ...putItems(bucket, mine)])
+        await database.pipeline([customPlan, ...putItems(bucket, mine)])
       notifier.changed(each.map(({ userId }) => userId))
     },
     async page(userId, filter) {
@@ -38,7 +38,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
                  LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
                  LEFT JOIN LATERAL (
                    SELECT i.position, ${fields} FROM notify.inbox i
-                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filtered(filter)}
+                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filterSql(filter)}
                     ORDER BY i.position DESC LIMIT $4) AS i ON true
                 ORDER BY i.position DESC`,
         values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
@@ -68,7 +68,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
   }
 }
 
-function filtered({ unread, archived }: InboxFilter): string {
+function filterSql({ unread, archived }: InboxFilter): string {
   return [
     `($3::uuid IS NULL OR i.position < (SELECT b.position FROM notify.inbox b
         WHERE b.bucket = $1 AND b.user_id = $2 AND b.id = $3))`,
@@ -168,5 +168,7 @@ function itemOf(row: ItemRow): InboxItem | undefined {
     read_at: readAt,
     archived_at: archivedAt,
   } = row
-  return id === null ? undefined : { id, event, body, createdAt, ...present({ subject, seenAt, readAt, archivedAt }) }
+  return id === null
+    ? undefined
+    : { id, event, body, createdAt, ...withoutNulls({ subject, seenAt, readAt, archivedAt }) }
 }

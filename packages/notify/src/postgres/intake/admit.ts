@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, Problem, sqlState } from '@gatehouse/kit'
 import {
+  type AdmissionDecision,
   type AdmissionState,
   type AdmissionUnit,
   type Counters,
-  type Decided,
   decide,
   type PlannedNotification,
   UserErased,
@@ -14,14 +14,14 @@ import type { AdmissionRules, Profile } from '../../store/store.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
 import { among, columns } from '../sql/columns.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
-import { readStanding, type Standing } from './read-state.ts'
+import { readState, type UserState } from './read-state.ts'
 import { settle } from './settle.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /** With so many processes that admit for one user at once, the last of them gets its turn. */
-const maxTries = 24
+const maxAttempts = 24
 /** Whom a conflict hits has waited for its winner already, and goes on at once; only those that lose again step back. */
-const triesAtOnce = 3
+const attemptsWithoutPause = 3
 const pauseMs = 3
 
 /**
@@ -39,11 +39,11 @@ export async function admit(
   rules: AdmissionRules,
   now: number,
   options: StreamOptions,
-): Promise<Array<readonly Decided[] | undefined>> {
-  for (let tries = 1; tries <= maxTries; tries++) {
-    if (tries > triesAtOnce) await pause(Math.random() * pauseMs * tries)
-    const standing = await readStanding(database, bucket, units)
-    const going = units.filter((_, index) => standing.held[index])
+): Promise<Array<readonly AdmissionDecision[] | undefined>> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    if (attempt > attemptsWithoutPause) await pause(Math.random() * pauseMs * attempt)
+    const standing = await readState(database, bucket, units)
+    const going = units.filter((_, index) => standing.pending[index])
     refuseErased(going, standing, rules.profiles)
     const decided = decide(
       going.flatMap(({ notifications }) => notifications),
@@ -52,18 +52,18 @@ export async function admit(
       now,
     )
     if (going.length === 0 || (await write(database, bucket, { going, decided, standing, rules, now, options })))
-      return answersOf(units, standing.held, decided)
+      return answersOf(units, standing.pending, decided)
   }
   throw new Problem(503, 'Too much is accepted for the same users at once; try again in a second.', {
     headers: { 'retry-after': '1' },
   })
 }
 
-interface Decision {
+interface PendingWrite {
   readonly going: readonly AdmissionUnit[]
-  readonly decided: readonly Decided[]
+  readonly decided: readonly AdmissionDecision[]
   /** Its counters are those after the decision. */
-  readonly standing: Standing
+  readonly standing: UserState
   readonly rules: AdmissionRules
   readonly now: number
   readonly options: StreamOptions
@@ -73,9 +73,9 @@ interface Decision {
 async function write(
   database: Database,
   bucket: number,
-  { going, decided, standing, rules, now, options }: Decision,
+  { going, decided, standing, rules, now, options }: PendingWrite,
 ): Promise<boolean> {
-  const stillKnown = knownGuard(bucket, going, rules.profiles)
+  const stillKnown = stillKnownCheck(bucket, going, rules.profiles)
   const statements = [
     ...claimUsers(bucket, usersOf(going), standing),
     ...stillKnown,
@@ -98,8 +98,8 @@ const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
 function answersOf(
   units: readonly AdmissionUnit[],
   held: readonly boolean[],
-  decided: readonly Decided[],
-): Array<readonly Decided[] | undefined> {
+  decided: readonly AdmissionDecision[],
+): Array<readonly AdmissionDecision[] | undefined> {
   let next = 0
   return units.map((unit, index) => {
     if (!held[index]) return undefined
@@ -117,7 +117,7 @@ function usersOf(units: readonly AdmissionUnit[]): string[] {
 /** A user whose row was there when the profile was read, and is gone or another's now, was erased in between. */
 function refuseErased(
   units: readonly AdmissionUnit[],
-  { users }: Standing,
+  { users }: UserState,
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): void {
   for (const user of usersOf(units)) {
@@ -127,7 +127,7 @@ function refuseErased(
 }
 
 /** Of the users planned on what is known of them, before they had a row that erasure could take: it is known still. */
-function knownGuard(
+function stillKnownCheck(
   bucket: number,
   units: readonly AdmissionUnit[],
   profiles: ReadonlyMap<string, Profile> | undefined,
@@ -141,26 +141,31 @@ function knownGuard(
   const text = `SELECT count(*) = $3::integer FROM unnest($2::text[]) AS u (user_id)
                  CROSS JOIN LATERAL (
                    (SELECT FROM notify.recipient k ${ofUser}) UNION ALL (SELECT FROM notify.device k ${ofUser}) LIMIT 1) AS found`
-  return [{ guard: true, text, values: [bucket, users, users.length] }]
+  return [{ precondition: true, text, values: [bucket, users, users.length] }]
 }
 
 /**
  * Locks the users in their order, the new ones first, and marks that their log is being written: the guards hold if
  * nobody wrote it since it was read.
  */
-function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: Standing): Statement[] {
+function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: UserState): Statement[] {
   const version = newId(bucket)
   const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
   const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
   return [
-    ...(fresh.length > 0 ? [meet(bucket, fresh, written, version)] : []),
-    ...(old.length > 0 ? [restamp(bucket, old, { known, written, version })] : []),
+    ...(fresh.length > 0 ? [addUsers(bucket, fresh, written, version)] : []),
+    ...(old.length > 0 ? [updateUsers(bucket, old, { known, written, version })] : []),
   ]
 }
 
-function meet(bucket: number, users: readonly string[], written: (user: string) => string, version: string): Statement {
+function addUsers(
+  bucket: number,
+  users: readonly string[],
+  written: (user: string) => string,
+  version: string,
+): Statement {
   return {
-    guard: true,
+    precondition: true,
     text: `WITH added AS (
              INSERT INTO notify.cap (bucket, user_id, counters, generation, version)
              SELECT $1::smallint, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
@@ -171,15 +176,15 @@ function meet(bucket: number, users: readonly string[], written: (user: string) 
   }
 }
 
-interface Restamp {
-  readonly known: Standing['users']
+interface UserUpdate {
+  readonly known: UserState['users']
   readonly written: (user: string) => string
   readonly version: string
 }
 
-function restamp(bucket: number, users: readonly string[], { known, written, version }: Restamp): Statement {
+function updateUsers(bucket: number, users: readonly string[], { known, written, version }: UserUpdate): Statement {
   return {
-    guard: true,
+    precondition: true,
     text: `WITH locked AS MATERIALIZED (
              SELECT u.user_id, u.counters FROM unnest($2::text[], $3::text[], $4::uuid[]) WITH ORDINALITY
                     AS u (user_id, counters, version, place)
@@ -206,10 +211,10 @@ function restamp(bucket: number, users: readonly string[], { known, written, ver
 }
 
 /** What `decide` needs to know for one notification, as it stands. */
-export function standingOf(
+export function readAdmissionState(
   database: Database,
   bucket: number,
   notification: PlannedNotification,
 ): Promise<AdmissionState> {
-  return readStanding(database, bucket, [{ notifications: [notification] }])
+  return readState(database, bucket, [{ notifications: [notification] }])
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import type { RateAsked, RateGranted } from '../../store/store.ts'
+import type { RateGrant, RateRequest } from '../../store/store.ts'
 import { documents, timestamp } from '../sql/columns.ts'
 
 /**
@@ -7,15 +7,15 @@ import { documents, timestamp } from '../sql/columns.ts'
  * others of its type waiting, is parked in the same transaction. All of it is one message to the server, which commits
  * before it reads on: a client that falls silent holds no rate.
  */
-export async function takeRates(
+export async function acquireRates(
   database: Database,
   bucket: number,
-  asked: readonly RateAsked[],
+  asked: readonly RateRequest[],
   now: number,
-): Promise<Map<string, RateGranted>> {
+): Promise<Map<string, RateGrant>> {
   const sorted = [...asked].sort((a, b) => (a.event < b.event ? -1 : 1))
   const given = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
-  const { rows } = await database.query<{ results: ReadonlyArray<RateGranted & { readonly event: string }> | null }>({
+  const { rows } = await database.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
     name: 'notify_acquire_rates',
     text: 'CALL notify.acquire_rates($1, $2, $3, $4, NULL)',
     values: [

@@ -3,17 +3,17 @@ import {
   type AdmissionState,
   type AdmissionUnit,
   type Counters,
-  type Logged,
+  type DedupEntry,
   logId,
   type PlannedNotification,
 } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import { afresh, among, columns } from '../sql/columns.ts'
+import { among, columns, customPlan } from '../sql/columns.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */
-export interface UserStanding {
+export interface UserVersion {
   /** Stays as long as the row does: another one means that the user was erased meanwhile. */
   readonly generation: string
   /** Another one means that somebody wrote the user's log meanwhile. */
@@ -21,14 +21,14 @@ export interface UserStanding {
 }
 
 /** What a batch is decided on. It was read without a lock: what is written later must check that it still stands. */
-export interface Standing extends AdmissionState {
+export interface UserState extends AdmissionState {
   /** Those who were met before. */
-  readonly users: ReadonlyMap<string, UserStanding>
+  readonly users: ReadonlyMap<string, UserVersion>
   /** For each unit whether what it settles is still there. */
-  readonly held: readonly boolean[]
+  readonly pending: readonly boolean[]
 }
 
-interface UserRow extends UserStanding {
+interface UserRow extends UserVersion {
   readonly user_id: string
   readonly counters: Counters
 }
@@ -45,15 +45,15 @@ interface LogRow {
  * Reads what a batch is decided on, in one round trip. The users come first, each statement on a snapshot of its own:
  * whatever is written after theirs changes their stamp, and so what is read later can only be found stale, never missed.
  */
-export async function readStanding(
+export async function readState(
   database: Database,
   bucket: number,
   units: readonly AdmissionUnit[],
-): Promise<Standing> {
+): Promise<UserState> {
   const notifications = units.flatMap((unit) => unit.notifications)
   const log = logQuery(bucket, notifications)
   const answers = await database.pipeline<object>([
-    afresh,
+    customPlan,
     usersQuery(bucket, [...new Set(notifications.map(({ userId }) => userId))]),
     ...log,
     ...settledQueries(bucket, units),
@@ -64,7 +64,7 @@ export async function readStanding(
     users: new Map(users.map((row) => [row.user_id, row])),
     counters: new Map(users.map((row) => [row.user_id, row.counters])),
     logged: await loggedOf(database, bucket, rows),
-    held: settledOf(units, answers.slice(2 + log.length)),
+    pending: settledOf(units, answers.slice(2 + log.length)),
   }
 }
 
@@ -105,7 +105,7 @@ function logQuery(bucket: number, notifications: readonly PlannedNotification[])
   ]
 }
 
-async function loggedOf(database: Database, bucket: number, rows: readonly LogRow[]): Promise<Map<string, Logged>> {
+async function loggedOf(database: Database, bucket: number, rows: readonly LogRow[]): Promise<Map<string, DedupEntry>> {
   const flushed = await flushedSince(database, bucket, rows)
   return new Map(
     rows.map((row) => [
@@ -122,7 +122,7 @@ async function flushedSince(database: Database, bucket: number, rows: readonly L
   const ids = rows.filter((row) => !row.has_delivery).map(originalOf)
   if (ids.length === 0) return new Set()
   const [, found] = await database.pipeline<{ id: string }>([
-    afresh,
+    customPlan,
     {
       name: 'notify_flushed_since',
       text: `SELECT id FROM notify.delivery WHERE bucket = $1 AND ${among('id', '$2')}`,

@@ -1,17 +1,17 @@
-import type { Decided, DecidedDelivery, PlannedNotification } from '../../admission/admission.ts'
+import type { AdmissionDecision, DeliveryDecision, PlannedNotification } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { storedDecisions } from '../timeline/decisions.ts'
-import { tellReplays } from '../timeline/duplicates.ts'
+import { appendDuplicates } from '../timeline/duplicates.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
 import { joinWindows } from '../waiting/join-windows.ts'
-import { writeWoken } from './write-resumed.ts'
+import { writeResumed } from './write-resumed.ts'
 
 /** One channel of an admitted notification, beside the notification. */
-interface AdmittedDelivery extends DecidedDelivery {
+interface AdmittedDelivery extends DeliveryDecision {
   readonly of: PlannedNotification
 }
 
@@ -20,7 +20,7 @@ const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
 /** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
 export function writeAdmitted(
   bucket: number,
-  decided: readonly Decided[],
+  decided: readonly AdmissionDecision[],
   now: number,
   options: StreamOptions,
 ): Statement[] {
@@ -37,8 +37,8 @@ export function writeAdmitted(
     ...writeDeferrals(bucket, decided),
     ...joinWindows(bucket, decided, now),
     ...writeDeadLetters(bucket, deliveries, now),
-    ...writeWoken(bucket, decided, now, options),
-    ...tellReplays(bucket, decided, now),
+    ...writeResumed(bucket, decided, now, options),
+    ...appendDuplicates(bucket, decided, now),
     ...erasedWhenSpent(
       bucket,
       spent.map(({ notification }) => notification.id),
@@ -46,7 +46,7 @@ export function writeAdmitted(
   ]
 }
 
-function writeNotifications(bucket: number, decided: readonly Decided[]): Statement[] {
+function writeNotifications(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const fresh = decided.filter(
     ({ notification, answerId }) => notification.stored === 'no' && answerId === notification.id,
   )
@@ -84,13 +84,13 @@ function writeNotifications(bucket: number, decided: readonly Decided[]): Statem
 const waiting: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
 
 /** Whether it is sensitive and nothing of it will be sent, nor may be replayed: its data is then not kept at all. */
-function isSpent({ notification, deliveries }: Decided): boolean {
+function isSpent({ notification, deliveries }: AdmissionDecision): boolean {
   return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
 }
 
 function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
-  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
-  if (burnt.length === 0) return []
+  const recorded = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
+  if (recorded.length === 0) return []
   return [
     {
       text: `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
@@ -100,7 +100,7 @@ function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: 
       values: [
         bucket,
         ...columns(
-          burnt,
+          recorded,
           (d) => d.of.userId,
           (d) => d.logKey,
           (d) => d.channel,
@@ -172,13 +172,13 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   ]
 }
 
-function writeDeferrals(bucket: number, decided: readonly Decided[]): Statement[] {
+function writeDeferrals(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const deferred = decided.flatMap(({ notification, deliveries }) => {
     const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
     const [first] = waiting
     if (first?.plan.kind !== 'defer') return []
     const channels = waiting.map(({ channel }) => channel).join(',')
-    return [{ notification, channels, wakeAt: timestamp(first.plan.wakeAt) }]
+    return [{ notification, channels, wakeAt: timestamp(first.plan.resumeAt) }]
   })
   if (deferred.length === 0) return []
   return [

@@ -1,4 +1,4 @@
-import { type Decided, reasonOf } from '../../admission/admission.ts'
+import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { among, columns, timestamp } from '../sql/columns.ts'
@@ -8,14 +8,14 @@ import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
  * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
  * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
  */
-export function writeWoken(
+export function writeResumed(
   bucket: number,
-  decided: readonly Decided[],
+  decided: readonly AdmissionDecision[],
   now: number,
   { streaming }: StreamOptions,
 ): Statement[] {
-  const woken = decided.filter(({ notification }) => notification.stored !== 'no')
-  const entries = woken.flatMap(entriesOf)
+  const resumed = decided.filter(({ notification }) => notification.stored !== 'no')
+  const entries = resumed.flatMap(entriesOf)
   if (entries.length === 0) return []
   return [
     {
@@ -37,12 +37,12 @@ export function writeWoken(
         timestamp(now),
       ],
     },
-    ...endDeliveries(bucket, woken, streaming ? now : undefined),
+    ...endDeliveries(bucket, resumed, streaming ? now : undefined),
   ]
 }
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
-function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: Decided) {
+function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: AdmissionDecision) {
   const outcomes = deliveries.map((delivery) => {
     const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
     return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
@@ -53,7 +53,11 @@ function entriesOf({ notification: { id: notificationId, decisions, sensitive },
 const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
 
 /** Ends deliveries; tells the stream, as of `streamedAt` where there is one, of those that had expired when they woke. */
-function endDeliveries(bucket: number, woken: readonly Decided[], streamedAt: number | undefined): Statement[] {
+function endDeliveries(
+  bucket: number,
+  woken: readonly AdmissionDecision[],
+  streamedAt: number | undefined,
+): Statement[] {
   const ended = woken.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
     deliveries
       .filter(({ outcome }) => !goesOn.has(outcome))

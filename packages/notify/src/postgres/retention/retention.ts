@@ -112,11 +112,11 @@ function aging(
     age: { column, holds },
     keeps,
     ...more,
-    ...described(keeps),
+    ...describeRetention(keeps),
   }
 }
 
-function described(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {
+function describeRetention(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {
   if (keeps === 'expires') return { kept: 'until then' }
   if (typeof keeps === 'object') return { kept: `${keeps.days} days` }
   const setting = keeps.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -8,7 +8,7 @@ export interface Statement {
   readonly text: string
   readonly values: ReadonlyArray<Value | readonly Value[]>
   /** It answers one boolean; unless that is true, nothing of the whole is written. */
-  readonly guard?: true
+  readonly precondition?: true
 }
 
 /**
@@ -19,16 +19,16 @@ export interface Statement {
  * @returns the guard that did not hold, where there is one; nothing was written then
  */
 export async function runAtOnce(database: Database, statements: readonly Statement[]): Promise<Statement | undefined> {
-  const given = statements.flatMap(({ values }) => values.map(textOf))
-  const slots = given.map((_, index) => `$${index + 4}`).join(', ')
+  const parameters = statements.flatMap(({ values }) => values.map(textOf))
+  const slots = parameters.map((_, index) => `$${index + 4}`).join(', ')
   const { rows } = await database.query<{ failed: number }>({
-    name: `notify_at_once_${given.length}`,
+    name: `notify_at_once_${parameters.length}`,
     text: `CALL notify.run_at_once($1, $2, $3, ARRAY[${slots}]::text[], NULL)`,
     values: [
       statements.map(({ text }) => fromOneArray(text)),
       statements.map(({ values }) => values.length),
-      statements.map(({ guard = false }) => guard),
-      ...given,
+      statements.map(({ precondition: guard = false }) => guard),
+      ...parameters,
     ],
   })
   const [{ failed } = { failed: 0 }] = rows

@@ -15,7 +15,7 @@ export function optionalTimestamp(unixMilliseconds: number | null | undefined): 
 }
 
 /** A row's columns without those that are null, so that absent stays absent. */
-export function present<Row extends object>(row: Row): { [Name in keyof Row]?: NonNullable<Row[Name]> } {
+export function withoutNulls<Row extends object>(row: Row): { [Name in keyof Row]?: NonNullable<Row[Name]> } {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
     [Name in keyof Row]?: NonNullable<Row[Name]>
   }
@@ -57,7 +57,7 @@ export function among(column: string, parameter: string, type: 'uuid' | 'text' =
  * LIMIT for the first rows of an index. Told the number, a planner without statistics gathers and sorts all that waits
  * to answer a few; not told, it expects a tenth and walks the index until it has enough.
  */
-export function atMost(parameter: string): string {
+export function hiddenLimit(parameter: string): string {
   return `LIMIT (SELECT ${parameter}::integer)`
 }
 
@@ -66,15 +66,15 @@ export function atMost(parameter: string): string {
  * was small reads the whole of it for every batch once it has grown. It travels with the statement that follows, and
  * costs a batch what one event costs.
  */
-export function planAfresh(tx: Transaction): Promise<unknown> {
-  return tx.query(afresh)
+export function useCustomPlans(tx: Transaction): Promise<unknown> {
+  return tx.query(customPlan)
 }
 
-/** What {@link planAfresh} sends, for a pipeline. */
-export const afresh = 'SET LOCAL plan_cache_mode = force_custom_plan'
+/** What {@link useCustomPlans} sends, for a pipeline. */
+export const customPlan = 'SET LOCAL plan_cache_mode = force_custom_plan'
 
 /** One statement in a transaction of its own, planned for the tables as they are now: one round trip. */
-export async function queryAfresh<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
-  const [, found] = await database.pipeline<Row>([afresh, query])
+export async function queryWithCustomPlan<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
+  const [, found] = await database.pipeline<Row>([customPlan, query])
   return found as Rows<Row>
 }

@@ -1,4 +1,4 @@
-import type { Decided } from '../../admission/admission.ts'
+import type { AdmissionDecision } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, timestamp } from '../sql/columns.ts'
@@ -7,7 +7,7 @@ import { columns, timestamp } from '../sql/columns.ts'
  * Tells in the timeline of a notification that its event came again and was a duplicate on every channel: the first time,
  * so that a replay of everything adds no more than that. Its caller holds the lock on the users.
  */
-export function tellReplays(bucket: number, decided: readonly Decided[], now: number): Statement[] {
+export function appendDuplicates(bucket: number, decided: readonly AdmissionDecision[], now: number): Statement[] {
   const replays = decided.filter(
     ({ notification, answerId }) => notification.stored === 'no' && answerId !== notification.id,
   )

@@ -5,8 +5,8 @@ import type { DeliveryState } from '../../model/delivery-state.ts'
 import { channelOf, deliveryIdOf, knownBucketOfId } from '../../model/id.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
 import type { Notifications } from '../../store/store.ts'
-import { present } from '../sql/columns.ts'
-import { outcomes, type StoredEntry, tellDecisions } from './decisions.ts'
+import { withoutNulls } from '../sql/columns.ts'
+import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
 
 interface NotificationRow {
   readonly id: string
@@ -66,10 +66,10 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     event: row.event,
     priority: row.priority,
     acceptedAt: row.accepted_at,
-    ...present({ expiresAt: row.expires_at }),
+    ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
-  const timeline = [...tellDecisions(own, row.decisions), ...events.rows.map(entryOf)]
+  const timeline = [...readDecisions(own, row.decisions), ...events.rows.map(entryOf)]
   return {
     ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
@@ -90,7 +90,7 @@ function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly Deliver
 }
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
-  return { id, state, ...present({ provider, ended }) }
+  return { id, state, ...withoutNulls({ provider, ended }) }
 }
 
 function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {

@@ -109,7 +109,7 @@ export function postgresStateChanges(database: Database, buckets: number): State
       )
       return rows[0]?.sequence
     },
-    async published(holder, through, leaseMs) {
+    async recordPublished(holder, through, leaseMs) {
       await database.query(
         `UPDATE notify.state_change_position
             SET sequence = greatest(sequence, $2),

@@ -32,7 +32,7 @@ export function postgresDevices(database: Database, buckets: number): Devices {
         for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
         return rows.length > 0
       }),
-    async bury(userId, token, at, reason) {
+    async markDead(userId, token, at, reason) {
       const { rowCount } = await database.query(
         `UPDATE notify.device SET dead_at = $4, dead_reason = $5
           WHERE bucket = $1 AND user_id = $2 AND token = $3 AND dead_at IS NULL AND registered_at <= $4`,
@@ -94,7 +94,7 @@ export async function putDevice(
   const known = rows.filter((row) => row.device_id === deviceId).map((row) => ({ deviceId, token: row.token }))
   const released = [...dropped, ...known].filter((each) => each.token !== token)
   for (const each of [{ deviceId, token }, ...released].sort((a, b) => (a.token < b.token ? -1 : 1)))
-    await (each.token === token ? takeToken : releaseToken)(tx, buckets, {
+    await (each.token === token ? acquireToken : releaseToken)(tx, buckets, {
       userId,
       deviceId: each.deviceId,
       token: each.token,
@@ -115,13 +115,13 @@ export async function putDevice(
   return dropped
 }
 
-interface Claim {
+interface TokenOwner {
   readonly token: string
   readonly userId: string
   readonly deviceId: string
 }
 
-async function takeToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+async function acquireToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
   const place = [bucketOfUser(token, buckets), hash('sha256', token)]
   const { rows } = await tx.query<{ former_user_id: string | null; former_device_id: string | null }>(
     `INSERT INTO notify.push_token (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
@@ -147,7 +147,7 @@ async function takeToken(tx: Transaction, buckets: number, { token, userId, devi
   )
 }
 
-async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
   await tx.query(
     'DELETE FROM notify.push_token WHERE bucket = $1 AND token_hash = $2 AND user_id = $3 AND device_id = $4',
     [bucketOfUser(token, buckets), hash('sha256', token), userId, deviceId],

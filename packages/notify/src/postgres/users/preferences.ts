@@ -53,7 +53,7 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
         ],
       )
     },
-    async turn(userId, eventType, { on, off, otherwise }, now) {
+    async switchChannels(userId, eventType, { on, off, otherwise }, now) {
       await database.query(turnSql, [
         bucketOfUser(userId, buckets),
         userId,
@@ -65,7 +65,7 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
         timestamp(now),
       ])
     },
-    keepQuiet: (userId, hours, now) =>
+    setQuietHours: (userId, hours, now) =>
       database.transaction((tx) => keepQuiet(tx, bucketOfUser(userId, buckets), userId, hours, now)),
     async remove(userId, eventType) {
       const { rowCount } = await database.query(

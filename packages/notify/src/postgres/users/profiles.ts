@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Suppression } from '../../model/suppression.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
-import { present, queryAfresh } from '../sql/columns.ts'
+import { queryWithCustomPlan, withoutNulls } from '../sql/columns.ts'
 
 const profilesSql = `
 SELECT u.user_id,
@@ -61,7 +61,7 @@ export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
 }
 
 export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
-  const { rows } = await queryAfresh<ProfileRow>(database, {
+  const { rows } = await queryWithCustomPlan<ProfileRow>(database, {
     name: 'notify_profiles',
     text: profilesSql,
     values: [bucket, userIds],
@@ -84,7 +84,7 @@ function profileOf(row: ProfileRow): Profile {
 
 export function recipientOf(row: RecipientRow): Recipient {
   const { email, phone_number: phoneNumber, locale, zoneinfo } = row
-  return { userId: row.user_id, ...present({ email, phoneNumber, locale, zoneinfo }) }
+  return { userId: row.user_id, ...withoutNulls({ email, phoneNumber, locale, zoneinfo }) }
 }
 
 export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: PreferenceRow): Preference {
@@ -96,7 +96,7 @@ export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: P
 }
 
 export function suppressionsOf(rows: readonly SuppressionRow[] | null): Suppression[] {
-  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...present({ expiresAt: expires_at }) })) ?? []
+  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...withoutNulls({ expiresAt: expires_at }) })) ?? []
 }
 
 export function deviceOf(row: DeviceRow): Device {

@@ -18,7 +18,7 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       for (const [bucket, mine] of byBucket)
         await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
-    async moveTo(userId, zoneinfo, now) {
+    async setZoneinfo(userId, zoneinfo, now) {
       await database.query(
         'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
         [bucketOfUser(userId, buckets), userId, zoneinfo, timestamp(now)],

@@ -3,13 +3,13 @@ import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, bucketOfUser, newId } from '../../model/id.ts'
 import { all, type SuppressionReason } from '../../model/suppression.ts'
 import type {
+  AttemptRecord,
   NewSuppression,
   SuppressionFilter,
   SuppressionRecord,
   Suppressions,
-  TryRecord,
 } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/columns.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface SuppressionRow {
   readonly id: string
@@ -121,7 +121,7 @@ export async function addSuppressions(
 }
 
 /** Suppresses the addresses that a batch of tries found to be at fault. */
-export async function suppressAddresses(on: Queryable, bucket: number, held: readonly TryRecord[]): Promise<void> {
+export async function suppressAddresses(on: Queryable, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
   const entries = held.flatMap(({ claimed: { userId, channel }, suppressed }) =>
     suppressed && channel !== 'in-app' ? [{ userId, channel, scope: all, ...suppressed }] : [],
   )
@@ -133,5 +133,5 @@ function keyOf({ userId, channel, address, scope, reason }: NewSuppression): str
 }
 
 function recordOf({ user_id: userId, expires_at, detail, ...row }: SuppressionRow): SuppressionRecord {
-  return { ...row, userId, ...present({ expiresAt: expires_at, detail }) }
+  return { ...row, userId, ...withoutNulls({ expiresAt: expires_at, detail }) }
 }

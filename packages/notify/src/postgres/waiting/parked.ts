@@ -23,8 +23,8 @@ export function postgresParked(database: Database): Parked {
       })
       return rows
     },
-    async release(bucket, event, rate, most, now) {
-      const ids = Array.from({ length: most }, () => newId(bucket))
+    async release(bucket, event, rate, max, now) {
+      const ids = Array.from({ length: max }, () => newId(bucket))
       const { rows } = await database.query<{ released: number }>({
         name: 'notify_release_parked',
         text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',

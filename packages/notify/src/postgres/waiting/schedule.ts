@@ -3,7 +3,7 @@ import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id
 import type { NotifyRequest } from '../../model/notification.ts'
 import type { Schedule, Scheduled } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
-import { atMost, present, queryAfresh, storable, timestamp } from '../sql/columns.ts'
+import { hiddenLimit, queryWithCustomPlan, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -17,7 +17,7 @@ const claimSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.scheduled
    WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY fire_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+   ORDER BY fire_at ${hiddenLimit('$2')} FOR UPDATE SKIP LOCKED
 ), claimed AS (
   UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
@@ -63,16 +63,16 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rowCount > 0
     },
     async claim(bucket, limit, leaseMs, now) {
-      const { rows } = await queryAfresh<ScheduledRow>(database, {
+      const { rows } = await queryWithCustomPlan<ScheduledRow>(database, {
         name: 'notify_claim_scheduled',
         text: claimSql,
         values: [bucket, limit, leaseMs, timestamp(now)],
       })
       return rows.map(scheduledOf)
     },
-    bury: (scheduled, cause, detail, now) =>
+    moveToDeadLetters: (scheduled, cause, detail, now) =>
       database.transaction((tx) => bury(tx, scheduled, { cause, detail, at: timestamp(now) })),
-    fail: (scheduled, maxAttempts, reason, now) =>
+    recordFailure: (scheduled, maxAttempts, reason, now) =>
       database.transaction(async (tx) => {
         const { rows } = await tx.query<{ failures: number }>(
           'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
@@ -110,5 +110,5 @@ async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail
 }
 
 function scheduledOf({ fire_at: fireAt, occurred_at: occurredAt, ...row }: ScheduledRow): Scheduled {
-  return { ...row, fireAt, ...present({ occurredAt }) }
+  return { ...row, fireAt, ...withoutNulls({ occurredAt }) }
 }

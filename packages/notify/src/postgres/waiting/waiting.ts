@@ -1,15 +1,15 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { Waiting, WokenDeferral } from '../../store/store.ts'
-import { atMost, present, queryAfresh, timestamp } from '../sql/columns.ts'
+import type { DueDeferred, Waiting } from '../../store/store.ts'
+import { hiddenLimit, queryWithCustomPlan, timestamp, withoutNulls } from '../sql/columns.ts'
 import { closeWindows } from './windows.ts'
 
 const claimDeferralsSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.deferred
    WHERE bucket = $1 AND resume_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY resume_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+   ORDER BY resume_at ${hiddenLimit('$2')} FOR UPDATE SKIP LOCKED
 ), claimed AS (
   UPDATE notify.deferred d SET lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE d.bucket = $1 AND d.id = ANY (ARRAY(SELECT id FROM due))
@@ -21,12 +21,12 @@ SELECT c.id, c.notification_id, c.user_id, c.channels, c.reason,
     SELECT * FROM notify.notification WHERE bucket = $1 AND id = c.notification_id LIMIT 1) AS n
  ORDER BY c.id`
 
-interface DeferralRow {
+interface DeferredRow {
   readonly id: string
   readonly notification_id: string
   readonly user_id: string
   readonly channels: Channel[]
-  readonly reason: WokenDeferral['reason']
+  readonly reason: DueDeferred['reason']
   readonly event: string
   readonly data: Data | null
   readonly dedup_key: string | null
@@ -38,19 +38,19 @@ interface DeferralRow {
 
 export function postgresWaiting(database: Database): Waiting {
   return {
-    async claimDeferrals(bucket, limit, leaseMs, now) {
-      const { rows } = await queryAfresh<DeferralRow>(database, {
+    async claimDeferred(bucket, limit, leaseMs, now) {
+      const { rows } = await queryWithCustomPlan<DeferredRow>(database, {
         name: 'notify_claim_deferrals',
         text: claimDeferralsSql,
         values: [bucket, limit, leaseMs, timestamp(now)],
       })
-      return rows.map(deferralOf)
+      return rows.map(deferredOf)
     },
     closeWindows: (bucket, limit, leaseMs, now) => closeWindows(database, bucket, limit, leaseMs, now),
   }
 }
 
-function deferralOf(row: DeferralRow): WokenDeferral {
+function deferredOf(row: DeferredRow): DueDeferred {
   const { dedup_key: dedupKey, requested, data, expires_at: expiresAt } = row
   return {
     id: row.id,
@@ -62,7 +62,7 @@ function deferralOf(row: DeferralRow): WokenDeferral {
       event: row.event,
       acceptedAt: row.accepted_at,
       sensitive: row.sensitive,
-      ...present({ dedupKey, requested, data, expiresAt }),
+      ...withoutNulls({ dedupKey, requested, data, expiresAt }),
     },
   }
 }

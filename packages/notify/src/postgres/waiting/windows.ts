@@ -4,12 +4,12 @@ import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { afresh, among, atMost, columns, present, timestamp } from '../sql/columns.ts'
+import { among, columns, customPlan, hiddenLimit, timestamp, withoutNulls } from '../sql/columns.ts'
 
 /** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
 const itemsAtOnce = { number: 100, bytes: 65_536 } as const
 /** Actors of a summary, and how much of each is kept. */
-const actorsTold = { number: 100, characters: 200 } as const
+const actorsInSummary = { number: 100, characters: 200 } as const
 
 /**
  * Closes what is due; a closed one whose flusher died is found again when its lease ends. What is closed is named to the
@@ -19,7 +19,7 @@ const closeWindowsSql = `
 WITH due AS MATERIALIZED (
   SELECT id FROM notify.pending_window
    WHERE bucket = $1 AND flush_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY flush_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
+   ORDER BY flush_at ${hiddenLimit('$2')} FOR UPDATE SKIP LOCKED
 ), closed AS (
   UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
    WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
@@ -55,7 +55,7 @@ SELECT w.id, whole.*, actors.*, chosen.*,
    WITH each AS MATERIALIZED (
      SELECT actor, min(notification_id::text COLLATE "C") AS first FROM ${ofWindow} GROUP BY actor)
    SELECT (SELECT count(*)::integer FROM each) AS actor_count,
-          ARRAY(SELECT left(actor, ${actorsTold.characters}) FROM each ORDER BY first LIMIT ${actorsTold.number}) AS actors) AS actors
+          ARRAY(SELECT left(actor, ${actorsInSummary.characters}) FROM each ORDER BY first LIMIT ${actorsInSummary.number}) AS actors) AS actors
  CROSS JOIN LATERAL (
    SELECT json_agg(json_build_object('channels', channels, 'byRequest', by_request)) AS chosen
      FROM (SELECT DISTINCT channels, by_request FROM ${ofWindow}) AS ways) AS chosen`
@@ -100,7 +100,7 @@ export async function closeWindows(
   now: number,
 ): Promise<ClosedWindow[]> {
   const [, closed, read, counted] = await database.pipeline<object>([
-    afresh,
+    customPlan,
     { name: 'notify_close_windows', text: closeWindowsSql, values: [bucket, limit, leaseMs, timestamp(now)] },
     { name: 'notify_first_items', text: itemsSql, values: [bucket] },
     { name: 'notify_sum_up_windows', text: summariesSql, values: [bucket] },
@@ -121,7 +121,7 @@ function itemOf({
   window_id: _,
   ...item
 }: ItemRow): PendingItem {
-  return { ...item, notificationId, byRequest, ...present({ expiresAt }) }
+  return { ...item, notificationId, byRequest, ...withoutNulls({ expiresAt }) }
 }
 
 function summaryOf(row: SummaryRow): WindowSummary {
@@ -140,13 +140,13 @@ function summaryOf(row: SummaryRow): WindowSummary {
  * Takes whole windows away, and records in the timeline of each of their items what became of it; the database sees to
  * the items, however many they are. `eventId` is the id of that entry, one for each window. Holds if all were there.
  */
-export function takeWindows(
+export function removeWindows(
   bucket: number,
   windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly eventId: string }>,
   now: number,
 ): Statement {
   return {
-    guard: true,
+    precondition: true,
     text: `WITH taken AS (
              DELETE FROM notify.pending_window w
               USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, entry_id, entry_type, detail, erases)
@@ -170,8 +170,8 @@ export function takeWindows(
         windows,
         ({ id }) => id,
         ({ eventId }) => eventId,
-        ({ told }) => told?.what,
-        ({ told }) => (told ? JSON.stringify(told.detail) : null),
+        ({ timelineEntry: told }) => told?.what,
+        ({ timelineEntry: told }) => (told ? JSON.stringify(told.detail) : null),
         ({ erases = false }) => erases,
       ),
       timestamp(now),
@@ -184,7 +184,7 @@ export function takeWindows(
  * Takes items out of closed windows; a window that holds no more goes with them, any other is free to be taken up again.
  * Holds if all of the items were there.
  */
-export function takeItems(
+export function removeItems(
   bucket: number,
   parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[]; readonly keepsTogether?: boolean }>,
 ): Statement[] {
@@ -192,7 +192,7 @@ export function takeItems(
   const items = parts.flatMap((part) => part.items)
   return [
     {
-      guard: true,
+      precondition: true,
       text: `WITH locked AS MATERIALIZED (
                SELECT id FROM notify.pending_window
                 WHERE bucket = $1::smallint AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE
@@ -200,7 +200,7 @@ export function takeItems(
       values: [bucket, ids, ids.length],
     },
     {
-      guard: true,
+      precondition: true,
       text: `WITH gone AS (
                DELETE FROM notify.pending_item
                 WHERE bucket = $1::smallint AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')}
@@ -221,13 +221,13 @@ export function takeItems(
   ]
 }
 
-interface HeldRow {
+interface ItemCountRow {
   readonly id: string
   readonly items: number
 }
 
 /** How many items each of those windows holds that are closed, of the items given. */
-export function heldItemsQuery(
+export function countItemsQuery(
   bucket: number,
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
 ): Query {
@@ -241,9 +241,9 @@ export function heldItemsQuery(
 }
 
 /** The windows whose items, as given, are all there; those of the others were taken by another. */
-export function whollyHeld(
+export function findCompleteWindows(
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
-  rows: readonly HeldRow[],
+  rows: readonly ItemCountRow[],
 ): string[] {
   const counts = new Map(rows.map(({ id, items }) => [id, items]))
   return parts.flatMap(({ id, items }) => {

@@ -7,7 +7,7 @@ import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
-import type { ClaimedDelivery, NotifyStore, TryRecord } from '../../../src/store/store.ts'
+import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import { barrierAt, behind } from '../../barriers.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
@@ -61,12 +61,16 @@ const racers: Readonly<Record<string, Racer>> = {
     await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], rules, now)
     const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
     const told = { what: 'combined', detail: {} }
-    const flushed = unit('email', undefined, { kind: 'window', id: window?.id ?? assert.fail('no window'), told })
+    const flushed = unit('email', undefined, {
+      kind: 'window',
+      id: window?.id ?? assert.fail('no window'),
+      timelineEntry: told,
+    })
     return ({ intake }) => intake.admit(0, [flushed], rules, now)
   },
   'a deferral that is due': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'defer', wakeAt: now })], rules, now)
-    const [due] = await store.waiting.claimDeferrals(0, 10, 60_000, now)
+    await store.intake.admit(0, [unit('email', { kind: 'defer', resumeAt: now })], rules, now)
+    const [due] = await store.waiting.claimDeferred(0, 10, 60_000, now)
     assert.ok(due)
     const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
     const notifications = resumed.notifications.map((each) => ({
@@ -84,7 +88,7 @@ const racers: Readonly<Record<string, Racer>> = {
   'parked events that follow': async (store) => {
     const request = { event: 'order.shipped', user_id: 'alice', data: {} }
     const parkable = [{ key: 's:1', place: 1, request, occurredAt: now }]
-    await store.intake.takeRates(
+    await store.intake.acquireRates(
       0,
       [{ event: request.event, count: 0, parkable, rate: { limit: 0, perSeconds: 1 } }],
       now,
@@ -181,13 +185,13 @@ async function claimedOf(store: NotifyStore, channel: Channel): Promise<[Claimed
 async function recording(
   store: NotifyStore,
   channel: Channel,
-  came: (claimed: ClaimedDelivery) => Pick<TryRecord, 'next'> & Partial<TryRecord>,
+  came: (claimed: ClaimedDelivery) => Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>,
 ) {
   const [claimed] = await claimedOf(store, channel)
   return ({ deliveries }: NotifyStore) => deliveries.record(0, [tried(claimed, came(claimed))])
 }
 
-function tried(claimed: ClaimedDelivery, came: Pick<TryRecord, 'next'> & Partial<TryRecord>): TryRecord {
+function tried(claimed: ClaimedDelivery, came: Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>): AttemptRecord {
   const suppressed = { address: 'alice@example.com', reason: 'bounced', detail: 'gone' } as const
   return {
     claimed,

@@ -132,7 +132,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
       request: { event: 'order.shipped', user_id: 'user-0', data: {} },
     }
     await s.store.deadLetters.countFailure(failed, 5, clock.now())
-    await s.store.devices.bury('user-0', `token-${day} of user-0`, clock.now(), 'Unregistered')
+    await s.store.devices.markDead('user-0', `token-${day} of user-0`, clock.now(), 'Unregistered')
   }
   const advance = (ms: number) => {
     t.mock.timers.setTime(Date.now() + ms)

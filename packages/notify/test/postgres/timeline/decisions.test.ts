@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decided, PlannedNotification } from '../../../src/admission/admission.ts'
+import type { AdmissionDecision, PlannedNotification } from '../../../src/admission/admission.ts'
 import { deliveryIdOf, newId } from '../../../src/model/id.ts'
-import { storedDecisions, tellDecisions } from '../../../src/postgres/timeline/decisions.ts'
+import { readDecisions, storedDecisions } from '../../../src/postgres/timeline/decisions.ts'
 
 const id = newId(0)
 const original = newId(0)
@@ -15,7 +15,7 @@ const decisions = [
 ] as const
 const planned = { ...row, data: {}, sensitive: false, decisions, deliveries: [], stored: 'no' } as PlannedNotification
 const plan = { kind: 'aggregate' } as const
-const decided: Decided = {
+const decided: AdmissionDecision = {
   notification: planned,
   answerId: id,
   deliveries: [
@@ -28,7 +28,7 @@ const key = (channel: string) => `order.shipped:k1:alice:${channel}`
 
 test('a stored timeline tells again what its row left out of it: times, ids and keys', () => {
   const stored = JSON.parse(JSON.stringify(storedDecisions(decided)))
-  assert.deepEqual(tellDecisions(row, stored), [
+  assert.deepEqual(readDecisions(row, stored), [
     ...decisions,
     {
       at,
@@ -48,5 +48,5 @@ test('a stored timeline tells again what its row left out of it: times, ids and 
 
 test('a timeline that was stored whole is told as it stands', () => {
   const whole = [decisions[0], { at, what: 'duplicate', channel: 'sms' as const, detail: { dedup_key: key('sms') } }]
-  assert.deepEqual(tellDecisions(row, whole), whole)
+  assert.deepEqual(readDecisions(row, whole), whole)
 })

@@ -216,11 +216,11 @@ function countAgainstCaps(
   const sending = fresh.filter(({ plan }) => plan.kind === 'send').map(({ channel }) => channel)
   if (sending.length === 0 || notification.free || notification.priority === 'critical') return uncapped
   const mine = counters.get(notification.userId) ?? {}
-  const reached = ([name, most]: readonly [string, number]): CapReached | undefined => {
+  const reached = ([name, max]: readonly [string, number]): CapReached | undefined => {
     const used = usedAt(mine[name], rules.windowMs, now)
-    if (used < most) return undefined
+    if (used < max) return undefined
     const since = used > 0 ? mine[name]?.since : undefined
-    return { cap: name, limit: most, ...(since === undefined ? {} : { until: since + rules.windowMs }) }
+    return { cap: name, limit: max, ...(since === undefined ? {} : { until: since + rules.windowMs }) }
   }
   const limits = wholeLimits(notification.priority, rules.caps)
   const whole = limits.map(reached).find((each) => each !== undefined)
@@ -239,8 +239,8 @@ function countAgainstCaps(
 }
 
 function channelLimit(channel: Channel, { channels }: Caps) {
-  const most = channels[channel]
-  return most === undefined ? [] : [{ channel, limit: [`channel:${channel}`, most] as const }]
+  const max = channels[channel]
+  return max === undefined ? [] : [{ channel, limit: [`channel:${channel}`, max] as const }]
 }
 
 function wholeLimits(priority: Priority, caps: Caps): Array<readonly [string, number]> {

@@ -78,7 +78,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
         return admitted
       },
       readAdmissionState: (bucket, notification) => readAdmissionState(database, bucket, notification),
-      acquireRates: (bucket, asked, now) => acquireRates(database, bucket, asked, now),
+      acquireRates: (bucket, requests, now) => acquireRates(database, bucket, requests, now),
     },
     deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),

@@ -46,7 +46,7 @@ export interface Choices {
 }
 
 export interface ChoicesOptions {
-  readonly intake: Pick<Intake, 'profiles' | 'buckets'>
+  readonly intake: Pick<Intake, 'readProfiles' | 'buckets'>
   readonly preferences: Preferences
   readonly suppressions: Suppressions
   readonly catalog: CatalogKeeper

@@ -64,7 +64,7 @@ export interface Inbox {
   ): Promise<{ readonly changed: readonly string[]; readonly counts: InboxCounts }>
   /** Up to `limit` changes of each inbox after a number; none where that is left out. */
   news(
-    asked: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
+    requests: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
     limit: number,
   ): Promise<ReadonlyMap<string, InboxNews>>
   /**

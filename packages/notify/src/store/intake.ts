@@ -50,7 +50,7 @@ export interface AdmissionRules extends CapRules {
 /** The way in. Every call stays within one bucket, and is one transaction. */
 export interface Intake {
   readonly buckets: number
-  profiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
+  readProfiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
   /**
    * Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing.
    *
@@ -68,5 +68,5 @@ export interface Intake {
    * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
    * are parked already; parks the rest. Says how many may go on and when the next may come.
    */
-  acquireRates(bucket: number, asked: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
+  acquireRates(bucket: number, requests: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
 }

@@ -2,7 +2,8 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { columns, optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 import {
   type LetterRow,
   type RemovedLetter,
@@ -99,12 +100,12 @@ async function removeLetters(
   at?: number,
 ): Promise<RemovedLetter[]> {
   const { rows } = await tx.query<RemovedLetter>(
-    `WITH taken AS MATERIALIZED (
+    `WITH removed AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
         WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
         ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
      )
-     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))
      RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
     [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
   )
@@ -120,17 +121,17 @@ async function countExpired(database: Database, bucket: number, filter: DeadLett
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
-  const taken = await removeLetters(tx, bucket, filter, limit)
+  const removed = await removeLetters(tx, bucket, filter, limit)
   await tx.query(
     `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
-    [bucket, taken.map(({ id }) => id)],
+    [bucket, removed.map(({ id }) => id)],
   )
   await eraseSensitive(
     tx,
     bucket,
-    taken.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
+    removed.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
   )
-  return taken.length
+  return removed.length
 }
 
 /**
@@ -151,9 +152,9 @@ async function replay(
   const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
   await restoreLetters(tx, bucket, all.filter(isLost))
-  const taken = all.filter((letter) => !isLost(letter))
-  const scheduled = taken.filter(({ message }) => message?.request !== undefined)
-  const deliveries = taken.filter(({ message }) => message?.request === undefined)
+  const removed = all.filter((letter) => !isLost(letter))
+  const scheduled = removed.filter(({ message }) => message?.request !== undefined)
+  const deliveries = removed.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
   const unwritten = deliveries.filter(({ message }) => message === null)
   await tx.query(`UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND ${among('id', '$2')} AND state = $3`, [
@@ -165,7 +166,7 @@ async function replay(
   await replanDeliveries(tx, bucket, unwritten, at)
   await rescheduleRequests(tx, bucket, scheduled, at)
   await appendReplayed(tx, bucket, deliveries, at)
-  return taken.length
+  return removed.length
 }
 
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */

@@ -1,20 +1,21 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
-import { among, columns } from '../sql/columns.ts'
+import { columns } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 
 /** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
 export async function acknowledge(
   tx: Transaction,
   bucket: number,
-  held: readonly AttemptRecord[],
+  current: readonly AttemptRecord[],
 ): Promise<Set<string>> {
-  const taken = held.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
-  if (taken.length === 0) return new Set()
+  const acks = current.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
+  if (acks.length === 0) return new Set()
   const values = [
     bucket,
     ...columns(
-      taken,
+      acks,
       (r) => r.claimed.deliveryId,
       (r) => r.acknowledged.provider,
       (r) => r.acknowledged.providerMessageId ?? null,
@@ -27,7 +28,7 @@ export async function acknowledge(
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
     values,
   })
-  if (rows.length < taken.length)
+  if (rows.length < acks.length)
     await tx.query({
       name: 'notify_acknowledge_late',
       text: `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id

@@ -1,7 +1,8 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { ClaimedDelivery, Deliveries, MarkedCall } from '../../store/store.ts'
-import { among, columns, queryWithCustomPlan, timestamp } from '../sql/columns.ts'
+import { columns, timestamp } from '../sql/columns.ts'
+import { among, queryWithCustomPlan } from '../sql/plans.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
@@ -47,7 +48,7 @@ async function findStillClaimed(
   claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
 ): Promise<Set<string>> {
   const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
-    name: 'notify_held',
+    name: 'notify_find_still_claimed',
     text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
             CROSS JOIN LATERAL (
               SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found

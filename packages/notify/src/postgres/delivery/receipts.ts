@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { ProviderReport } from '../../store/store.ts'
-import { among } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 
 /** Reports of recipients that are kept of one delivery: whoever holds its token can add no more to its timeline. */
 const maxPerDelivery = 20

@@ -4,7 +4,8 @@ import type { Message } from '../../model/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, documents, optionalTimestamp, timestamp, useCustomPlans } from '../sql/columns.ts'
+import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
+import { among, useCustomPlans } from '../sql/plans.ts'
 import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
 import { acknowledge, acknowledgeLate } from './acknowledge.ts'
@@ -32,26 +33,26 @@ export async function record(
       removeFromQueue(tx, bucket, ending),
       returnToQueue(tx, bucket, again),
     ])
-    const { true: held = [], false: missed = [] } = Object.groupBy(
+    const { true: current = [], false: stale = [] } = Object.groupBy(
       sorted,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
-    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, held), endExpired(tx, bucket, held)])
+    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, current), endExpired(tx, bucket, current)])
     await Promise.all([
-      addDeadLetters(tx, bucket, held),
-      markTokensDead(tx, bucket, held),
-      suppressAddresses(tx, bucket, held),
+      addDeadLetters(tx, bucket, current),
+      markTokensDead(tx, bucket, current),
+      suppressAddresses(tx, bucket, current),
     ])
-    await eraseSensitive(tx, bucket, finishedSensitive(held))
-    const overtaken = await acknowledgeLate(tx, bucket, missed)
-    const items = held.flatMap(itemOf)
+    await eraseSensitive(tx, bucket, finishedSensitive(current))
+    const overtaken = await acknowledgeLate(tx, bucket, stale)
+    const items = current.flatMap(itemOf)
     // The inboxes come last: nobody waits for them longer than the server takes.
     await tx.finish([
-      ...appendAttempts(bucket, [...held, ...overtaken], sent),
-      ...(streaming ? stream(bucket, held, sent, expired) : []),
+      ...appendAttempts(bucket, [...current, ...overtaken], sent),
+      ...(streaming ? stream(bucket, current, sent, expired) : []),
       ...putItems(bucket, items),
     ])
-    return { late: records.length - held.length - overtaken.length, items }
+    return { late: records.length - current.length - overtaken.length, items }
   })
   if (items.length > 0) inboxes.changed(items.map(({ userId }) => userId))
   return late
@@ -72,7 +73,7 @@ async function removeFromQueue(
 ): Promise<Set<string>> {
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_end_work',
+    name: 'notify_remove_from_queue',
     text: `DELETE FROM notify.delivery_queue w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
             WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = d.delivery_id
               AND w.attempt = d.attempt
@@ -89,7 +90,7 @@ async function returnToQueue(tx: Transaction, bucket: number, records: readonly 
   const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_put_back',
+    name: 'notify_return_to_queue',
     text: `UPDATE notify.delivery_queue w
               SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
                   message = r.message
@@ -116,11 +117,11 @@ async function returnToQueue(tx: Transaction, bucket: number, records: readonly 
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-function appendAttempts(bucket: number, held: readonly AttemptRecord[], sent: ReadonlySet<string>): Query[] {
-  if (held.length === 0) return []
+function appendAttempts(bucket: number, current: readonly AttemptRecord[], sent: ReadonlySet<string>): Query[] {
+  if (current.length === 0) return []
   return [
     {
-      name: 'notify_tell',
+      name: 'notify_append_attempts',
       text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
            SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail
              FROM ROWS FROM (
@@ -130,7 +131,7 @@ function appendAttempts(bucket: number, held: readonly AttemptRecord[], sent: Re
       values: [
         bucket,
         ...columns(
-          held,
+          current,
           (r) => notificationIdOf(r.claimed.deliveryId),
           () => newId(bucket),
           deliveryId,
@@ -139,15 +140,15 @@ function appendAttempts(bucket: number, held: readonly AttemptRecord[], sent: Re
           (r) => r.what,
           (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
         ),
-        documents(held, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
+        documents(current, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
       ],
     },
   ]
 }
 
 /** Ends those that expired before anybody took them; answers which. */
-async function endExpired(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<Set<string>> {
-  const expired = held.filter(({ next }) => next.kind === 'expired').map(deliveryId)
+async function endExpired(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<Set<string>> {
+  const expired = current.filter(({ next }) => next.kind === 'expired').map(deliveryId)
   if (expired.length === 0) return new Set()
   const { rows } = await tx.query<{ id: string }>({
     name: 'notify_end_expired',
@@ -158,11 +159,11 @@ async function endExpired(tx: Transaction, bucket: number, held: readonly Attemp
   return new Set(rows.map(({ id }) => id))
 }
 
-async function addDeadLetters(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
-  const dead = held.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
+async function addDeadLetters(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<void> {
+  const dead = current.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
-    name: 'notify_bury',
+    name: 'notify_add_dead_letters',
     text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
                                        expires_at)
            SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb,
@@ -259,13 +260,13 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptR
   })
 }
 
-async function markTokensDead(tx: Transaction, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
-  const tokens = held.flatMap(({ claimed, deadTokens }) =>
+async function markTokensDead(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<void> {
+  const tokens = current.flatMap(({ claimed, deadTokens }) =>
     deadTokens.map((dead) => ({ ...dead, userId: claimed.userId })),
   )
   if (tokens.length === 0) return
   await tx.query({
-    name: 'notify_bury_tokens',
+    name: 'notify_mark_tokens_dead',
     text: `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
              FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (user_id, token, at, reason)
             WHERE d.bucket = $1 AND ${among('d.user_id', '$2', 'text')} AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
@@ -286,17 +287,17 @@ async function markTokensDead(tx: Transaction, bucket: number, held: readonly At
 /** Of these nothing is sent any more, and nothing can be replayed. */
 const ends: ReadonlySet<AttemptRecord['next']['kind']> = new Set(['done', 'expired'])
 
-function finishedSensitive(held: readonly AttemptRecord[]): string[] {
-  return held.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
+function finishedSensitive(current: readonly AttemptRecord[]): string[] {
+  return current.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
 }
 
 function stream(
   bucket: number,
-  held: readonly AttemptRecord[],
+  current: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
 ): Query[] {
-  const changes = held.flatMap(({ claimed, at }): StateChange[] => {
+  const changes = current.flatMap(({ claimed, at }): StateChange[] => {
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })

@@ -6,7 +6,8 @@ import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, timestamp, useCustomPlans } from '../sql/columns.ts'
+import { columns, timestamp } from '../sql/columns.ts'
+import { among, useCustomPlans } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { addSuppressions } from '../users/suppressions.ts'
 import { findUnrecorded, sensitiveAmong } from './receipts.ts'
@@ -86,7 +87,7 @@ async function applyInBucket(
       options.streaming ? stream(tx, bucket, changed) : undefined,
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
-  for (const { given, state } of fresh) outcomes.set(given, state ? 'changed' : 'unchanged')
+  for (const { original, state } of fresh) outcomes.set(original, state ? 'changed' : 'unchanged')
   return outcomes
 }
 
@@ -99,7 +100,7 @@ async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
       values: [bucket, ids],
     }),
     tx.query({
-      name: 'notify_lock_reported_work',
+      name: 'notify_lock_reported_queue',
       text: `SELECT FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
       values: [bucket, ids],
     }),
@@ -165,16 +166,16 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
  * Of a sensitive message nothing is kept, not even where a report quotes it: a mail server may name the link that it
  * blocks. The code of its reply stays.
  */
-function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { given: ProviderReport } {
-  const { report: given, delivery } = fresh
-  if (!sensitive.has(delivery.id)) return { ...fresh, given }
-  const { link: _, reason, ...report } = given
-  return { ...fresh, given, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
+function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { original: ProviderReport } {
+  const { report: original, delivery } = fresh
+  if (!sensitive.has(delivery.id)) return { ...fresh, original }
+  const { link: _, reason, ...report } = original
+  return { ...fresh, original, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
 }
 
 async function appendReports(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
   await tx.query({
-    name: 'notify_tell_reports',
+    name: 'notify_append_reports',
     text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
            SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail::json
              FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
@@ -205,7 +206,7 @@ function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
 async function raiseStates(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   await tx.query({
-    name: 'notify_raise',
+    name: 'notify_raise_states',
     text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider), ended = NULL
              FROM unnest($2::uuid[], $3::text[], $4::text[]) AS r (id, state, provider)
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = r.id`,
@@ -239,11 +240,11 @@ async function removeFromQueue(tx: Transaction, bucket: number, changed: readonl
   if (sensitive.length > 0) await eraseSensitive(tx, bucket, sensitive)
 }
 
-/** Letters that were given up too early: whom they reached after all must not get them again by a replay. */
+/** Letters that were original up too early: whom they reached after all must not get them again by a replay. */
 async function removeDeadLetters(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
   if (letters.length === 0) return
   await tx.query({
-    name: 'notify_withdraw_letters',
+    name: 'notify_remove_dead_letters',
     text: `DELETE FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')}`,
     values: [bucket, letters],
   })

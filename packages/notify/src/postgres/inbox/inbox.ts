@@ -1,7 +1,9 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
-import { columns, customPlan, timestamp, withoutNulls } from '../sql/columns.ts'
+import { queries } from '../queries/index.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
+import { customPlan } from '../sql/plans.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 
@@ -51,9 +53,9 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       if (done.changed.length > 0) notifier.changed([userId])
       return done
     },
-    async news(asked, limit) {
+    async news(requests, limit) {
       const found = new Map<string, InboxNews>()
-      for (const [bucket, mine] of Map.groupBy(asked, ({ userId }) => bucketOfUser(userId, buckets)))
+      for (const [bucket, mine] of Map.groupBy(requests, ({ userId }) => bucketOfUser(userId, buckets)))
         for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
       return found
     },
@@ -85,21 +87,7 @@ export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
     openInboxes(bucket, users),
     {
       name: 'notify_inbox_put',
-      text: `WITH fresh AS MATERIALIZED (
-               SELECT n.user_id, n.id, n.event, n.subject, n.body, n.created_at,
-                      c.sequence + row_number() OVER (PARTITION BY n.user_id ORDER BY n.place) AS number
-                 FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                      WITH ORDINALITY AS n (user_id, id, event, subject, body, created_at, place)
-                 JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = n.user_id
-                WHERE NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = n.user_id AND i.id = n.id)
-             ), put AS (
-               INSERT INTO notify.inbox (bucket, user_id, id, event, subject, body, created_at, position, changed)
-               SELECT $1, user_id, id, event, subject, body, created_at, number, number FROM fresh
-             )
-             UPDATE notify.inbox_count c
-                SET sequence = f.last, total = c.total + f.new, unseen = c.unseen + f.new, unread = c.unread + f.new
-               FROM (SELECT user_id, max(number) AS last, count(*) AS new FROM fresh GROUP BY user_id) AS f
-              WHERE c.bucket = $1 AND c.user_id = f.user_id`,
+      text: queries['inbox/put-items'],
       values: [
         bucket,
         ...columns(
@@ -119,7 +107,7 @@ export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
 async function readNews(
   database: Database,
   bucket: number,
-  asked: Parameters<Inbox['news']>[0],
+  requests: Parameters<Inbox['news']>[0],
   limit: number,
 ): Promise<Map<string, InboxNews>> {
   const { rows } = await database.query<ItemRow>({
@@ -135,7 +123,7 @@ async function readNews(
     values: [
       bucket,
       ...columns(
-        asked,
+        requests,
         (a) => a.userId,
         (a) => a.after ?? null,
       ),

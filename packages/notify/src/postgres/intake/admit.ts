@@ -11,8 +11,9 @@ import {
 } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { AdmissionRules, Profile } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
-import { among, columns } from '../sql/columns.ts'
+import { columns } from '../sql/columns.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
 import { readState, type UserState } from './read-state.ts'
 import { settle } from './settle.ts'
@@ -27,7 +28,7 @@ const pauseMs = 3
 /**
  * Admission: reads the users and their log without a lock, decides the batch, and writes all it comes to on one message,
  * if no user's version has changed since; else it decides again on what is then. Whoever writes a user's log changes their
- * version, so nothing can slip between the reading and the writing, and no lock is held while a client is awaited.
+ * version, so nothing can slip between the reading and the writing, and no lock is pending while a client is awaited.
  *
  * @throws UserErased when a user was erased since the units were planned
  * @throws Problem 503 when others were faster every time
@@ -97,12 +98,12 @@ const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 function answersOf(
   units: readonly AdmissionUnit[],
-  held: readonly boolean[],
+  pending: readonly boolean[],
   decided: readonly AdmissionDecision[],
 ): Array<readonly AdmissionDecision[] | undefined> {
   let next = 0
   return units.map((unit, index) => {
-    if (!held[index]) return undefined
+    if (!pending[index]) return undefined
     const mine = decided.slice(next, next + unit.notifications.length)
     next += unit.notifications.length
     return mine
@@ -185,17 +186,7 @@ interface UserUpdate {
 function updateUsers(bucket: number, users: readonly string[], { known, written, version }: UserUpdate): Statement {
   return {
     precondition: true,
-    text: `WITH locked AS MATERIALIZED (
-             SELECT u.user_id, u.counters FROM unnest($2::text[], $3::text[], $4::uuid[]) WITH ORDINALITY
-                    AS u (user_id, counters, version, place)
-              CROSS JOIN LATERAL (
-                SELECT c.version FROM notify.cap c WHERE c.bucket = $1::smallint AND c.user_id = u.user_id
-                 LIMIT 1 FOR UPDATE) AS found
-              WHERE found.version = u.version
-           ), changed AS (
-             UPDATE notify.cap c SET counters = l.counters::jsonb, version = $5::uuid FROM locked l
-              WHERE c.bucket = $1::smallint AND ${among('c.user_id', '$2', 'text')} AND c.user_id = l.user_id RETURNING 1
-           ) SELECT count(*) = $6::integer FROM changed`,
+    text: queries['intake/update-users'],
     values: [
       bucket,
       ...columns(

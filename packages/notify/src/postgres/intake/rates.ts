@@ -10,11 +10,11 @@ import { documents, timestamp } from '../sql/columns.ts'
 export async function acquireRates(
   database: Database,
   bucket: number,
-  asked: readonly RateRequest[],
+  requests: readonly RateRequest[],
   now: number,
 ): Promise<Map<string, RateGrant>> {
-  const sorted = [...asked].sort((a, b) => (a.event < b.event ? -1 : 1))
-  const given = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
+  const sorted = [...requests].sort((a, b) => (a.event < b.event ? -1 : 1))
+  const waiting = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
   const { rows } = await database.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
     name: 'notify_acquire_rates',
     text: 'CALL notify.acquire_rates($1, $2, $3, $4, NULL)',
@@ -27,7 +27,7 @@ export async function acquireRates(
         maximum: rate.limit,
         span_ms: rate.perSeconds * 1000,
       })),
-      documents(given, ({ event, key, place, turn, request, occurredAt }) => ({
+      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => ({
         event,
         key,
         place,

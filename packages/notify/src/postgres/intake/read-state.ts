@@ -9,7 +9,8 @@ import {
 } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import { among, columns, customPlan } from '../sql/columns.ts'
+import { columns } from '../sql/columns.ts'
+import { among, customPlan } from '../sql/plans.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */

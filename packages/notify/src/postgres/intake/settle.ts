@@ -2,7 +2,7 @@ import type { Query, Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 import { countItemsQuery, findCompleteWindows, removeItems, removeWindows } from '../waiting/windows.ts'
 
 const tables = { scheduled: 'notify.scheduled', deferred: 'notify.deferred' } as const
@@ -30,15 +30,15 @@ export function settledOf(units: readonly AdmissionUnit[], answers: ReadonlyArra
   const rows = answers.flatMap((answer) => answer.rows) as Array<{ id: string; items?: number }>
   const windows = windowsOf(units)
   const there = new Set(rows.flatMap(({ id, items }) => (items === undefined ? [id] : [])))
-  const held = rows.flatMap(({ id, items }) => (items === undefined ? [] : [{ id, items }]))
-  for (const id of findCompleteWindows(windows, held)) there.add(id)
+  const counts = rows.flatMap(({ id, items }) => (items === undefined ? [] : [{ id, items }]))
+  for (const id of findCompleteWindows(windows, counts)) there.add(id)
   return units.map(({ settles }) => settles === undefined || there.delete(settles.id))
 }
 
 /** Takes away what the units settle; holds if all of it is still there. */
 export function settle(bucket: number, units: readonly AdmissionUnit[], now: number): Statement[] {
   const windows = windowsOf(units)
-  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, eventId: newId(bucket) }]))
+  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, entryId: newId(bucket) }]))
   const parts = windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : []))
   return [
     ...removeByIds(bucket, 'scheduled', idsOf(units, 'scheduled')),
@@ -50,8 +50,8 @@ export function settle(bucket: number, units: readonly AdmissionUnit[], now: num
 
 function removeByIds(bucket: number, kind: keyof typeof tables, ids: readonly string[]): Statement[] {
   if (ids.length === 0) return []
-  const text = `WITH taken AS (
+  const text = `WITH removed AS (
                   DELETE FROM ${tables[kind]} WHERE bucket = $1::smallint AND ${among('id', '$2')} RETURNING 1
-                ) SELECT count(*) = $3::integer FROM taken`
+                ) SELECT count(*) = $3::integer FROM removed`
   return [{ precondition: true, text, values: [bucket, ids, ids.length] }]
 }

@@ -178,7 +178,7 @@ function writeDeferrals(bucket: number, decided: readonly AdmissionDecision[]): 
     const [first] = waiting
     if (first?.plan.kind !== 'defer') return []
     const channels = waiting.map(({ channel }) => channel).join(',')
-    return [{ notification, channels, wakeAt: timestamp(first.plan.resumeAt) }]
+    return [{ notification, channels, resumeAt: timestamp(first.plan.resumeAt) }]
   })
   if (deferred.length === 0) return []
   return [
@@ -196,7 +196,7 @@ function writeDeferrals(bucket: number, decided: readonly AdmissionDecision[]): 
           (d) => d.notification.userId,
           (d) => d.channels,
           (d) => d.notification.free ?? 'quiet_hours',
-          (d) => d.wakeAt,
+          (d) => d.resumeAt,
         ),
       ],
     },

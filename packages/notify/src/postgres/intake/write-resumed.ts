@@ -1,7 +1,8 @@
 import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newId } from '../../model/id.ts'
+import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among, columns, timestamp } from '../sql/columns.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
 
 /**
@@ -55,10 +56,10 @@ const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
 /** Ends deliveries; tells the stream, as of `streamedAt` where there is one, of those that had expired when they woke. */
 function endDeliveries(
   bucket: number,
-  woken: readonly AdmissionDecision[],
+  resumed: readonly AdmissionDecision[],
   streamedAt: number | undefined,
 ): Statement[] {
-  const ended = woken.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
+  const ended = resumed.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
     deliveries
       .filter(({ outcome }) => !goesOn.has(outcome))
       .map(({ channel, outcome }) => {
@@ -76,17 +77,7 @@ function endDeliveries(
   if (ended.length === 0) return []
   return [
     {
-      text: `WITH ended AS (
-               UPDATE notify.delivery d SET ended = e.ended
-                 FROM unnest($2::uuid[], $3::text[]) AS e (id, ended)
-                WHERE d.bucket = $1::smallint AND ${among('d.id', '$2')} AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL
-               RETURNING d.id
-             )
-             INSERT INTO notify.outbox (bucket, id, payload)
-             SELECT $1::smallint, o.id, o.payload::jsonb
-               FROM unnest($2::uuid[], $4::uuid[], $5::text[]) AS o (delivery_id, id, payload)
-               JOIN ended ON ended.id = o.delivery_id
-              WHERE o.payload IS NOT NULL`,
+      text: queries['intake/end-deliveries'],
       values: [
         bucket,
         ...columns(

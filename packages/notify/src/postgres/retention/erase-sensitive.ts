@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import { channels } from '../../model/channel.ts'
 import { deliveryIdOf, notificationIdOf } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 
 /**
  * Erases the data of those notifications of the deliveries that are sensitive and have nothing under way any more. Others

@@ -27,7 +27,7 @@ export async function runAtOnce(database: Database, statements: readonly Stateme
     values: [
       statements.map(({ text }) => fromOneArray(text)),
       statements.map(({ values }) => values.length),
-      statements.map(({ precondition: guard = false }) => guard),
+      statements.map(({ precondition = false }) => precondition),
       ...parameters,
     ],
   })

@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { firstIdAt } from '../../model/id.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'
 
 /** Changes that a read with a filter looks at, when few of them match. */
@@ -19,41 +20,6 @@ SELECT max(sequence) FILTER (WHERE name = 'last') AS last,
  */
 const lateMs = 20_000
 const lookAtAllEveryMs = 5_000
-
-/** One statement, and so one snapshot: what is found, how far was looked, and where the log begins and ends. */
-const readSql = `
-WITH position AS (${positionsSql}), scanned AS MATERIALIZED (
-  SELECT sequence, id, payload FROM notify.state_change WHERE sequence > $1 ORDER BY sequence LIMIT $2
-), matching AS (
-  SELECT sequence, id, payload FROM scanned
-   WHERE ($4::text IS NULL OR payload->>'event' = $4) AND ($5::text IS NULL OR payload->>'state' = $5)
-     AND ($6::text IS NULL OR payload->>'channel' = $6)
-   ORDER BY sequence LIMIT $3
-)
-SELECT p.last, p.removed, p.published, s.count AS scanned, s.through, m.sequence, m.id, m.payload
-  FROM position p CROSS JOIN (SELECT count(*) AS count, max(sequence) AS through FROM scanned) s
-  LEFT JOIN matching m ON true ORDER BY m.sequence`
-
-/** Begins behind what was removed before, so that it never reads over what is gone; one row tells that nothing is old. */
-const purgeSql = `
-WITH begin AS MATERIALIZED (
-  SELECT sequence FROM notify.state_change_position WHERE name = 'removed'
-), old AS MATERIALIZED (
-  SELECT c.sequence, c.recorded_at FROM notify.state_change c
-   WHERE c.sequence > (SELECT sequence FROM begin)
-     AND (NOT $2::boolean
-          OR c.sequence <= (SELECT sequence FROM notify.state_change_position WHERE name = 'published'))
-   ORDER BY c.sequence LIMIT $3
-), reach AS MATERIALIZED (
-  SELECT coalesce(min(sequence) FILTER (WHERE recorded_at >= $1::timestamptz) - 1, max(sequence)) AS through FROM old
-), gone AS (
-  DELETE FROM notify.state_change c
-   WHERE c.sequence > (SELECT sequence FROM begin) AND c.sequence <= (SELECT through FROM reach) RETURNING 1
-), moved AS (
-  UPDATE notify.state_change_position p SET sequence = r.through FROM reach r
-   WHERE p.name = 'removed' AND r.through > p.sequence RETURNING 1
-)
-SELECT count(*) AS removed FROM gone`
 
 const firstSql = `
 SELECT recorded_at FROM notify.state_change
@@ -91,7 +57,7 @@ export function postgresStateChanges(database: Database, buckets: number): State
     positions: () => positions(database),
     async read(after, limit, filter) {
       const scan = isEmpty(filter) ? limit : maxScanned
-      const { rows } = await database.query<FoundRow>(readSql, [
+      const { rows } = await database.query<FoundRow>(queries['timeline/read-state-changes'], [
         after,
         scan,
         limit,
@@ -124,7 +90,11 @@ export function postgresStateChanges(database: Database, buckets: number): State
       return database.transaction(async (tx) => {
         const [, purged] = await Promise.all([
           tx.query("SELECT FROM notify.state_change_position WHERE name = 'removed' FOR UPDATE"),
-          tx.query<{ removed: number }>(purgeSql, [timestamp(before), onlyPublished, limit]),
+          tx.query<{ removed: number }>(queries['timeline/purge-state-changes'], [
+            timestamp(before),
+            onlyPublished,
+            limit,
+          ]),
         ])
         return purged.rows[0]?.removed ?? 0
       })

@@ -121,11 +121,15 @@ export async function addSuppressions(
 }
 
 /** Suppresses the addresses that a batch of tries found to be at fault. */
-export async function suppressAddresses(on: Queryable, bucket: number, held: readonly AttemptRecord[]): Promise<void> {
-  const entries = held.flatMap(({ claimed: { userId, channel }, suppressed }) =>
+export async function suppressAddresses(
+  on: Queryable,
+  bucket: number,
+  records: readonly AttemptRecord[],
+): Promise<void> {
+  const entries = records.flatMap(({ claimed: { userId, channel }, suppressed }) =>
     suppressed && channel !== 'in-app' ? [{ userId, channel, scope: all, ...suppressed }] : [],
   )
-  await addSuppressions(on, bucket, entries, held[0]?.at ?? 0)
+  await addSuppressions(on, bucket, entries, records[0]?.at ?? 0)
 }
 
 function keyOf({ userId, channel, address, scope, reason }: NewSuppression): string {

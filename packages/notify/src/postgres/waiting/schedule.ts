@@ -3,7 +3,9 @@ import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id
 import type { NotifyRequest } from '../../model/notification.ts'
 import type { Schedule, Scheduled } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
-import { hiddenLimit, queryWithCustomPlan, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { queries } from '../queries/index.ts'
+import { storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { queryWithCustomPlan } from '../sql/plans.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -12,18 +14,6 @@ interface ScheduledRow {
   readonly source: string
   readonly occurred_at: number | null
 }
-
-const claimSql = `
-WITH due AS MATERIALIZED (
-  SELECT id FROM notify.scheduled
-   WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY fire_at ${hiddenLimit('$2')} FOR UPDATE SKIP LOCKED
-), claimed AS (
-  UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
-   WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING s.id, s.fire_at, s.payload, s.source, s.occurred_at
-)
-SELECT id, fire_at, payload, source, occurred_at FROM claimed ORDER BY fire_at`
 
 export function postgresSchedule(database: Database, buckets: number): Schedule {
   return {
@@ -65,7 +55,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
     async claim(bucket, limit, leaseMs, now) {
       const { rows } = await queryWithCustomPlan<ScheduledRow>(database, {
         name: 'notify_claim_scheduled',
-        text: claimSql,
+        text: queries['waiting/claim-scheduled'],
         values: [bucket, limit, leaseMs, timestamp(now)],
       })
       return rows.map(scheduledOf)
@@ -96,8 +86,8 @@ interface Death {
 
 async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail, at }: Death): Promise<void> {
   const bucket = bucketOfId(id)
-  const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
-  if (taken.rowCount === 0) return
+  const removed = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
+  if (removed.rowCount === 0) return
   const values = [bucket, id, payload.user_id, payload.event, cause, detail, at]
   await tx.query(
     `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)

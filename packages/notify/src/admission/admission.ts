@@ -116,6 +116,7 @@ export interface AdmissionState {
   readonly logged: Map<string, DedupEntry>
 }
 
+/** The caps of a user, and the length of their window. */
 export interface CapRules {
   readonly caps: Caps
   readonly windowMs: number
@@ -125,6 +126,30 @@ export interface CapRules {
 export class UserErased extends Error {
   constructor() {
     super('a user was erased while something was planned for them')
+  }
+}
+
+/** How a batch is admitted: the store is given the rule, and the profiles that the batch was planned on. */
+export interface Admission<Profiles = unknown> {
+  /**
+   * Decides a batch on the state that was read. It is called again, on the state of then, when that has changed before the
+   * decision was written.
+   */
+  readonly decide: (notifications: readonly PlannedNotification[], state: AdmissionState) => AdmissionDecision[]
+  readonly profiles?: Profiles
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** Admission by deduplication and caps, at a time (Unix milliseconds). */
+export function createAdmission<Profiles>(
+  { profiles, ...rules }: CapRules & { readonly profiles?: Profiles },
+  now: number,
+): Admission<Profiles> {
+  return {
+    decide: (notifications, state) => decide(notifications, state, rules, now),
+    ...(profiles ? { profiles } : {}),
+    now,
   }
 }
 

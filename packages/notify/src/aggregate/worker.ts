@@ -1,5 +1,5 @@
 import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import type { AdmissionUnit } from '../admission/admission.ts'
+import { type AdmissionUnit, createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
@@ -98,7 +98,7 @@ async function admitBatch<Waited>(
     const catalog = await keeper.at(settingsVersion)
     const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
     const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-    return intake.admit(bucket, units, rules, now)
+    return intake.admit(bucket, units, createAdmission(rules, now))
   })
   const decided = admitted.flatMap((each) => each ?? [])
   hints.admitted(decided)

@@ -1,5 +1,5 @@
 import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
-import { type AdmissionUnit, answerOf, type Settled } from '../admission/admission.ts'
+import { type AdmissionUnit, answerOf, createAdmission, type Settled } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
@@ -139,7 +139,7 @@ async function admitPlanned(
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-  return units.length > 0 ? intake.admit(bucket, units, rules, now) : []
+  return units.length > 0 ? intake.admit(bucket, units, createAdmission(rules, now)) : []
 }
 
 /** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */

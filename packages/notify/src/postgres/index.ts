@@ -72,9 +72,9 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     intake: {
       buckets,
       readProfiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
-      async admit(bucket, units, rules, now) {
-        const admitted = await admit(database, bucket, units, rules, now, { streaming })
-        lowerMarks(claimer, bucket, admitted, now)
+      async admit(bucket, units, admission) {
+        const admitted = await admit(database, bucket, { units, admission, streaming })
+        lowerMarks(claimer, bucket, admitted, admission.now)
         return admitted
       },
       readAdmissionState: (bucket, notification) => readAdmissionState(database, bucket, notification),

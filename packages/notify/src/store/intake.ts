@@ -1,8 +1,8 @@
 import type {
+  Admission,
   AdmissionDecision,
   AdmissionState,
   AdmissionUnit,
-  CapRules,
   PlannedNotification,
 } from '../admission/admission.ts'
 import type { EventRate } from '../model/event-type.ts'
@@ -42,25 +42,19 @@ export interface RateGrant {
   readonly nextAt: number
 }
 
-export interface AdmissionRules extends CapRules {
-  /** The profiles that the units were planned on. */
-  readonly profiles?: Profiles['users']
-}
-
 /** The way in. Every call stays within one bucket, and is one transaction. */
 export interface Intake {
   readonly buckets: number
   readProfiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
   /**
-   * Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing.
+   * Admits a batch by the rule it is given. A unit whose settled item is gone results in undefined and changes nothing.
    *
    * @throws UserErased when a user was erased since the profiles were read; nothing is admitted then
    */
   admit(
     bucket: number,
     units: readonly AdmissionUnit[],
-    rules: AdmissionRules,
-    now: number,
+    admission: Admission<Profiles['users']>,
   ): Promise<ReadonlyArray<readonly AdmissionDecision[] | undefined>>
   /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */
   readAdmissionState(bucket: number, notification: PlannedNotification): Promise<AdmissionState>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit, PlannedNotification } from '../../src/admission/admission.ts'
+import { type AdmissionUnit, createAdmission, type PlannedNotification } from '../../src/admission/admission.ts'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
@@ -61,7 +61,7 @@ test('the cap counters of a user go with the last notification and log entry, an
   t.after(() => database.close())
   const store = await fresh(database)
   const now = Date.now()
-  await store.intake.admit(0, [unit('alice', 'k', now)], rules, now)
+  await store.intake.admit(0, [unit('alice', 'k', now)], createAdmission(rules, now))
   await store.privacy.purge(0, retention, now + 31 * dayMs)
   assert.equal(await rowsOf(database, 'dedup_log'), 0)
   assert.equal(await rowsOf(database, 'cap'), 1, 'the notification is there')
@@ -100,8 +100,7 @@ describe('on PostgreSQL', () => {
       await store.intake.admit(
         0,
         users.map((user) => unit(user, `old-${round}`, old)),
-        rules,
-        old,
+        createAdmission(rules, old),
       )
       await database.query('UPDATE notify.dedup_log SET recorded_at = $1', [new Date(old - later).toISOString()])
       await database.query("UPDATE notify.notification SET id = ('01000000' || substr(id::text, 9))::uuid")
@@ -112,8 +111,7 @@ describe('on PostgreSQL', () => {
           store.intake.admit(
             0,
             users.map((user) => unit(user, `${round}-${n}`, old)),
-            rules,
-            old,
+            createAdmission(rules, old),
           ),
         ),
         store.privacy.purge(0, retention, old),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, startSilentProxy, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit } from '../../src/admission/admission.ts'
+import { type AdmissionUnit, createAdmission } from '../../src/admission/admission.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore, RateRequest } from '../../src/store/store.ts'
@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
     title: 'holds up no other admission of its users, at whatever byte it was cut off',
     work: async ({ intake }, key) => {
       const units = batch(key)
-      assert.equal((await intake.admit(0, units, rules, now)).flat().length, units.length)
+      assert.equal((await intake.admit(0, units, createAdmission(rules, now))).flat().length, units.length)
     },
   },
   {

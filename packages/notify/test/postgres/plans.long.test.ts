@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Database, databaseOver, typeParsers } from '@gatehouse/kit'
 import { type Server, startPostgres } from '@gatehouse/testing'
 import pg from 'pg'
-import type { AdmissionUnit, PlannedNotification } from '../../src/admission/admission.ts'
+import { type AdmissionUnit, createAdmission, type PlannedNotification } from '../../src/admission/admission.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/store/store.ts'
@@ -129,9 +129,9 @@ async function walk(store: NotifyStore): Promise<void> {
     { notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] },
     { notifications: [planned(userId, `b-${now}-${n}`, now, n % 2 ? 'defer' : 'aggregate')] },
   ])
-  await store.intake.admit(0, units, rules, now)
+  await store.intake.admit(0, units, createAdmission(rules, now))
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
-  await store.intake.admit(0, replays, rules, now)
+  await store.intake.admit(0, replays, createAdmission(rules, now))
   const [deferrals, windows] = [
     await store.waiting.claimDeferred(0, batch, 60_000, now + 1_000),
     await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),
@@ -151,14 +151,13 @@ async function walk(store: NotifyStore): Promise<void> {
       }),
     ),
   ]
-  await store.intake.admit(0, settled, rules, now)
+  await store.intake.admit(0, settled, createAdmission(rules, now))
   const id = await store.schedule.add(now, { event: 'e', user_id: users[0] as string, data: {} })
   await store.schedule.claim(0, batch, 60_000, now + 1_000)
   await store.intake.admit(
     0,
     [{ settles: { kind: 'scheduled', id }, notifications: [planned(users[0] as string, undefined, now, 'send')] }],
-    rules,
-    now,
+    createAdmission(rules, now),
   )
   await deliver(store, now)
 }

@@ -9,10 +9,7 @@ const files = globSync('**/*.sql', { cwd: folder }).sort()
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8')
 
 test('every query of the folder has a name, and nothing of its head travels to the server', () => {
-  assert.deepEqual(
-    files.map((file) => file.replace(/\.sql$/, '')).sort(),
-    Object.keys(queries).sort(),
-  )
+  assert.deepEqual(files.map((file) => file.replace(/\.sql$/, '')).sort(), Object.keys(queries).sort())
   for (const [name, text] of Object.entries(queries)) assert.match(text, /^[^-\s]/, name)
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { createAdmission } from '../../src/admission/admission.ts'
 import { createNotify, type Notify } from '../../src/index.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
@@ -95,7 +96,11 @@ describe('two processes on one PostgreSQL', () => {
       const seen: string[] = []
       for (let n = 0; n < 20; n++) {
         const notification = planned(newId(0), clock.now())
-        const [decided] = await store.intake.admit(0, [{ notifications: [notification] }], hot, clock.now())
+        const [decided] = await store.intake.admit(
+          0,
+          [{ notifications: [notification] }],
+          createAdmission(hot, clock.now()),
+        )
         seen.push(...(decided ?? []).flatMap(({ deliveries }) => deliveries.map(({ outcome }) => outcome)))
       }
       return seen
@@ -133,8 +138,7 @@ describe('two processes on one PostgreSQL', () => {
     await stores[0].intake.admit(
       0,
       [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
-      rules,
-      clock.now(),
+      createAdmission(rules, clock.now()),
     )
     const [lost] = await stores[0].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
     await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
@@ -206,8 +210,7 @@ describe('two processes on one PostgreSQL', () => {
           store.intake.admit(
             0,
             [{ settles: { kind: 'scheduled', id }, notifications: [planned(notificationId, clock.now())] }],
-            rules,
-            clock.now(),
+            createAdmission(rules, clock.now()),
           )
         const [a, b, cancelled] = await Promise.all([
           settle(stores[0], ids[0]),

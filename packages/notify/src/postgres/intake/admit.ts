@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, Problem, sqlState } from '@gatehouse/kit'
 import {
+  type Admission,
   type AdmissionDecision,
   type AdmissionState,
   type AdmissionUnit,
   type Counters,
-  decide,
   type PlannedNotification,
   UserErased,
 } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
-import type { AdmissionRules, Profile } from '../../store/store.ts'
+import type { Profile, Profiles } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
 import { columns } from '../sql/columns.ts'
@@ -25,6 +25,11 @@ const maxAttempts = 24
 const attemptsWithoutPause = 3
 const pauseMs = 3
 
+interface Batch extends StreamOptions {
+  readonly units: readonly AdmissionUnit[]
+  readonly admission: Admission<Profiles['users']>
+}
+
 /**
  * Admission: reads the users and their log without a lock, decides the batch, and writes all it comes to on one message,
  * if no user's version has changed since; else it decides again on what is then. Whoever writes a user's log changes their
@@ -36,23 +41,18 @@ const pauseMs = 3
 export async function admit(
   database: Database,
   bucket: number,
-  units: readonly AdmissionUnit[],
-  rules: AdmissionRules,
-  now: number,
-  options: StreamOptions,
+  { units, admission, streaming }: Batch,
 ): Promise<Array<readonly AdmissionDecision[] | undefined>> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (attempt > attemptsWithoutPause) await pause(Math.random() * pauseMs * attempt)
     const standing = await readState(database, bucket, units)
     const going = units.filter((_, index) => standing.pending[index])
-    refuseErased(going, standing, rules.profiles)
-    const decided = decide(
+    refuseErased(going, standing, admission.profiles)
+    const decided = admission.decide(
       going.flatMap(({ notifications }) => notifications),
       standing,
-      rules,
-      now,
     )
-    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, rules, now, options })))
+    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, admission, streaming })))
       return answersOf(units, standing.pending, decided)
   }
   throw new Problem(503, 'Too much is accepted for the same users at once; try again in a second.', {
@@ -65,23 +65,22 @@ interface PendingWrite {
   readonly decided: readonly AdmissionDecision[]
   /** Its counters are those after the decision. */
   readonly standing: UserState
-  readonly rules: AdmissionRules
-  readonly now: number
-  readonly options: StreamOptions
+  readonly admission: Admission<Profiles['users']>
+  readonly streaming: boolean
 }
 
 /** Writes a decision; false when it does not stand any more. */
 async function write(
   database: Database,
   bucket: number,
-  { going, decided, standing, rules, now, options }: PendingWrite,
+  { going, decided, standing, admission: { profiles, now }, streaming }: PendingWrite,
 ): Promise<boolean> {
-  const stillKnown = stillKnownCheck(bucket, going, rules.profiles)
+  const stillKnown = stillKnownCheck(bucket, going, profiles)
   const statements = [
     ...claimUsers(bucket, usersOf(going), standing),
     ...stillKnown,
     ...settle(bucket, going, now),
-    ...writeAdmitted(bucket, decided, now, options),
+    ...writeAdmitted(bucket, decided, now, { streaming }),
   ]
   try {
     const refusing = await runAtOnce(database, statements)

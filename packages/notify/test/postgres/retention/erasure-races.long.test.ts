@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/admission.ts'
+import {
+  type AdmissionUnit,
+  createAdmission,
+  type DeliveryPlan,
+  type PlannedNotification,
+  type Settled,
+} from '../../../src/admission/admission.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
@@ -54,11 +60,15 @@ const racers: Readonly<Record<string, Racer>> = {
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
   },
   'a replay of what was never written': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'fail', cause: 'render', detail: 'no' })], rules, now)
+    await store.intake.admit(
+      0,
+      [unit('email', { kind: 'fail', cause: 'render', detail: 'no' })],
+      createAdmission(rules, now),
+    )
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
   },
   'a flush': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], rules, now)
+    await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
     const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
     const told = { what: 'combined', detail: {} }
     const flushed = unit('email', undefined, {
@@ -66,10 +76,10 @@ const racers: Readonly<Record<string, Racer>> = {
       id: window?.id ?? assert.fail('no window'),
       timelineEntry: told,
     })
-    return ({ intake }) => intake.admit(0, [flushed], rules, now)
+    return ({ intake }) => intake.admit(0, [flushed], createAdmission(rules, now))
   },
   'a deferral that is due': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'defer', resumeAt: now })], rules, now)
+    await store.intake.admit(0, [unit('email', { kind: 'defer', resumeAt: now })], createAdmission(rules, now))
     const [due] = await store.waiting.claimDeferred(0, 10, 60_000, now)
     assert.ok(due)
     const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
@@ -78,12 +88,13 @@ const racers: Readonly<Record<string, Racer>> = {
       id: due.notification.id,
       stored: 'deliveries' as const,
     }))
-    return ({ intake }) => intake.admit(0, [{ ...resumed, notifications }], rules, now)
+    return ({ intake }) => intake.admit(0, [{ ...resumed, notifications }], createAdmission(rules, now))
   },
   'a schedule that is due': async (store) => {
     const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
     await store.schedule.claim(0, 10, 60_000, now)
-    return ({ intake }) => intake.admit(0, [unit('email', undefined, { kind: 'scheduled', id })], rules, now)
+    return ({ intake }) =>
+      intake.admit(0, [unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
   },
   'parked events that follow': async (store) => {
     const request = { event: 'order.shipped', user_id: 'alice', data: {} }
@@ -173,7 +184,7 @@ async function known({ recipients, devices, preferences }: NotifyStore): Promise
 }
 
 async function admitted({ intake }: NotifyStore, channel: Channel): Promise<void> {
-  await intake.admit(0, [unit(channel)], rules, now)
+  await intake.admit(0, [unit(channel)], createAdmission(rules, now))
 }
 
 async function claimedOf(store: NotifyStore, channel: Channel): Promise<[ClaimedDelivery]> {

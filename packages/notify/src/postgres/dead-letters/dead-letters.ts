@@ -2,8 +2,9 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { columns, optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import {
   type LetterRow,
   type RemovedLetter,
@@ -165,7 +166,11 @@ async function replay(
   await requeueDeliveries(tx, bucket, whole, at)
   await replanDeliveries(tx, bucket, unwritten, at)
   await rescheduleRequests(tx, bucket, scheduled, at)
-  await appendReplayed(tx, bucket, deliveries, at)
+  for (const query of appendTimeline(
+    bucket,
+    deliveries.map((letter) => replayedEntry(letter, at)),
+  ))
+    await tx.query(query)
   return removed.length
 }
 
@@ -193,29 +198,9 @@ export async function purgeDeadLetters(
   return rows.length
 }
 
-async function appendReplayed(
-  tx: Transaction,
-  bucket: number,
-  letters: readonly RemovedLetter[],
-  at: number,
-): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, detail)
-     SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
-       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) AS e (notification_id, id, delivery_id, channel)`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        (l) => l.notification_id,
-        () => newId(bucket),
-        (l) => l.id,
-        (l) => l.channel,
-      ),
-      timestamp(at),
-      JSON.stringify({ at: timestamp(at) }),
-    ],
-  )
+function replayedEntry({ id, notification_id, channel }: RemovedLetter, at: number): NewTimelineEntry {
+  const detail = { at: timestamp(at) }
+  return { notificationId: notification_id, deliveryId: id, channel, at, entryType: 'replayed', detail }
 }
 
 /** The notifications of letters that have not been purged. */

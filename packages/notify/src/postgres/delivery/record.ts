@@ -7,6 +7,7 @@ import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { among, useCustomPlans } from '../sql/plans.ts'
 import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
 import { acknowledge, acknowledgeLate } from './acknowledge.ts'
 
@@ -48,7 +49,10 @@ export async function record(
     const items = current.flatMap(itemOf)
     // The inboxes come last: nobody waits for them longer than the server takes.
     await tx.finish([
-      ...appendAttempts(bucket, [...current, ...overtaken], sent),
+      ...appendTimeline(
+        bucket,
+        [...current, ...overtaken].map((each) => entryOf(each, sent)),
+      ),
       ...(streaming ? stream(bucket, current, sent, expired) : []),
       ...putItems(bucket, items),
     ])
@@ -117,33 +121,17 @@ async function returnToQueue(tx: Transaction, bucket: number, records: readonly 
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-function appendAttempts(bucket: number, current: readonly AttemptRecord[], sent: ReadonlySet<string>): Query[] {
-  if (current.length === 0) return []
-  return [
-    {
-      name: 'notify_append_attempts',
-      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail
-             FROM ROWS FROM (
-                    unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
-                    json_array_elements($9::json))
-                  AS e (notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
-      values: [
-        bucket,
-        ...columns(
-          current,
-          (r) => notificationIdOf(r.claimed.deliveryId),
-          () => newId(bucket),
-          deliveryId,
-          (r) => r.claimed.channel,
-          (r) => timestamp(r.at),
-          (r) => r.what,
-          (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
-        ),
-        documents(current, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
-      ],
-    },
-  ]
+function entryOf({ claimed, at, what, detail }: AttemptRecord, sent: ReadonlySet<string>): NewTimelineEntry {
+  const { deliveryId, channel, attempt } = claimed
+  return {
+    notificationId: notificationIdOf(deliveryId),
+    deliveryId,
+    channel,
+    at,
+    entryType: what,
+    ...(sent.has(deliveryId) ? { state: 'sent' } : {}),
+    detail: { attempt, ...detail },
+  }
 }
 
 /** Ends those that expired before anybody took them; answers which. */

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { type DeliveryState, nextState } from '../../model/delivery-state.ts'
-import { bucketOfId, channelOf, newId, notificationIdOf } from '../../model/id.ts'
+import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
 import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
@@ -9,6 +9,7 @@ import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { among, useCustomPlans } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { addSuppressions } from '../users/suppressions.ts'
 import { findUnrecorded, sensitiveAmong } from './receipts.ts'
 
@@ -75,7 +76,7 @@ async function applyInBucket(
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      appendReports(tx, bucket, fresh),
+      ...appendTimeline(bucket, fresh.map(entryOf)).map((query) => tx.query(query)),
       raiseStates(tx, bucket, changed),
       removeFromQueue(tx, bucket, changed),
       removeDeadLetters(
@@ -173,29 +174,17 @@ function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): Fres
   return { ...fresh, original, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
 }
 
-async function appendReports(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
-  await tx.query({
-    name: 'notify_append_reports',
-    text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.detail::json
-             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
-                  AS e (notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        fresh,
-        (f) => notificationIdOf(f.delivery.id),
-        () => newId(bucket),
-        (f) => f.delivery.id,
-        (f) => f.channel,
-        (f) => timestamp(f.report.at),
-        (f) => f.report.report,
-        (f) => f.state ?? null,
-        ({ report: { provider, reason, link, soft, machine } }) =>
-          JSON.stringify({ provider, reason, soft, machine, link }),
-      ),
-    ],
-  })
+function entryOf({ report, delivery, channel, state }: FreshReport): NewTimelineEntry {
+  const { provider, reason, soft, machine, link } = report
+  return {
+    notificationId: notificationIdOf(delivery.id),
+    deliveryId: delivery.id,
+    channel,
+    at: report.at,
+    entryType: report.report,
+    state,
+    detail: { provider, reason, soft, machine, link },
+  }
 }
 
 /** The last state of each delivery whose state changes. */

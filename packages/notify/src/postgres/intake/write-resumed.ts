@@ -2,8 +2,9 @@ import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newId } from '../../model/id.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, timestamp } from '../sql/columns.ts'
+import { columns } from '../sql/columns.ts'
 import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 
 /**
  * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
@@ -16,39 +17,26 @@ export function writeResumed(
   { streaming }: StreamOptions,
 ): Statement[] {
   const resumed = decided.filter(({ notification }) => notification.stored !== 'no')
-  const entries = resumed.flatMap(entriesOf)
+  const entries = resumed.flatMap((each) => entriesOf(each, now))
   if (entries.length === 0) return []
-  return [
-    {
-      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, detail)
-           SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, $8::timestamptz, e.entry_type, e.detail::json
-             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
-                  AS e (notification_id, id, delivery_id, channel, entry_type, detail)`,
-      values: [
-        bucket,
-        ...columns(
-          entries,
-          (e) => e.notificationId,
-          () => newId(bucket),
-          ({ notificationId, channel }) => (channel ? deliveryIdOf(notificationId, channel) : null),
-          (e) => e.channel ?? null,
-          (e) => e.what,
-          (e) => (e.detail ? JSON.stringify(e.detail) : null),
-        ),
-        timestamp(now),
-      ],
-    },
-    ...endDeliveries(bucket, resumed, streaming ? now : undefined),
-  ]
+  return [...appendTimeline(bucket, entries), ...endDeliveries(bucket, resumed, streaming ? now : undefined)]
 }
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
-function entriesOf({ notification: { id: notificationId, decisions, sensitive }, deliveries }: AdmissionDecision) {
+function entriesOf({ notification, deliveries }: AdmissionDecision, now: number): NewTimelineEntry[] {
+  const { id: notificationId, decisions, sensitive } = notification
   const outcomes = deliveries.map((delivery) => {
     const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
     return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
   })
-  return [...decisions, ...outcomes].map((entry) => ({ notificationId, ...entry }))
+  return [...decisions, ...outcomes].map(({ what, channel, detail }) => ({
+    notificationId,
+    deliveryId: channel && deliveryIdOf(notificationId, channel),
+    channel,
+    at: now,
+    entryType: what,
+    detail,
+  }))
 }
 
 const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])

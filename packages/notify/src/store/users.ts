@@ -1,6 +1,7 @@
+import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
-import type { Suppression } from '../model/suppression.ts'
+import type { Suppression, SuppressionReason } from '../model/suppression.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -89,4 +90,48 @@ export interface Devices {
   remove(userId: string, deviceId: string): Promise<boolean>
   /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
   markDead(userId: string, token: string, at: number, reason: string): Promise<boolean>
+}
+
+export interface SuppressionRecord extends Suppression {
+  readonly id: string
+  readonly userId: string
+  readonly since: number
+  readonly detail?: string
+}
+
+export type NewSuppression = Omit<SuppressionRecord, 'id' | 'since'>
+
+/** Which suppressions; what is left out is any. */
+export interface SuppressionFilter {
+  readonly ids?: readonly string[]
+  readonly userId?: string
+  readonly channel?: Channel
+  readonly address?: string
+  readonly scope?: string
+  readonly reason?: SuppressionReason
+}
+
+/** Addresses that nothing, or not everything, is sent to. */
+export interface Suppressions {
+  /** Newest first, `before` an id; those that ended by themselves are left out. */
+  list(
+    filter: SuppressionFilter,
+    limit: number,
+    before: string | undefined,
+    now: number,
+  ): Promise<readonly SuppressionRecord[]>
+  /** Adds those that are not there yet; of one that is, the later end counts. Answers each as it now stands. */
+  add(entries: readonly NewSuppression[], now: number): Promise<readonly SuppressionRecord[]>
+  /** Takes away what the filter names; answers how many. */
+  lift(filter: SuppressionFilter): Promise<number>
+}
+
+/** What is known about a user, and for how long anything is. */
+export interface Privacy {
+  /** Every row about the user, by table. */
+  exportUser(userId: string): Promise<Readonly<Record<string, readonly unknown[]>>>
+  /** Removes every row about the user; answers how many. */
+  eraseUser(userId: string): Promise<number>
+  /** Removes a batch of each kind that was kept long enough; answers how many rows. */
+  purge(bucket: number, retention: Retention, now: number): Promise<number>
 }

@@ -1,5 +1,6 @@
 import type { Channel } from '../model/channel.ts'
-import type { Data } from '../model/notification.ts'
+import type { EventRate } from '../model/event-type.ts'
+import type { Data, NotifyRequest } from '../model/notification.ts'
 
 /** Deliveries that wake and are planned again. */
 export interface DueDeferred {
@@ -70,4 +71,46 @@ export interface Waiting {
   claimDeferred(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly DueDeferred[]>
   /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
   closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
+}
+
+export interface Scheduled {
+  readonly id: string
+  readonly fireAt: number
+  readonly payload: NotifyRequest
+  /** When it was first received, where its age counts from then and not from when it is due; Unix milliseconds. */
+  readonly occurredAt?: number
+  /** Where it came from: `schedule`, or `topic` when it was parked. */
+  readonly source: string
+}
+
+/** Notifications for later. */
+export interface Schedule {
+  add(fireAt: number, payload: NotifyRequest): Promise<string>
+  find(id: string): Promise<Scheduled | undefined>
+  list(userId: string): Promise<readonly Scheduled[]>
+  /** True for exactly one: the canceller, or whoever fires it. */
+  cancel(id: string): Promise<boolean>
+  claim(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
+  /** Makes a dead letter of one that can't be fired. */
+  moveToDeadLetters(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
+  /**
+   * Counts a failure of one by its own fault, and makes a dead letter of it at the `maxAttempts`th. True when it is one;
+   * until then it comes again when its lease has ended.
+   */
+  recordFailure(scheduled: Scheduled, maxAttempts: number, reason: string, now: number): Promise<boolean>
+}
+
+/** The first of an event type that waits. */
+export interface ParkedHead {
+  readonly event: string
+  /** Its place in the stream. */
+  readonly place: number
+}
+
+/** Events of the topic that came over their type's rate, until their turn comes. {@link Intake.takeRates} parks them. */
+export interface Parked {
+  /** The first of each event type that has some. */
+  heads(bucket: number): Promise<readonly ParkedHead[]>
+  /** Schedules up to `most` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
+  release(bucket: number, event: string, rate: EventRate | undefined, max: number, now: number): Promise<number>
 }

@@ -1,6 +1,11 @@
 import type { Channel } from '../model/channel.ts'
 import type { DeliveryState } from '../model/delivery-state.ts'
+import type { NotificationRecord } from '../model/notification.ts'
 import type { StreamedEvent } from '../model/topic.ts'
+
+export interface Notifications {
+  find(id: string): Promise<NotificationRecord | undefined>
+}
 
 /** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */
 export interface LoggedChange extends StreamedEvent {

@@ -15,6 +15,7 @@ export type DeliveryPlan =
   /** It came, woke or was flushed too late; `expiresAt` in Unix milliseconds. */
   | { readonly kind: 'expire'; readonly expiresAt: number }
 
+/** One channel of a planned notification. */
 export interface PlannedDelivery {
   readonly channel: Channel
   /** Its composed dedup key, where there is one to look up and to burn. */
@@ -22,6 +23,7 @@ export interface PlannedDelivery {
   readonly plan: DeliveryPlan
 }
 
+/** A notification before its admission. */
 export interface PlannedNotification {
   readonly id: string
   readonly userId: string
@@ -92,6 +94,7 @@ export interface CapReached {
   readonly until?: number
 }
 
+/** One channel of a notification, with what was decided of it. */
 export interface DeliveryDecision {
   readonly channel: Channel
   readonly outcome: Outcome | 'excluded'
@@ -111,6 +114,7 @@ export interface AdmissionDecision {
   readonly answerId: string
 }
 
+/** What admission decides on: the cap counters and the used dedup keys of the users of a batch. */
 export interface AdmissionState {
   readonly counters: Map<string, Counters>
   readonly logged: Map<string, DedupEntry>

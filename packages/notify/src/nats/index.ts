@@ -9,6 +9,7 @@ import { changesStream, type StreamSettings } from './streams.ts'
 
 export type { StreamSettings } from './streams.ts'
 
+/** Options of {@link natsTopic}. */
 export interface NatsTopicOptions {
   /** `nats://user:password@host:4222`, or several with commas between. */
   readonly url: string

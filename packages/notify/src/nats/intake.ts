@@ -5,6 +5,7 @@ import { pause, within } from './deadline.ts'
 import { durableName, type Resources } from './resources.ts'
 import { intakeStream } from './streams.ts'
 
+/** Options of {@link TopicReader}. */
 export interface TopicReaderOptions {
   readonly client: JetStreamClient
   readonly resources: Resources

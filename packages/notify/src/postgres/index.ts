@@ -31,6 +31,7 @@ import { postgresWaiting } from './waiting/waiting.ts'
 export { notifyTables } from './retention/retention.ts'
 export { linkSecret, notifySealed } from './retention/secrets.ts'
 
+/** Options of {@link postgresNotifyStore}. */
 export interface PostgresNotifyOptions {
   /**
    * Into how many buckets users are divided: a property of the database, chosen when it is created. 1 (default) for one

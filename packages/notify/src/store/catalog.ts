@@ -2,6 +2,7 @@ import type { EventType } from '../model/event-type.ts'
 import type { TemplateText } from '../templates/template.ts'
 import type { Device, Recipient } from './users.ts'
 
+/** The event types that the API stored. */
 export interface EventTypes {
   /** Changes whenever an event type or a template does. */
   version(): Promise<number>
@@ -10,8 +11,10 @@ export interface EventTypes {
   remove(event: string): Promise<boolean>
 }
 
+/** What names the text of a template: its versions differ in nothing else. */
 export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
 
+/** Templates by channel and locale, each in versions. */
 export interface Templates {
   listPublished(): Promise<readonly TemplateText[]>
   /** Every version of the texts of a template, newest first, and which are published. */

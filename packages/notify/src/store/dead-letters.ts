@@ -1,6 +1,7 @@
 import type { Channel } from '../model/channel.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 
+/** A delivery that failed for good, or an event that could not be accepted. */
 export interface DeadLetter {
   readonly id: string
   readonly notificationId?: string
@@ -42,6 +43,7 @@ export interface CountedFailure {
   readonly isDead: boolean
 }
 
+/** Which dead letters; what is left out is any. */
 export interface DeadLetterFilter {
   readonly cause?: string
   readonly channel?: Channel

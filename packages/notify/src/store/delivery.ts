@@ -5,6 +5,7 @@ import type { Message, Target } from '../model/notification.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import type { Suppressing, Suppression } from '../model/suppression.ts'
 
+/** A delivery that is leased to a worker. */
 export interface ClaimedDelivery {
   readonly bucket: number
   readonly deliveryId: string

@@ -2,6 +2,7 @@ import type { Channel } from '../model/channel.ts'
 import type { DeliveryState } from '../model/delivery-state.ts'
 import type { InboxChange } from '../model/inbox-change.ts'
 
+/** An item of the in-app feed; times are Unix milliseconds. */
 export interface InboxItem {
   readonly id: string
   readonly event: string
@@ -49,6 +50,7 @@ export interface InboxNews {
   readonly items: ReadonlyArray<InboxItem & { readonly changed: number }>
 }
 
+/** In-app feeds with their counts. */
 export interface Inbox {
   /** Stores items, counted; one that is there already stays as it is. */
   put(

@@ -9,6 +9,7 @@ import type { EventRate } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from './users.ts'
 
+/** Profiles of users, and the version of the catalog they were read with. */
 export interface Profiles {
   readonly users: ReadonlyMap<string, Profile>
   /** Changes whenever an event type or a template does. */
@@ -26,6 +27,7 @@ export interface Parkable {
   readonly occurredAt: number
 }
 
+/** The events of one type that are to be counted against its rate. */
 export interface RateRequest {
   readonly event: string
   /** Events whose producers wait for an answer. */
@@ -34,6 +36,7 @@ export interface RateRequest {
   readonly rate: EventRate
 }
 
+/** How many events of a type may go on. */
 export interface RateGrant {
   readonly granted: number
   /** How many of the parkable, the first of them, may go on; the others are parked. */

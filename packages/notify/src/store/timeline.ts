@@ -3,6 +3,7 @@ import type { DeliveryState } from '../model/delivery-state.ts'
 import type { NotificationRecord } from '../model/notification.ts'
 import type { StreamedEvent } from '../model/topic.ts'
 
+/** Accepted notifications. */
 export interface Notifications {
   find(id: string): Promise<NotificationRecord | undefined>
 }
@@ -19,12 +20,14 @@ export interface LogPositions {
   readonly published: number
 }
 
+/** Which state changes; what is left out is any. */
 export interface ChangeFilter {
   readonly event?: string
   readonly state?: DeliveryState
   readonly channel?: Channel
 }
 
+/** State changes in order, and how far the log was read. */
 export interface ChangePage extends LogPositions {
   readonly changes: readonly LoggedChange[]
   /** Everything up to here was looked at. */

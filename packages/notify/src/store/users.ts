@@ -20,6 +20,7 @@ export interface Preference {
   readonly quietHours?: QuietHours
 }
 
+/** A device with its push token; times are Unix milliseconds. */
 export interface Device {
   readonly deviceId: string
   readonly token: string
@@ -41,6 +42,7 @@ export interface Profile {
   readonly suppressions: readonly Suppression[]
 }
 
+/** Where users can be reached. */
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
@@ -51,6 +53,7 @@ export interface Recipients {
   remove(userId: string): Promise<boolean>
 }
 
+/** What users want, by event type. */
 export interface Preferences {
   list(userId: string): Promise<readonly Preference[]>
   put(userId: string, preference: Preference, now: number): Promise<void>
@@ -73,6 +76,7 @@ export interface Preferences {
   remove(userId: string, eventType: string): Promise<boolean>
 }
 
+/** The devices of users. */
 export interface Devices {
   list(userId: string): Promise<readonly Device[]>
   /**
@@ -92,6 +96,7 @@ export interface Devices {
   markDead(userId: string, token: string, at: number, reason: string): Promise<boolean>
 }
 
+/** A suppression as it is stored. */
 export interface SuppressionRecord extends Suppression {
   readonly id: string
   readonly userId: string
@@ -99,6 +104,7 @@ export interface SuppressionRecord extends Suppression {
   readonly detail?: string
 }
 
+/** A suppression before it is stored. */
 export type NewSuppression = Omit<SuppressionRecord, 'id' | 'since'>
 
 /** Which suppressions; what is left out is any. */

@@ -36,6 +36,7 @@ export interface ClosedWindow {
   readonly summary?: WindowSummary
 }
 
+/** What all items of a window come to. */
 export interface WindowSummary {
   readonly count: number
   /** Distinct actors. */
@@ -57,6 +58,7 @@ export interface ChosenBy {
   readonly byRequest: boolean
 }
 
+/** An aggregated notification. */
 export interface PendingItem extends ChosenBy {
   readonly notificationId: string
   readonly actor: string
@@ -68,11 +70,13 @@ export interface PendingItem extends ChosenBy {
 
 /** What waits for its time. What is claimed is leased; admission takes it away. */
 export interface Waiting {
+  claimScheduled(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
   claimDeferred(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly DueDeferred[]>
   /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
   closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
 }
 
+/** An event for later. */
 export interface Scheduled {
   readonly id: string
   readonly fireAt: number
@@ -90,7 +94,6 @@ export interface Schedule {
   list(userId: string): Promise<readonly Scheduled[]>
   /** True for exactly one: the canceller, or whoever fires it. */
   cancel(id: string): Promise<boolean>
-  claim(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
   /** Makes a dead letter of one that can't be fired. */
   moveToDeadLetters(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
   /**

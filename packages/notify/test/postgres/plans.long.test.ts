@@ -153,7 +153,7 @@ async function walk(store: NotifyStore): Promise<void> {
   ]
   await store.intake.admit(0, settled, createAdmission(rules, now))
   const id = await store.schedule.add(now, { event: 'e', user_id: users[0] as string, data: {} })
-  await store.schedule.claim(0, batch, 60_000, now + 1_000)
+  await store.waiting.claimScheduled(0, batch, 60_000, now + 1_000)
   await store.intake.admit(
     0,
     [{ settles: { kind: 'scheduled', id }, notifications: [planned(users[0] as string, undefined, now, 'send')] }],

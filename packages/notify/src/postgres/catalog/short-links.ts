@@ -5,6 +5,7 @@ import type { ShortLinks } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
+/** Short links on PostgreSQL. */
 export function postgresShortLinks(database: Database, buckets: number): ShortLinks {
   return {
     async find(id, now) {

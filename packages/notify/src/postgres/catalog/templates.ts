@@ -16,6 +16,7 @@ interface TextRow {
   readonly published: boolean
 }
 
+/** Templates on PostgreSQL. */
 export function postgresTemplates(database: Database): Templates {
   return {
     async listPublished() {
@@ -36,16 +37,7 @@ export function postgresTemplates(database: Database): Templates {
       return rows.map((row) => ({ ...textOf(row), published: row.published }))
     },
     save: (text, publish, now) => database.transaction((tx) => saveTemplate(tx, text, publish, now)),
-    publish: (key, version, now) =>
-      database.transaction(async (tx) => {
-        const { rowCount } = await tx.query(
-          'SELECT FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3 AND version = $4',
-          [...partsOf(key), version],
-        )
-        if (rowCount === 0) return false
-        await publishVersion(tx, key, version, now)
-        return true
-      }),
+    publish: (key, version, now) => database.transaction((tx) => publishStored(tx, key, version, now)),
     withdraw: (key) =>
       database.transaction(async (tx) => {
         const { rowCount } = await tx.query(
@@ -84,6 +76,16 @@ export async function saveTemplate(
   const version = rows[0]?.version ?? 1
   if (publish) await publishVersion(tx, text, version, now)
   return version
+}
+
+async function publishStored(tx: Transaction, key: TemplateKey, version: number, now: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'SELECT FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3 AND version = $4',
+    [...partsOf(key), version],
+  )
+  if (rowCount === 0) return false
+  await publishVersion(tx, key, version, now)
+  return true
 }
 
 async function publishVersion(tx: Transaction, key: TemplateKey, version: number, now: number): Promise<void> {

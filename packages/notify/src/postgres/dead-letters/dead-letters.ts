@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, InvalidMessage, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
@@ -22,6 +22,7 @@ function valuesOf(bucket: number, { cause, channel, event, userId, ids }: DeadLe
   return [bucket, cause ?? null, channel ?? null, event ?? null, userId ?? null, ids ?? null]
 }
 
+/** Dead letters on PostgreSQL. */
 export function postgresDeadLetters(database: Database, buckets: number): DeadLetters {
   const bucketsOf = ({ userId }: DeadLetterFilter) =>
     userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
@@ -46,37 +47,17 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       )
       return rows[0] && letterOf(rows[0])
     },
-    async list(filter, limit, before) {
-      const found: LetterRow[] = []
-      for (const bucket of bucketsOf(filter)) {
-        const { rows } = await database.query<LetterRow>(
-          `SELECT ${fields} FROM notify.dead_letter
-            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
-          [...valuesOf(bucket, filter), before ?? null, limit],
-        )
-        found.push(...rows)
-      }
-      return found
-        .sort((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, limit)
-        .map(letterOf)
-    },
+    list: (filter, limit, before) => list(database, bucketsOf(filter), { filter, limit, before }),
     async replay(filter, limit, at): Promise<Replayed> {
-      const replayed = await inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at))
+      const replayed = await inEach(filter, limit, (tx, bucket, left) =>
+        replay(tx, bucket, { filter, limit: left, at }),
+      )
       let expired = 0
       for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
       return { replayed, expired }
     },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
-    async addInvalid({ text, reason, userId, event, request }, now) {
-      const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
-      const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
-      await database.query(
-        `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
-         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
-        [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
-      )
-    },
+    addInvalid: (message, now) => addInvalid(database, buckets, message, now),
     countFailure: (message, maxAttempts, now) =>
       database.transaction((tx) => {
         const { text, reason } = message
@@ -86,19 +67,66 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   }
 }
 
+interface Page {
+  readonly filter: DeadLetterFilter
+  readonly limit: number
+  readonly before: string | undefined
+}
+
+async function list(
+  database: Database,
+  bucketsOfFilter: readonly number[],
+  { filter, limit, before }: Page,
+): Promise<DeadLetter[]> {
+  const found: LetterRow[] = []
+  for (const bucket of bucketsOfFilter) {
+    const { rows } = await database.query<LetterRow>(
+      `SELECT ${fields} FROM notify.dead_letter
+            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
+      [...valuesOf(bucket, filter), before ?? null, limit],
+    )
+    found.push(...rows)
+  }
+  return found
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, limit)
+    .map(letterOf)
+}
+
+async function addInvalid(
+  database: Database,
+  buckets: number,
+  { text, reason, userId, event, request }: InvalidMessage,
+  now: number,
+): Promise<void> {
+  const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+  const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
+  await database.query(
+    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
+    [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
+  )
+}
+
 function letterOf(row: LetterRow): DeadLetter {
   const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
   const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
   return { id, cause, detail, diedAt, ...withoutNulls(about) }
 }
 
-/** Takes letters away; with `at` only those that have not expired by then. */
+/** The first `limit` letters that a filter names. */
+interface Selection {
+  readonly filter: DeadLetterFilter
+  readonly limit: number
+  /** Only those that have not expired by then, Unix milliseconds. */
+  readonly at?: number
+}
+
+/** Removes letters and returns them. */
 async function removeLetters(
   tx: Transaction,
   bucket: number,
-  filter: DeadLetterFilter,
-  limit: number,
-  at?: number,
+  { filter, limit, at }: Selection,
 ): Promise<RemovedLetter[]> {
   const { rows } = await tx.query<RemovedLetter>(
     `WITH removed AS MATERIALIZED (
@@ -122,7 +150,7 @@ async function countExpired(database: Database, bucket: number, filter: DeadLett
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
-  const removed = await removeLetters(tx, bucket, filter, limit)
+  const removed = await removeLetters(tx, bucket, { filter, limit })
   await tx.query(
     `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
     [bucket, removed.map(({ id }) => id)],
@@ -144,11 +172,9 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 async function replay(
   tx: Transaction,
   bucket: number,
-  filter: DeadLetterFilter,
-  limit: number,
-  at: number,
+  { filter, limit, at }: Selection & { readonly at: number },
 ): Promise<number> {
-  const all = await removeLetters(tx, bucket, filter, limit, at)
+  const all = await removeLetters(tx, bucket, { filter, limit, at })
   const stored = await storedOf(tx, bucket, all)
   const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined

@@ -55,6 +55,7 @@ interface Queue {
   turns: readonly Turn[]
 }
 
+/** A {@link Claimer} for one process. `weights` say how often each priority is served. */
 export function createClaimer(database: Database, weights: PriorityWeights): Claimer {
   const queues = new Map<string, Queue>()
   const queueOf = (bucket: number, channel: Channel): Queue => {

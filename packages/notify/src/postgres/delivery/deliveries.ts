@@ -8,11 +8,13 @@ import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
 import { applyReports } from './reports.ts'
 
+/** Options of {@link postgresDeliveries}. */
 export interface DeliveriesOptions extends RecordOptions {
   readonly buckets: number
   readonly claimer: Claimer
 }
 
+/** Deliveries on PostgreSQL. */
 export function postgresDeliveries(
   database: Database,
   { buckets, claimer, ...options }: DeliveriesOptions,
@@ -31,7 +33,7 @@ export function postgresDeliveries(
     },
     findStillClaimed: (bucket, claimed) => findStillClaimed(database, bucket, claimed),
     markCalled: (bucket, calls) => markCalled(database, bucket, calls),
-    report: (reports, now) => applyReports(database, reports, buckets, now, options),
+    report: (reports, now) => applyReports(database, reports, { buckets, now, streaming: options.streaming }),
   }
 }
 

@@ -11,6 +11,7 @@ interface HealthRow {
   readonly openings: number
 }
 
+/** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
   return {
     async open() {

@@ -12,6 +12,7 @@ interface Recorded {
   readonly link: string | null
 }
 
+/** Reports of recipients that no timeline has yet. */
 export interface Unrecorded {
   /** The first of each delivery, report and link. */
   readonly reports: readonly ProviderReport[]

@@ -11,6 +11,7 @@ import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
 import { acknowledge, acknowledgeLate } from './acknowledge.ts'
 
+/** Options of {@link record}. */
 export interface RecordOptions extends StreamOptions {
   /** Is given those whose inboxes have changed. */
   readonly inboxes: Notifier

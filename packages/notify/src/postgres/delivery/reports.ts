@@ -28,6 +28,13 @@ interface FreshReport {
   readonly state: DeliveryState | undefined
 }
 
+/** Options of {@link applyReports}. */
+export interface ReportOptions extends StreamOptions {
+  readonly buckets: number
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
 /**
  * Applies reports, those of one bucket in one transaction, under the locks of their dead letters, their work and their
  * deliveries: an event id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
@@ -35,15 +42,13 @@ interface FreshReport {
 export async function applyReports(
   database: Database,
   reports: readonly ProviderReport[],
-  buckets: number,
-  now: number,
-  options: StreamOptions,
+  { buckets, now, streaming }: ReportOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
   const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId))
   for (const [bucket, mine] of byBucket) {
-    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, now, options))
+    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, { now, streaming }))
     for (const [report, outcome] of applied) outcomes.set(report, outcome)
   }
   return reports.map((report) => outcomes.get(report) ?? 'unknown')
@@ -53,8 +58,7 @@ async function applyInBucket(
   tx: Transaction,
   bucket: number,
   reports: readonly ProviderReport[],
-  now: number,
-  options: StreamOptions,
+  { now, streaming }: Omit<ReportOptions, 'buckets'>,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, bucket, ids)
@@ -79,13 +83,9 @@ async function applyInBucket(
       ...appendTimeline(bucket, fresh.map(entryOf)).map((query) => tx.query(query)),
       raiseStates(tx, bucket, changed),
       removeFromQueue(tx, bucket, changed),
-      removeDeadLetters(
-        tx,
-        bucket,
-        [...letters].filter((id) => changed.some(({ delivery }) => delivery.id === id)),
-      ),
+      removeDeadLetters(tx, bucket, letters.intersection(new Set(changed.map(({ delivery }) => delivery.id)))),
       addSuppressions(tx, bucket, fresh.flatMap(suppressionsOf), now),
-      options.streaming ? stream(tx, bucket, changed) : undefined,
+      streaming ? stream(tx, bucket, changed) : undefined,
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
   for (const { original, state } of fresh) outcomes.set(original, state ? 'changed' : 'unchanged')
@@ -230,8 +230,9 @@ async function removeFromQueue(tx: Transaction, bucket: number, changed: readonl
 }
 
 /** Letters that were original up too early: whom they reached after all must not get them again by a replay. */
-async function removeDeadLetters(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
-  if (letters.length === 0) return
+async function removeDeadLetters(tx: Transaction, bucket: number, found: ReadonlySet<string>): Promise<void> {
+  if (found.size === 0) return
+  const letters = [...found]
   await tx.query({
     name: 'notify_remove_dead_letters',
     text: `DELETE FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')}`,

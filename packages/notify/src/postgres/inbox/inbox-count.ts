@@ -31,6 +31,7 @@ export function lockInboxes(bucket: number, users: Iterable<string>): Query {
   }
 }
 
+/** The counts of an inbox as they are stored; null where there is no inbox. */
 export interface CountRow {
   readonly sequence: number | null
   readonly total: number | null
@@ -46,6 +47,7 @@ export function countsOf({ sequence, total, unseen, unread }: CountRow): InboxCo
   return { sequence: sequence ?? 0, total: total ?? 0, unseen: unseen ?? 0, unread: unread ?? 0 }
 }
 
+/** What a purge removed, and whose inboxes changed. */
 export interface PurgedInboxes {
   readonly removed: number
   readonly users: readonly string[]

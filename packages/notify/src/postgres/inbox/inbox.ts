@@ -1,12 +1,13 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
-import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
+import type { Inbox, InboxFilter, InboxItem, InboxNews, InboxPage } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { customPlan } from '../sql/plans.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 
+/** An item before it is put into an inbox. */
 export type NewItem = Parameters<Inbox['put']>[0][number]
 
 /** A user's counts, with one of their items or none. */
@@ -26,6 +27,7 @@ interface ItemRow extends CountRow {
 const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.read_at, i.archived_at, i.changed'
 const counts = 'c.sequence, c.total, c.unseen, c.unread'
 
+/** Inboxes on PostgreSQL. `notifier` is given the users whose inboxes changed. */
 export function postgresInbox(database: Database, buckets: number, notifier: Notifier): Inbox {
   return {
     async put(items) {
@@ -34,19 +36,7 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
         await database.pipeline([customPlan, ...putItems(bucket, mine)])
       notifier.changed(each.map(({ userId }) => userId))
     },
-    async page(userId, filter) {
-      const { rows } = await database.query<ItemRow>({
-        text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
-                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
-                 LEFT JOIN LATERAL (
-                   SELECT i.position, ${fields} FROM notify.inbox i
-                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filterSql(filter)}
-                    ORDER BY i.position DESC LIMIT $4) AS i ON true
-                ORDER BY i.position DESC`,
-        values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
-      })
-      return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
-    },
+    page: (userId, filter) => readPage(database, bucketOfUser(userId, buckets), userId, filter),
     async change(userId, change, choice, now) {
       const bucket = bucketOfUser(userId, buckets)
       const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
@@ -68,6 +58,20 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       return database.listen(inboxChannel, { heard, missed })
     },
   }
+}
+
+async function readPage(database: Database, bucket: number, userId: string, filter: InboxFilter): Promise<InboxPage> {
+  const { rows } = await database.query<ItemRow>({
+    text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
+                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
+                 LEFT JOIN LATERAL (
+                   SELECT i.position, ${fields} FROM notify.inbox i
+                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filterSql(filter)}
+                    ORDER BY i.position DESC LIMIT $4) AS i ON true
+                ORDER BY i.position DESC`,
+    values: [bucket, userId, filter.before ?? null, filter.limit],
+  })
+  return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
 }
 
 function filterSql({ unread, archived }: InboxFilter): string {

@@ -14,6 +14,7 @@ interface MailboxRow {
   readonly at: number
 }
 
+/** The development mailbox on PostgreSQL. */
 export function postgresMailbox(database: Database): Mailbox {
   return {
     async add(entries) {

@@ -37,6 +37,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['cap', ofUser],
 ]
 
+/** Export, erasure and retention of users’ data on PostgreSQL. */
 export function postgresPrivacy(database: Database, buckets: number, inboxes: Notifier): Privacy {
   return {
     async exportUser(userId) {

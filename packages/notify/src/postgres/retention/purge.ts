@@ -34,7 +34,9 @@ export function createPurge(
 ): (bucket: number, retention: Retention, now: number) => Promise<number> {
   const special: Readonly<Record<string, PurgeBatch>> = {
     dead_letter: async (tx, { bucket, before }) => ({ removed: await purgeDeadLetters(tx, bucket, before, batchSize) }),
-    device: async (tx, { bucket, before }) => ({ removed: await purgeDevices(tx, buckets, bucket, before, batchSize) }),
+    device: async (tx, { bucket, before }) => ({
+      removed: await purgeDevices(tx, buckets, { bucket, deadBefore: before, limit: batchSize }),
+    }),
     inbox: (tx, { bucket, before }) => purgeInboxes(tx, bucket, before, batchSize),
   }
   const rows = agingTables.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])

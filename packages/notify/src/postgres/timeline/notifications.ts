@@ -34,6 +34,7 @@ interface EventRow {
   readonly detail: Record<string, unknown> | null
 }
 
+/** Notifications with their timelines, on PostgreSQL. */
 export function postgresNotifications(database: Database, buckets: number): Notifications {
   return {
     async find(id) {

@@ -3,6 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { newId, notificationIdOf } from '../../model/id.ts'
 
+/** Whether state changes are streamed. */
 export interface StreamOptions {
   /** Whether state changes go to the outbox of the event stream. */
   readonly streaming: boolean

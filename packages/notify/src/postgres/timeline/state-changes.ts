@@ -33,6 +33,7 @@ interface FoundRow extends LogPositions {
   readonly payload: LoggedChange['payload']
 }
 
+/** The log of state changes on PostgreSQL. */
 export function postgresStateChanges(database: Database, buckets: number): StateChanges {
   let first = 0
   // Ids begin with the time they were made at, as the clock of this machine has it.

@@ -6,6 +6,7 @@ import type { Device, Devices } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
+/** Devices and push tokens on PostgreSQL. */
 export function postgresDevices(database: Database, buckets: number): Devices {
   return {
     async list(userId) {
@@ -64,6 +65,7 @@ class UserGone extends Error {
   readonly code = '40001'
 }
 
+/** A device to register, and for whom. */
 export interface NewDevice {
   readonly buckets: number
   readonly userId: string
@@ -158,9 +160,7 @@ async function releaseToken(tx: Transaction, buckets: number, { token, userId, d
 export async function purgeDevices(
   tx: Transaction,
   buckets: number,
-  bucket: number,
-  deadBefore: string,
-  limit: number,
+  { bucket, deadBefore, limit }: { readonly bucket: number; readonly deadBefore: string; readonly limit: number },
 ): Promise<number> {
   const { rows } = await tx.query<{ user_id: string; device_id: string; token: string }>(
     `WITH old AS MATERIALIZED (

@@ -15,6 +15,7 @@ interface ProfileRow extends RecipientRow {
   readonly suppressions: SuppressionRow[] | null
 }
 
+/** A row of `notify.recipient`. */
 export interface RecipientRow {
   readonly user_id: string
   readonly email: string | null
@@ -23,6 +24,7 @@ export interface RecipientRow {
   readonly zoneinfo: string | null
 }
 
+/** A row of `notify.preference`. */
 export interface PreferenceRow {
   readonly event_type: string
   readonly channels: Channel[] | null
@@ -30,6 +32,7 @@ export interface PreferenceRow {
   readonly quiet_end: string | null
 }
 
+/** A row of `notify.device`. */
 export interface DeviceRow {
   readonly device_id: string
   readonly token: string
@@ -39,10 +42,12 @@ export interface DeviceRow {
   readonly dead_reason?: string | null
 }
 
+/** A row of `notify.suppression`, as far as planning needs it. */
 export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
   readonly expires_at: number | null
 }
 
+/** Reads everything planning needs to know about users, in one statement. */
 export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
   const { rows } = await queryWithCustomPlan<ProfileRow>(database, {
     name: 'notify_profiles',
@@ -65,11 +70,13 @@ function profileOf(row: ProfileRow): Profile {
   }
 }
 
+/** The recipient of a row. */
 export function recipientOf(row: RecipientRow): Recipient {
   const { email, phone_number: phoneNumber, locale, zoneinfo } = row
   return { userId: row.user_id, ...withoutNulls({ email, phoneNumber, locale, zoneinfo }) }
 }
 
+/** The preference of a row. */
 export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: PreferenceRow): Preference {
   return {
     eventType: event_type,
@@ -78,10 +85,12 @@ export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: P
   }
 }
 
+/** The suppressions of rows; null stands for none. */
 export function suppressionsOf(rows: readonly SuppressionRow[] | null): Suppression[] {
   return rows?.map(({ expires_at, ...row }) => ({ ...row, ...withoutNulls({ expiresAt: expires_at }) })) ?? []
 }
 
+/** The device of a row. */
 export function deviceOf(row: DeviceRow): Device {
   return {
     deviceId: row.device_id,

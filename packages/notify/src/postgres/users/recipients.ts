@@ -4,6 +4,7 @@ import type { Recipient, Recipients } from '../../store/store.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
+/** Recipients on PostgreSQL. */
 export function postgresRecipients(database: Database, buckets: number): Recipients {
   return {
     async find(userId) {
@@ -42,6 +43,7 @@ function lastOfEach(recipients: readonly Recipient[]): Recipient[] {
   return [...byUser.values()].sort((a, b) => (a.userId < b.userId ? -1 : 1))
 }
 
+/** Stores recipients of one bucket, each once, in the order in which two writers lock them. */
 export async function putRecipients(
   tx: Transaction,
   bucket: number,

@@ -34,6 +34,12 @@ function valuesOf(bucket: number, filter: SuppressionFilter): unknown[] {
   return [bucket, ids ?? null, userId ?? null, channel ?? null, address ?? null, scope ?? null, reason ?? null]
 }
 
+const listSql = `
+SELECT ${fields} FROM notify.suppression
+ WHERE ${matching} AND ($8::uuid IS NULL OR id < $8) AND (expires_at IS NULL OR expires_at > $9)
+ ORDER BY id DESC LIMIT $10`
+
+/** Suppressions on PostgreSQL. */
 export function postgresSuppressions(database: Database, buckets: number): Suppressions {
   const bucketsOf = ({ userId, ids }: SuppressionFilter): number[] => {
     if (userId !== undefined) return [bucketOfUser(userId, buckets)]
@@ -44,12 +50,8 @@ export function postgresSuppressions(database: Database, buckets: number): Suppr
     async list(filter, limit, before, now) {
       const found: SuppressionRow[] = []
       for (const bucket of bucketsOf(filter)) {
-        const { rows } = await database.query<SuppressionRow>(
-          `SELECT ${fields} FROM notify.suppression
-            WHERE ${matching} AND ($8::uuid IS NULL OR id < $8) AND (expires_at IS NULL OR expires_at > $9)
-            ORDER BY id DESC LIMIT $10`,
-          [...valuesOf(bucket, filter), before ?? null, timestamp(now), limit],
-        )
+        const values = [...valuesOf(bucket, filter), before ?? null, timestamp(now), limit]
+        const { rows } = await database.query<SuppressionRow>(listSql, values)
         found.push(...rows)
       }
       return found

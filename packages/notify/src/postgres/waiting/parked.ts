@@ -13,6 +13,7 @@ WITH RECURSIVE head AS (
      ORDER BY p.event, p.place LIMIT 1) AS next
 ) SELECT event, place FROM head`
 
+/** Parked events on PostgreSQL. */
 export function postgresParked(database: Database): Parked {
   return {
     async heads(bucket) {

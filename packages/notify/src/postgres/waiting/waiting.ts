@@ -5,6 +5,7 @@ import type { DueDeferred, Waiting } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { queryWithCustomPlan } from '../sql/plans.ts'
+import { claimScheduled } from './schedule.ts'
 import { closeWindows } from './windows.ts'
 
 interface DeferredRow {
@@ -22,8 +23,10 @@ interface DeferredRow {
   readonly expires_at: number | null
 }
 
+/** Deferred deliveries and windows that are due, on PostgreSQL. */
 export function postgresWaiting(database: Database): Waiting {
   return {
+    claimScheduled: (...args) => claimScheduled(database, ...args),
     async claimDeferred(bucket, limit, leaseMs, now) {
       const { rows } = await queryWithCustomPlan<DeferredRow>(database, {
         name: 'notify_claim_deferred',
@@ -32,7 +35,7 @@ export function postgresWaiting(database: Database): Waiting {
       })
       return rows.map(deferredOf)
     },
-    closeWindows: (bucket, limit, leaseMs, now) => closeWindows(database, bucket, limit, leaseMs, now),
+    closeWindows: (...args) => closeWindows(database, ...args),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, Waiting, WindowSummary } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
@@ -42,10 +42,7 @@ interface SummaryRow {
  */
 export async function closeWindows(
   database: Database,
-  bucket: number,
-  limit: number,
-  leaseMs: number,
-  now: number,
+  ...[bucket, limit, leaseMs, now]: Parameters<Waiting['closeWindows']>
 ): Promise<ClosedWindow[]> {
   const [, closed, read, counted] = await database.pipeline<object>([
     customPlan,

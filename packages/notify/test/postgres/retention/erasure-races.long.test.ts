@@ -92,7 +92,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a schedule that is due': async (store) => {
     const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
-    await store.schedule.claim(0, 10, 60_000, now)
+    await store.waiting.claimScheduled(0, 10, 60_000, now)
     return ({ intake }) =>
       intake.admit(0, [unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
   },

@@ -169,20 +169,20 @@ export function decide(
   rules: CapRules,
   now: number,
 ): AdmissionDecision[] {
-  return notifications.map((notification) => decideOne(notification, state, rules, now))
+  const limits = { ...rules, now }
+  return notifications.map((notification) => decideOne(notification, state, limits))
 }
 
-function decideOne(
-  notification: PlannedNotification,
-  state: AdmissionState,
-  rules: CapRules,
-  now: number,
-): AdmissionDecision {
+interface Limits extends CapRules {
+  readonly now: number
+}
+
+function decideOne(notification: PlannedNotification, state: AdmissionState, limits: Limits): AdmissionDecision {
   const originals = notification.deliveries.map((delivery) =>
     delivery.logKey === undefined ? undefined : state.logged.get(logId(notification.userId, delivery)),
   )
   const fresh = notification.deliveries.filter((_, index) => originals[index] === undefined)
-  const reached = countAgainstCaps(notification, fresh, state.counters, rules, now)
+  const reached = countAgainstCaps(notification, fresh, state.counters, limits)
   const deliveries = notification.deliveries.map((delivery, index): DeliveryDecision => {
     const original = originals[index]
     if (original) return { ...delivery, outcome: 'duplicate', ...originalDelivery(original, delivery.channel) }
@@ -239,22 +239,21 @@ function countAgainstCaps(
   notification: PlannedNotification,
   fresh: readonly PlannedDelivery[],
   counters: Map<string, Counters>,
-  rules: CapRules,
-  now: number,
+  { caps, windowMs, now }: Limits,
 ): ReadonlyMap<Channel, CapReached> {
   const sending = fresh.filter(({ plan }) => plan.kind === 'send').map(({ channel }) => channel)
   if (sending.length === 0 || notification.free || notification.priority === 'critical') return uncapped
   const mine = counters.get(notification.userId) ?? {}
   const reached = ([name, max]: readonly [string, number]): CapReached | undefined => {
-    const used = usedAt(mine[name], rules.windowMs, now)
+    const used = usedAt(mine[name], windowMs, now)
     if (used < max) return undefined
     const since = used > 0 ? mine[name]?.since : undefined
-    return { cap: name, limit: max, ...(since === undefined ? {} : { until: since + rules.windowMs }) }
+    return { cap: name, limit: max, ...(since === undefined ? {} : { until: since + windowMs }) }
   }
-  const limits = wholeLimits(notification.priority, rules.caps)
+  const limits = wholeLimits(notification.priority, caps)
   const whole = limits.map(reached).find((each) => each !== undefined)
   if (whole) return new Map(sending.map((channel) => [channel, whole]))
-  const own = sending.flatMap((channel) => channelLimit(channel, rules.caps))
+  const own = sending.flatMap((channel) => channelLimit(channel, caps))
   const full = own.flatMap(({ channel, limit }) => {
     const found = reached(limit)
     return found ? [[channel, found] as const] : []
@@ -262,7 +261,7 @@ function countAgainstCaps(
   const capped = new Map(full)
   if (capped.size === sending.length) return capped
   const counted = own.filter(({ channel }) => !capped.has(channel)).map(({ limit }) => limit)
-  const entries = [...limits, ...counted].map(([name]) => [name, oneMore(mine[name], rules.windowMs, now)] as const)
+  const entries = [...limits, ...counted].map(([name]) => [name, oneMore(mine[name], windowMs, now)] as const)
   counters.set(notification.userId, { ...mine, ...Object.fromEntries(entries) })
   return capped
 }

@@ -74,22 +74,8 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
         const values = [bucket, channel, limit, leaseMs, timestamp(now), ...turnColumns(queue.turns)]
         const { rows, entriesRead } = await run(database, begun.range, values)
         const claimed = rows.filter(isClaimed)
-        seen = {
-          groups: [...new Map(rows.map((row) => [`${row.priority} ${row.event}`, row])).values()],
-          claimed: claimed.map(({ priority, event, due_at: dueAt, delivery_id: id }) => ({
-            priority,
-            event,
-            dueAt,
-            id,
-          })),
-          entriesRead,
-        }
-        const due = seen.groups.filter(({ front }) => front !== null && front <= now)
-        const served = queue.turns.map((_, priority) => ({
-          count: claimed.filter((row) => row.priority === priority).length,
-          isDue: due.some((group) => group.priority === priority),
-        }))
-        queue.turns = nextTurns(queue.turns, served, limit)
+        seen = seenBy(rows, claimed, entriesRead)
+        queue.turns = nextTurns(queue.turns, servedBy(seen, claimed, now), limit)
         return claimed.sort(inOrder).map((row) => deliveryOf(row, bucket, channel))
       } finally {
         begun.end(seen)
@@ -99,6 +85,27 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
       queues.get(`${bucket} ${channel}`)?.marks.lower(event, place)
     },
   }
+}
+
+function seenBy(
+  rows: readonly ClaimRow[],
+  claimed: ReadonlyArray<ClaimRow & ClaimedRow>,
+  entriesRead: number,
+): ClaimSeen {
+  return {
+    groups: [...new Map(rows.map((row) => [`${row.priority} ${row.event}`, row])).values()],
+    claimed: claimed.map(({ priority, event, due_at: dueAt, delivery_id: id }) => ({ priority, event, dueAt, id })),
+    entriesRead,
+  }
+}
+
+/** Of each priority how many were claimed, and whether it has any that are due. */
+function servedBy({ groups }: ClaimSeen, claimed: readonly ClaimRow[], now: number) {
+  const due = groups.filter(({ front }) => front !== null && front <= now)
+  return priorities.map((_, priority) => ({
+    count: claimed.filter((row) => row.priority === priority).length,
+    isDue: due.some((group) => group.priority === priority),
+  }))
 }
 
 function run(database: Database, range: ClaimRange, values: readonly unknown[]) {

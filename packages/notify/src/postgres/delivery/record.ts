@@ -178,16 +178,20 @@ async function addDeadLetters(tx: Transaction, bucket: number, current: readonly
       ),
     ],
   })
-  await tx.query({
-    name: 'notify_end_dead',
-    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
-    values: [bucket, dead.map(deliveryId)],
-  })
+  await endDead(tx, bucket, dead.map(deliveryId))
   await fallBack(
     tx,
     bucket,
     dead.filter(({ next }) => next.fallback),
   )
+}
+
+function endDead(tx: Transaction, bucket: number, deliveryIds: readonly string[]): Promise<unknown> {
+  return tx.query({
+    name: 'notify_end_dead',
+    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
+    values: [bucket, deliveryIds],
+  })
 }
 
 /**
@@ -229,8 +233,21 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptR
     ],
   })
   const created = new Set(rows.map(({ id }) => id))
-  const fresh = emails.filter(({ id }) => created.has(id))
-  if (fresh.length === 0) return
+  await deferEmails(
+    tx,
+    bucket,
+    emails.filter(({ id }) => created.has(id)),
+  )
+}
+
+interface FallbackEmail {
+  readonly notificationId: string
+  readonly userId: string
+  readonly at: string
+}
+
+async function deferEmails(tx: Transaction, bucket: number, emails: readonly FallbackEmail[]): Promise<void> {
+  if (emails.length === 0) return
   await tx.query({
     name: 'notify_defer_fallback',
     text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
@@ -239,7 +256,7 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptR
     values: [
       bucket,
       ...columns(
-        fresh,
+        emails,
         () => newId(bucket),
         (e) => e.notificationId,
         (e) => e.userId,

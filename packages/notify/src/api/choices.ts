@@ -5,7 +5,7 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { channels } from '../model/channel.ts'
 import type { Choices, UserChoices } from '../preferences/choices.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { unknownEventProblem } from '../request/request-problem.ts'
 
@@ -17,7 +17,7 @@ const ChoiceOf = Type.Object({
   event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
 })
 
-type Asked = FastifyRequest<{ Params: { id: string; event?: string } }>
+type UserRequest = FastifyRequest<{ Params: { id: string; event?: string } }>
 
 const ChoicesBody = Type.Object(
   {
@@ -35,44 +35,44 @@ const ChoicesBody = Type.Object(
 )
 
 export interface ChoiceRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly choices: Choices
   readonly catalog: CatalogKeeper
 }
 
 /** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
-export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }: ChoiceRoutes): void {
-  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+export function choiceEndpoints(http: Http, { access, audit, choices, catalog }: ChoiceRoutes): void {
+  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
     response: { 200: ChoicesBody },
   })
   const mustBeKnown = async (event: string) => {
     const known = await catalog.current()
     if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
   }
-  const auditChange = async (request: Asked, action: string, after: object) => {
+  const auditChange = async (request: UserRequest, action: string, after: object) => {
     const { id, event } = request.params
-    if (!guards.manages(request, id)) return
+    if (!access.manages(request, id)) return
     const target = { type: 'user', id }
     await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
   }
-  const told = async (userId: string) => written(await choices.of(userId))
+  const readChoices = async (userId: string) => formatChoices(await choices.of(userId))
 
   http.get(
     '/v1/users/:id/choices',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: { ...about('choices.get', 'readOwn'), params: User },
     },
-    ({ params }) => told(params.id),
+    ({ params }) => readChoices(params.id),
   )
   http.put(
     '/v1/users/:id/choices',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.unsubscribe'),
         params: User,
@@ -83,13 +83,13 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
       const { params, body } = request
       await auditChange(request, 'choices.unsubscribe', body)
       await choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
   http.put(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.set'),
         params: ChoiceOf,
@@ -101,13 +101,13 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
       await mustBeKnown(params.event)
       await auditChange(request, 'choices.set', body)
       await choices.choose(params.id, params.event, body.channels)
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
   http.patch(
     '/v1/users/:id/choices/:event',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('choices.update'),
         params: ChoiceOf,
@@ -125,12 +125,12 @@ export function choiceEndpoints(http: Http, { guards, audit, choices, catalog }:
       await mustBeKnown(params.event)
       await auditChange(request, 'choices.switch', { on, off })
       await choices.turn(params.id, params.event, { on, off })
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
 }
 
-function written({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
+function formatChoices({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
   const types = choices.map(({ channels: offered, ...choice }) => ({ ...choice, channels: [...offered] }))
   return { unsubscribed, event_types: types }
 }

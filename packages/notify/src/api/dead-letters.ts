@@ -5,7 +5,7 @@ import type { Audit } from '../context/audit.ts'
 import { type Channel, channels } from '../model/channel.ts'
 import { idPattern } from '../model/id.ts'
 import { hidden, maskLetterDetail, maskTimeline } from '../model/masking.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store/store.ts'
 
@@ -58,7 +58,7 @@ const Selection = Type.Object(
 )
 
 export interface DeadLetterRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: DeadLetters
   readonly notifications: Notifications
@@ -70,12 +70,12 @@ export interface DeadLetterRoutes {
 /** /v1/dead-letters: what was given up, with replay of one, some or all, at once or at a time, and discard. */
 export function deadLetterEndpoints(
   http: Http,
-  { guards, audit, store, notifications, clock, onReplayed }: DeadLetterRoutes,
+  { access, audit, store, notifications, clock, onReplayed }: DeadLetterRoutes,
 ): void {
-  const about = (id: OperationId, access: 'readDelivery' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, required: 'readDelivery' | 'manage' = 'manage') => ({
     tags: ['dead letters'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const auditOne = async (request: FastifyRequest, action: string, id: string) => {
     const letter = await store.find(id)
@@ -88,7 +88,7 @@ export function deadLetterEndpoints(
   http.get(
     '/v1/dead-letters',
     {
-      onRequest: guards.allow('readDelivery'),
+      onRequest: access.allow('readDelivery'),
       schema: {
         ...about('deadLetters.list', 'readDelivery'),
         querystring: Type.Object(
@@ -110,7 +110,9 @@ export function deadLetterEndpoints(
       const letters = await store.list(filterOf(query as Static<typeof Selection>), limit, before)
       const last = letters.at(-1)
       return {
-        dead_letters: letters.map((letter) => written(guards.masks(request, letter.userId) ? masked(letter) : letter)),
+        dead_letters: letters.map((letter) =>
+          formatDeadLetter(access.masks(request, letter.userId) ? maskDeadLetter(letter) : letter),
+        ),
         ...(letters.length === limit && last ? { next: last.id } : {}),
       } as never
     },
@@ -118,7 +120,7 @@ export function deadLetterEndpoints(
   http.get(
     '/v1/dead-letters/:id',
     {
-      onRequest: guards.allow('readDelivery'),
+      onRequest: access.allow('readDelivery'),
       schema: {
         ...about('deadLetters.get', 'readDelivery'),
         params: OneLetter,
@@ -131,9 +133,9 @@ export function deadLetterEndpoints(
       if (!letter) throw missing(id)
       const notification = letter.notificationId && (await notifications.find(letter.notificationId))
       const timeline = notification ? notification.timeline : []
-      const masks = guards.masks(request, letter.userId)
+      const masks = access.masks(request, letter.userId)
       return {
-        ...written(masks ? masked(letter) : letter),
+        ...formatDeadLetter(masks ? maskDeadLetter(letter) : letter),
         timeline: (masks ? maskTimeline(timeline) : timeline).map((entry) => ({
           ...entry,
           at: new Date(entry.at).toISOString(),
@@ -144,7 +146,7 @@ export function deadLetterEndpoints(
   http.post(
     '/v1/dead-letters/replay',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('deadLetters.replayMany'),
         body: Type.Object(
@@ -167,7 +169,7 @@ export function deadLetterEndpoints(
   http.post(
     '/v1/dead-letters/:id/replay',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: { ...about('deadLetters.replay'), params: OneLetter, response: { 200: Count('replayed') } },
     },
     async (request) => {
@@ -183,7 +185,7 @@ export function deadLetterEndpoints(
   http.post(
     '/v1/dead-letters/discard',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: { ...about('deadLetters.discardMany'), body: Selection, response: { 200: Count('discarded') } },
     },
     async (request) => {
@@ -195,7 +197,7 @@ export function deadLetterEndpoints(
   http.delete(
     '/v1/dead-letters/:id',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: { ...about('deadLetters.discard'), params: OneLetter, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
@@ -211,7 +213,7 @@ export function deadLetterEndpoints(
 const selected = { type: 'dead-letters', id: 'selection' } as const
 
 /** Without the words of a provider, of a template's fault, or of a message that was not valid. */
-function masked(letter: DeadLetter): DeadLetter {
+function maskDeadLetter(letter: DeadLetter): DeadLetter {
   const { cause, detail, text } = letter
   return { ...letter, detail: maskLetterDetail(cause, detail), ...(text === undefined ? {} : { text: hidden }) }
 }
@@ -234,7 +236,7 @@ function filterOf({ cause, channel, event, user_id, ids }: Static<typeof Selecti
   }
 }
 
-function written({ notificationId, userId, diedAt, expiresAt, ...letter }: DeadLetter) {
+function formatDeadLetter({ notificationId, userId, diedAt, expiresAt, ...letter }: DeadLetter) {
   return {
     ...letter,
     ...(notificationId === undefined ? {} : { notification_id: notificationId }),

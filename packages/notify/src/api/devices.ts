@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import type { Audit, AuditedChange } from '../context/audit.ts'
 import { maskReason } from '../model/masking.ts'
 import { deviceFault } from '../providers/device-fault.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Device, Devices } from '../store/store.ts'
 
@@ -60,10 +60,10 @@ const Registered = Type.Object(
   { title: 'RegisteredDevice' },
 )
 
-type Asked = FastifyRequest<{ Params: Static<typeof OneDevice> }>
+type DeviceRequest = FastifyRequest<{ Params: Static<typeof OneDevice> }>
 
 export interface DeviceRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Devices
   /** Those that carry push know what a token of theirs looks like. */
@@ -77,25 +77,25 @@ export interface DeviceRoutes {
 /** A user's devices, the dead ones too. A token is written and never read back. */
 export function deviceEndpoints(
   http: Http,
-  { guards, audit, store, providers, limit, clock, log }: DeviceRoutes,
+  { access, audit, store, providers, limit, clock, log }: DeviceRoutes,
 ): void {
-  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['devices'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
 
-  const auditDevice = (request: Asked, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
+  const auditDevice = (request: DeviceRequest, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
     const { id, device_id: deviceId } = request.params
     return audit(request, { action, target: { type: 'device', id: `${id}/${deviceId}` }, ...change })
   }
 
   /** What is over the bound is known once it is gone: a trail that can't be written then leaves it to the log. */
-  const recordDropped = async (request: Asked, dropped: readonly Device[]) => {
+  const recordDropped = async (request: DeviceRequest, dropped: readonly Device[]) => {
     const { id } = request.params
     const devices = dropped.map(({ deviceId }) => deviceId)
     log.info({ user: id, devices, limit }, 'devices were dropped: their user has as many as allowed')
-    if (!guards.manages(request, id)) return
+    if (!access.manages(request, id)) return
     for (const { deviceId, service } of dropped)
       await audit(request, {
         action: 'devices.drop',
@@ -107,7 +107,7 @@ export function deviceEndpoints(
   http.get(
     '/v1/users/:id/devices',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: {
         ...about('devices.list', 'readOwn'),
         params: User,
@@ -117,14 +117,14 @@ export function deviceEndpoints(
     async (request) => {
       const { id } = request.params
       const devices = await store.list(id)
-      const shown = guards.masks(request, id) ? devices.map(masked) : devices
-      return { devices: shown.map((device) => written(id, device)) }
+      const shown = access.masks(request, id) ? devices.map(maskDevice) : devices
+      return { devices: shown.map((device) => formatDevice(id, device)) }
     },
   )
   http.put(
     '/v1/users/:id/devices/:device_id',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('devices.register'),
         params: OneDevice,
@@ -136,7 +136,7 @@ export function deviceEndpoints(
       const { params, body } = request
       const device = { deviceId: params.device_id, token: body.token, service: body.service ?? 'fcm' }
       refuseToken(providers, device)
-      if (guards.manages(request, params.id)) {
+      if (access.manages(request, params.id)) {
         const before = (await store.list(params.id)).find(({ deviceId }) => deviceId === device.deviceId)
         // a token is never kept; that there is a new one shows in the time
         await auditDevice(request, 'devices.register', {
@@ -146,7 +146,7 @@ export function deviceEndpoints(
       }
       const registeredAt = clock.now()
       const dropped = await store.put(params.id, device, registeredAt, limit)
-      const record = written(params.id, { ...device, registeredAt })
+      const record = formatDevice(params.id, { ...device, registeredAt })
       if (dropped.length === 0) return record
       await recordDropped(request, dropped)
       return { ...record, dropped_devices: dropped.map(({ deviceId }) => deviceId) }
@@ -155,12 +155,12 @@ export function deviceEndpoints(
   http.delete(
     '/v1/users/:id/devices/:device_id',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: { ...about('devices.delete'), params: OneDevice, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { id, device_id: deviceId } = request.params
-      if (guards.manages(request, id)) {
+      if (access.manages(request, id)) {
         const found = (await store.list(id)).find((device) => device.deviceId === deviceId)
         if (!found) throw missing(id, deviceId)
         await auditDevice(request, 'devices.remove', { before: { service: found.service } })
@@ -182,11 +182,11 @@ function missing(userId: string, deviceId: string): Problem {
   return new Problem(404, `The user ${userId} has no device ${deviceId}.`)
 }
 
-function masked({ deadReason, ...device }: Device): Device {
+function maskDevice({ deadReason, ...device }: Device): Device {
   return { ...device, ...(deadReason === undefined ? {} : { deadReason: maskReason(deadReason) }) }
 }
 
-function written(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {
+function formatDevice(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {
   return {
     user_id: userId,
     device_id: deviceId,

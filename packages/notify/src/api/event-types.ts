@@ -11,12 +11,12 @@ import {
 } from '../config/declaration.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Audit } from '../context/audit.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { EventTypes } from '../store/store.ts'
 
 export interface EventTypeRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: EventTypes
   readonly catalog: CatalogKeeper
@@ -30,12 +30,12 @@ const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200, 
 /** The management of event types. */
 export function eventTypeEndpoints(
   http: Http,
-  { guards, audit, store, catalog, reserved, options, clock }: EventTypeRoutes,
+  { access, audit, store, catalog, reserved, options, clock }: EventTypeRoutes,
 ): void {
-  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, required: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['event types'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const find = async (event: string) => (await store.all()).find((each) => each.event === event)
   const one = async (event: string) => {
@@ -47,7 +47,7 @@ export function eventTypeEndpoints(
   http.get(
     '/v1/event-types',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: {
         ...about('eventTypes.list', 'readSettings'),
         response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
@@ -58,7 +58,7 @@ export function eventTypeEndpoints(
   http.get(
     '/v1/event-types/:event',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: { ...about('eventTypes.get', 'readSettings'), params: Params, response: { 200: EventTypeDeclaration } },
     },
     (request) => one(request.params.event),
@@ -66,7 +66,7 @@ export function eventTypeEndpoints(
   http.put(
     '/v1/event-types/:event',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('eventTypes.update'),
         params: Type.Object({ event: EventTypeName }),
@@ -94,7 +94,7 @@ export function eventTypeEndpoints(
   http.delete(
     '/v1/event-types/:event',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: { ...about('eventTypes.delete'), params: Params, response: { 204: Type.Null() } },
     },
     async (request, reply) => {

@@ -8,14 +8,14 @@ import type { Channel } from '../model/channel.ts'
 import { bucketOfUser, newId, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Intake } from '../store/store.ts'
 
 export interface ExplainRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly intake: Intake
   readonly catalog: CatalogKeeper
   readonly options: NotifyOptions
@@ -47,22 +47,22 @@ const Explanation = Type.Object(
 
 /** POST /v1/explain: what would this user get for this event, and why. Nothing is stored, nothing is sent. */
 export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
-  const { guards } = routes
+  const { access } = routes
   http.post(
     '/v1/explain',
     {
-      onRequest: guards.allow('readDelivery'),
+      onRequest: access.allow('readDelivery'),
       schema: {
         tags: ['notifications'],
         ...operation('notifications.explain'),
-        security: guards.security('readDelivery'),
+        security: access.security('readDelivery'),
         body: NotifyBody,
         response: { 200: Explanation },
       },
     },
     async (request) => {
       const { body } = request
-      const unmasked = !guards.masks(request, (body as NotifyRequest).user_id)
+      const unmasked = !access.masks(request, (body as NotifyRequest).user_id)
       return (await explain(body as NotifyRequest, routes, unmasked)) as never
     },
   )
@@ -86,9 +86,11 @@ async function explain(
   const state = await intake.standing(bucket, planned)
   const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
-  const shown = (channel: Explained) => (unmasked ? channel : masked(channel, eventType.templateId, catalog))
+  const shown = (channel: Explained) => (unmasked ? channel : maskExplained(channel, eventType.templateId, catalog))
   return {
-    channels: decided.flatMap(({ deliveries }) => deliveries).map((delivery) => shown(written(delivery, planned))),
+    channels: decided
+      .flatMap(({ deliveries }) => deliveries)
+      .map((delivery) => shown(formatExplained(delivery, planned))),
     ...(planned.expiresAt === undefined ? {} : { expires_at: new Date(planned.expiresAt).toISOString() }),
     decisions: (unmasked ? planned.decisions : maskTimeline(planned.decisions)).map((entry) => ({
       ...entry,
@@ -109,14 +111,14 @@ interface Explained {
 }
 
 /** With the text as it stands in the template, its variables unfilled. */
-function masked(explained: Explained, templateId: string, catalog: Catalog): Explained {
+function maskExplained(explained: Explained, templateId: string, catalog: Catalog): Explained {
   const { channel, outcome, reason, locale } = explained
   const text = locale === undefined ? {} : unfilledText(catalog, templateId, channel, locale)
   const failed = outcome === 'failed' && reason !== undefined
   return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
 }
 
-function written(delivery: DecidedDelivery, planned: PlannedNotification): Explained {
+function formatExplained(delivery: DecidedDelivery, planned: PlannedNotification): Explained {
   const { channel, outcome, plan } = delivery
   const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
   return { channel, outcome, ...whyOf(delivery, planned), subject, body, locale }
@@ -128,7 +130,7 @@ function whyOf(
 ): { reason?: string; until?: string } {
   const { outcome, plan, capped, id } = delivery
   if (outcome === 'duplicate')
-    return { reason: id === undefined ? 'its dedup_key is taken' : `its dedup_key is ${notificationIdOf(id)}'s` }
+    return { reason: id === undefined ? 'its dedup_key is in use' : `its dedup_key is ${notificationIdOf(id)}'s` }
   if (capped) {
     const { until } = reasonOf(delivery, false)
     const reason = `the cap ${capped.cap} of ${capped.most} is reached`

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { idPattern } from '../model/id.ts'
 import { hidden, maskTimeline } from '../model/masking.ts'
 import type { NotificationRecord } from '../model/notification.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { operation } from '../request/operations.ts'
 import type { Notifications } from '../store/store.ts'
 
@@ -43,15 +43,15 @@ const NotificationBody = Type.Object(
 )
 
 /** GET /v1/notifications/{id}: what became of a notification, and why. */
-export function notificationEndpoint(http: Http, guards: Guards, store: Notifications): void {
+export function notificationEndpoint(http: Http, access: AccessControl, store: Notifications): void {
   http.get(
     '/v1/notifications/:id',
     {
-      onRequest: guards.allow('readOutcome'),
+      onRequest: access.allow('readOutcome'),
       schema: {
         tags: ['notifications'],
         ...operation('notifications.get'),
-        security: guards.security('readOutcome'),
+        security: access.security('readOutcome'),
         params: Type.Object({
           id: Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' }),
         }),
@@ -61,18 +61,18 @@ export function notificationEndpoint(http: Http, guards: Guards, store: Notifica
     async (request) => {
       const { id } = request.params as { id: string }
       const found = await store.find(id)
-      if (!found || !guards.maySee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
-      return written(guards.masks(request, found.userId) ? masked(found) : found) as never
+      if (!found || !access.canSee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
+      return formatNotification(access.masks(request, found.userId) ? maskNotification(found) : found) as never
     },
   )
 }
 
-function masked(record: NotificationRecord): NotificationRecord {
+function maskNotification(record: NotificationRecord): NotificationRecord {
   const { dedupKey, timeline } = record
   return { ...record, ...(dedupKey === undefined ? {} : { dedupKey: hidden }), timeline: maskTimeline(timeline) }
 }
 
-function written({
+function formatNotification({
   userId,
   acceptedAt,
   expiresAt,

@@ -5,7 +5,7 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import { ChannelList } from '../config/declaration.ts'
 import type { Audit } from '../context/audit.ts'
 import { timeOfDayPattern } from '../model/quiet-hours.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { unknownEventProblem } from '../request/request-problem.ts'
 import type { Preference, Preferences } from '../store/store.ts'
@@ -47,10 +47,10 @@ const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, descr
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
 const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 
-type Asked = FastifyRequest<{ Params: Static<typeof User> }>
+type UserRequest = FastifyRequest<{ Params: Static<typeof User> }>
 
 export interface PreferenceRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Preferences
   readonly catalog: CatalogKeeper
@@ -58,27 +58,27 @@ export interface PreferenceRoutes {
 }
 
 /** A user's preferences, one record for each event type and one for `*`. */
-export function preferenceEndpoints(http: Http, { guards, audit, store, catalog, clock }: PreferenceRoutes): void {
-  const about = (id: OperationId, access: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
+export function preferenceEndpoints(http: Http, { access, audit, store, catalog, clock }: PreferenceRoutes): void {
+  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
     tags: ['preferences'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const find = async (userId: string, eventType: string) =>
     (await store.list(userId)).find((each) => each.eventType === eventType)
-  const auditChange = async (request: Asked, action: string, eventType: string, after?: Preference) => {
+  const auditChange = async (request: UserRequest, action: string, eventType: string, after?: Preference) => {
     const { id } = request.params
-    if (!guards.manages(request, id)) return
+    if (!access.manages(request, id)) return
     const before = await find(id, eventType)
     if (!before && !after) throw missing(id, eventType)
     await audit(request, {
       action,
       target: { type: 'preference', id: `${id}/${eventType}` },
-      ...(before ? { before: written(id, before) } : {}),
-      ...(after ? { after: written(id, after) } : {}),
+      ...(before ? { before: formatPreference(id, before) } : {}),
+      ...(after ? { after: formatPreference(id, after) } : {}),
     })
   }
-  const put = async (request: Asked, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+  const put = async (request: UserRequest, eventType: string, settings: Static<typeof PreferenceSettings>) => {
     const { id: userId } = request.params
     const known = await catalog.current()
     if (eventType !== '*' && !known.eventTypes.has(eventType))
@@ -86,25 +86,27 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
     const preference = preferenceOf(eventType, settings)
     await auditChange(request, 'preferences.update', eventType, preference)
     await store.put(userId, preference, clock.now())
-    return written(userId, preference)
+    return formatPreference(userId, preference)
   }
 
   http.get(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: {
         ...about('preferences.list', 'readOwn'),
         params: User,
         response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
       },
     },
-    async ({ params }) => ({ preferences: (await store.list(params.id)).map((each) => written(params.id, each)) }),
+    async ({ params }) => ({
+      preferences: (await store.list(params.id)).map((each) => formatPreference(params.id, each)),
+    }),
   )
   http.put(
     '/v1/users/:id/preferences',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('preferences.set'),
         params: User,
@@ -120,19 +122,19 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.get(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: { ...about('preferences.get', 'readOwn'), params: Entry, response: { 200: PreferenceRecord } },
     },
     async ({ params }) => {
       const found = await find(params.id, params.event_type)
       if (!found) throw missing(params.id, params.event_type)
-      return written(params.id, found)
+      return formatPreference(params.id, found)
     },
   )
   http.put(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('preferences.update'),
         params: Entry,
@@ -145,7 +147,7 @@ export function preferenceEndpoints(http: Http, { guards, audit, store, catalog,
   http.delete(
     '/v1/users/:id/preferences/:event_type',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: { ...about('preferences.delete'), params: Entry, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
@@ -165,7 +167,10 @@ function preferenceOf(eventType: string, { channels, quiet_hours }: Static<typeo
   return { eventType, ...(channels ? { channels } : {}), ...(quiet_hours ? { quietHours: quiet_hours } : {}) }
 }
 
-function written(userId: string, { eventType, channels, quietHours }: Preference): Static<typeof PreferenceRecord> {
+function formatPreference(
+  userId: string,
+  { eventType, channels, quietHours }: Preference,
+): Static<typeof PreferenceRecord> {
   return {
     user_id: userId,
     event_type: eventType,

@@ -6,16 +6,16 @@ import type { Audit } from '../context/audit.ts'
 import { canonicalLocale } from '../model/locale.ts'
 import { maskRecipient } from '../model/masking.ts'
 import { isZone } from '../model/quiet-hours.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Access } from '../request/scopes.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
 
 const Params = Type.Object({ user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
-const mostAtOnce = 1_000
+const maxRecipients = 1_000
 
 export interface RecipientRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Recipients
   readonly clock: Clock
@@ -29,18 +29,18 @@ type ManySettings = ReadonlyArray<Settings & { readonly user_id: string }>
  * them one by one, which is no change of the management's.
  */
 export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
-  const { guards, store, clock } = routes
-  const about = aboutFor(guards)
+  const { access, store, clock } = routes
+  const about = aboutFor(access)
   const shown = (request: FastifyRequest, recipient: Recipient) => {
     const record = recipientRecord(recipient)
-    return guards.masks(request, recipient.userId) ? maskRecipient(record) : record
+    return access.masks(request, recipient.userId) ? maskRecipient(record) : record
   }
   const auditOne = auditWith(routes)
 
   http.get(
     '/v1/recipients/:user_id',
     {
-      onRequest: guards.allow('readDelivery'),
+      onRequest: access.allow('readDelivery'),
       schema: {
         ...about('recipients.get', 'readDelivery'),
         params: Params,
@@ -57,7 +57,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
   http.put(
     '/v1/recipients/:user_id',
     {
-      onRequest: guards.allow('putRecipient'),
+      onRequest: access.allow('putRecipient'),
       schema: {
         ...about('recipients.update', 'putRecipient'),
         params: Params,
@@ -69,7 +69,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
       const settings = request.body as Settings
       refuseUnknownPlaces([settings])
       const recipient = recipientOf(request.params.user_id, settings)
-      if (guards.feeds(request)) await store.feed(recipient, clock.now())
+      if (access.feeds(request)) await store.feed(recipient, clock.now())
       else {
         const before = await store.find(recipient.userId)
         await auditOne(request, 'recipients.update', { before, after: recipient })
@@ -81,7 +81,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
   http.delete(
     '/v1/recipients/:user_id',
     {
-      onRequest: guards.allow('putRecipient'),
+      onRequest: access.allow('putRecipient'),
       schema: {
         ...about('recipients.delete', 'putRecipient'),
         params: Params,
@@ -90,7 +90,7 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
     },
     async (request, reply) => {
       const { user_id: userId } = request.params
-      if (!guards.feeds(request)) {
+      if (!access.feeds(request)) {
         const before = await store.find(userId)
         if (!before) throw missing(userId)
         await auditOne(request, 'recipients.delete', { before })
@@ -103,11 +103,11 @@ export function recipientEndpoints(http: Http, routes: RecipientRoutes): void {
   revealEndpoint(http, routes)
 }
 
-function aboutFor(guards: Guards) {
-  return (id: OperationId, access: Access = 'manage') => ({
+function aboutFor(access: AccessControl) {
+  return (id: OperationId, required: Access = 'manage') => ({
     tags: ['recipients'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
 }
 
@@ -127,7 +127,7 @@ function auditWith({ audit }: RecipientRoutes) {
 }
 
 /** PUT /v1/recipients: one event of the audit trail for all of them, with how many there are and the first ids. */
-function bulkEndpoint(http: Http, { guards, audit, store, clock }: RecipientRoutes): void {
+function bulkEndpoint(http: Http, { access, audit, store, clock }: RecipientRoutes): void {
   const Entry = Type.Object(
     { user_id: Params.properties.user_id, ...RecipientSettings.properties },
     { additionalProperties: false },
@@ -135,11 +135,14 @@ function bulkEndpoint(http: Http, { guards, audit, store, clock }: RecipientRout
   http.put(
     '/v1/recipients',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       bodyLimit: 1024 * 1024,
       schema: {
-        ...aboutFor(guards)('recipients.updateMany'),
-        body: Type.Object({ recipients: Type.Array(Entry, { maxItems: mostAtOnce }) }, { additionalProperties: false }),
+        ...aboutFor(access)('recipients.updateMany'),
+        body: Type.Object(
+          { recipients: Type.Array(Entry, { maxItems: maxRecipients }) },
+          { additionalProperties: false },
+        ),
         response: { 200: Type.Object({ stored: Type.Integer() }) },
       },
     },
@@ -165,13 +168,13 @@ const Revealed = Type.Object(
 )
 
 /** POST /v1/recipients/{user_id}/reveal: single addresses as they are, for a reason that is recorded first. */
-function revealEndpoint(http: Http, { guards, audit, store }: RecipientRoutes): void {
+function revealEndpoint(http: Http, { access, audit, store }: RecipientRoutes): void {
   http.post(
     '/v1/recipients/:user_id/reveal',
     {
-      onRequest: guards.allow('reveal'),
+      onRequest: access.allow('reveal'),
       schema: {
-        ...aboutFor(guards)('recipients.reveal', 'reveal'),
+        ...aboutFor(access)('recipients.reveal', 'reveal'),
         params: Params,
         body: Type.Object(
           {
@@ -215,6 +218,6 @@ function refuseUnknownPlaces(list: ReadonlyArray<Static<typeof RecipientSettings
     ]
   })
   if (faults.length === 0) return
-  const told = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-  throw new Problem(400, `The body is not valid: ${told}.`, { errors: faults })
+  const detail = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  throw new Problem(400, `The body is not valid: ${detail}.`, { errors: faults })
 }

@@ -7,11 +7,11 @@ import { channels } from '../model/channel.ts'
 import { idPattern } from '../model/id.ts'
 import { maskAddress } from '../model/masking.ts'
 import { all, suppressionReasons } from '../model/suppression.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Access } from '../request/scopes.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store/store.ts'
-import { masked, maskUnknown, shown } from './suppression-view.ts'
+import { formatForCaller, maskSuppression, maskUnknown } from './suppression-view.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
 const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
@@ -52,55 +52,55 @@ const page = {
 }
 
 interface SuppressionRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Suppressions
   readonly clock: Clock
 }
 
 /** /v1/suppressions and those of one user: what is not sent where, and why; adding and lifting. */
-export function suppressionEndpoints(http: Http, given: SuppressionRoutes): void {
-  managementEndpoints(http, given)
-  ownEndpoints(http, given)
+export function suppressionEndpoints(http: Http, routes: SuppressionRoutes): void {
+  managementEndpoints(http, routes)
+  ownEndpoints(http, routes)
 }
 
-function managementEndpoints(http: Http, given: SuppressionRoutes): void {
-  const { guards, audit, store, clock } = given
-  const about = (id: OperationId, access: Access = 'manage') => ({
+function managementEndpoints(http: Http, routes: SuppressionRoutes): void {
+  const { access, audit, store, clock } = routes
+  const about = (id: OperationId, required: Access = 'manage') => ({
     tags: ['suppressions'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
 
   http.get(
     '/v1/suppressions',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: {
         ...about('suppressions.list', 'readSettings'),
         querystring: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, filterOf(request.query), request.query),
+    (request) => listSuppressions(routes, request, filterOf(request.query), request.query),
   )
   http.post(
     '/v1/suppressions/search',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: {
         ...about('suppressions.search', 'readSettings'),
         body: Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false }),
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, filterOf(request.body), request.body),
+    (request) => listSuppressions(routes, request, filterOf(request.body), request.body),
   )
   http.post(
     '/v1/suppressions',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('suppressions.create'),
         body: Type.Object(
@@ -135,13 +135,13 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
       })
       const [added] = await store.add([{ userId, channel, address, scope, reason, ...rest }], clock.now())
       if (!added) throw new Error('a suppression was neither added nor there')
-      return reply.code(201).send(shown(guards, request, added))
+      return reply.code(201).send(formatForCaller(access, request, added))
     },
   )
   http.delete(
     '/v1/suppressions',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('suppressions.liftMany'),
         querystring: Filter,
@@ -162,7 +162,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
   http.delete(
     '/v1/suppressions/:suppression_id',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('suppressions.lift'),
         params: Type.Object({ suppression_id: Id }),
@@ -179,18 +179,18 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
   )
 }
 
-function ownEndpoints(http: Http, given: SuppressionRoutes): void {
-  const { guards, audit, store, clock } = given
-  const about = (id: OperationId, access: Access) => ({
+function ownEndpoints(http: Http, routes: SuppressionRoutes): void {
+  const { access, audit, store, clock } = routes
+  const about = (id: OperationId, required: Access) => ({
     tags: ['suppressions'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
 
   http.get(
     '/v1/users/:id/suppressions',
     {
-      onRequest: guards.allowUnder('readOwn'),
+      onRequest: access.allowUnder('readOwn'),
       schema: {
         ...about('userSuppressions.list', 'readOwn'),
         params: Type.Object({ id: UserId }),
@@ -198,12 +198,13 @@ function ownEndpoints(http: Http, given: SuppressionRoutes): void {
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, { ...filterOf(request.query), userId: request.params.id }, request.query),
+    (request) =>
+      listSuppressions(routes, request, { ...filterOf(request.query), userId: request.params.id }, request.query),
   )
   http.delete(
     '/v1/users/:id/suppressions/:suppression_id',
     {
-      onRequest: guards.allowUnder('changeOwn'),
+      onRequest: access.allowUnder('changeOwn'),
       schema: {
         ...about('userSuppressions.lift', 'changeOwn'),
         params: Type.Object({ id: UserId, suppression_id: Id }),
@@ -219,7 +220,7 @@ function ownEndpoints(http: Http, given: SuppressionRoutes): void {
           403,
           `It is there because of: ${found.reason}. The management lifts it, at /v1/suppressions/${id}.`,
         )
-      if (guards.manages(request, userId)) await auditLift(audit, request, found)
+      if (access.manages(request, userId)) await auditLift(audit, request, found)
       await store.lift({ userId, ids: [id] })
       return reply.code(204).send(null)
     },
@@ -253,24 +254,24 @@ function filterOf({ user_id: userId, channel, address, scope, reason }: Query): 
   }
 }
 
-async function listed(
-  { guards, store, clock }: SuppressionRoutes,
+async function listSuppressions(
+  { access, store, clock }: SuppressionRoutes,
   request: FastifyRequest,
   filter: SuppressionFilter,
   { limit = 100, before }: { readonly limit?: number; readonly before?: string },
 ) {
   const { address, userId } = filter
-  if (address !== undefined && address !== all) guards.refuseGuesses(request, userId)
+  if (address !== undefined && address !== all) access.refuseGuesses(request, userId)
   const found = await store.list(filter, limit, before, clock.now())
   const last = found.at(-1)
   return {
-    suppressions: found.map((each) => shown(guards, request, each)),
+    suppressions: found.map((each) => formatForCaller(access, request, each)),
     ...(found.length === limit && last ? { next: last.id } : {}),
   }
 }
 
 function auditLift(audit: Audit, request: FastifyRequest, found: SuppressionRecord): Promise<void> {
-  const { channel, address, scope, reason } = masked(found)
+  const { channel, address, scope, reason } = maskSuppression(found)
   const before = { channel, address, scope, reason }
   return audit(request, { action: 'suppressions.lift', target: { type: 'suppression', id: found.id }, before })
 }

@@ -7,7 +7,7 @@ import { type Channel, channels } from '../model/channel.ts'
 import { canonicalLocale, Locale } from '../model/locale.ts'
 import { maskResult } from '../model/masking.ts'
 import type { Content, Data } from '../model/notification.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Templates } from '../store/store.ts'
 import { smsSegments, textOfHtml } from '../templates/message-text.ts'
@@ -15,7 +15,7 @@ import { type Compiled, checkTemplate, TemplateError } from '../templates/templa
 import { templateTarget } from './templates.ts'
 
 export interface TemplateToolRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Templates
   readonly reserved: Reserved
@@ -63,12 +63,12 @@ const Preview = Type.Object({
 /** Publish and roll back, preview with sample data, and test send. */
 export function templateToolEndpoints(
   http: Http,
-  { guards, audit, store, reserved, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
+  { access, audit, store, reserved, catalog, clock, defaultLocale, testSend }: TemplateToolRoutes,
 ): void {
-  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
+  const about = (id: OperationId, required: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const published = async (templateId: string, channel: Channel, locale: string | undefined) => {
     const wanted = [locale, defaultLocale].filter((each) => each !== undefined)
@@ -79,7 +79,7 @@ export function templateToolEndpoints(
   http.post(
     '/v1/templates/:template_id/:channel/:locale/publish',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('templates.publish'),
         params: Place,
@@ -114,7 +114,7 @@ export function templateToolEndpoints(
   http.post(
     '/v1/templates/:template_id/preview',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: {
         ...about('templates.preview', 'readSettings'),
         params: TemplateId,
@@ -137,13 +137,13 @@ export function templateToolEndpoints(
       const compiled = isDraft
         ? orProblem(() => checkTemplate(text))
         : await published(params.template_id, channel, locale)
-      return preview(compiled, channel, data as Data, shortened(await catalog.current(), params.template_id)) as never
+      return preview(compiled, channel, data as Data, shortenText(await catalog.current(), params.template_id)) as never
     },
   )
   http.post(
     '/v1/templates/:template_id/test',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('templates.test'),
         params: TemplateId,
@@ -165,23 +165,21 @@ export function templateToolEndpoints(
       await audit(request, { action: 'templates.test', target: { type: 'user', id: body.user_id }, after })
       const results = await testSend(channel, body.user_id, content)
       if (results.length === 0) throw new Problem(422, `The user ${body.user_id} can't be reached by ${channel}.`)
-      const masks = guards.masks(request, body.user_id)
+      const masks = access.masks(request, body.user_id)
       return { results: masks ? results.map((each) => maskResult({ ...each })) : results } as never
     },
   )
 }
 
 /** The text of an SMS as the event types that use the template send it: the longest, where some of them are tracked. */
-function shortened(catalog: Catalog, templateId: string): (content: Content) => string {
+function shortenText(catalog: Catalog, templateId: string): (content: Content) => string {
   const using = [...catalog.eventTypes.values()].filter((eventType) => eventType.templateId === templateId)
   const about = { userId: '', channel: 'sms', now: 0 } as const
   return (content) => {
     const texts = (using.length > 0 ? using : [{ sensitive: false }]).map(
       (eventType) => catalog.shortenLinks?.({ ...about, eventType, content }).content.body ?? content.body,
     )
-    return texts.reduce((longest, text) =>
-      smsSegments(text).segments > smsSegments(longest).segments ? text : longest,
-    )
+    return texts.reduce((max, text) => (smsSegments(text).segments > smsSegments(max).segments ? text : max))
   }
 }
 

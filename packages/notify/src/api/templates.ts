@@ -4,7 +4,7 @@ import type { Reserved } from '../catalog/reserved.ts'
 import type { Audit } from '../context/audit.ts'
 import { type Channel, channels } from '../model/channel.ts'
 import { canonicalLocale, Locale } from '../model/locale.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { TemplateKey, Templates } from '../store/store.ts'
 import { checkTemplate, TemplateError, type TemplateText } from '../templates/template.ts'
@@ -47,7 +47,7 @@ const Place = Type.Object({
 })
 
 export interface TemplateRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly store: Templates
   readonly reserved: Reserved
@@ -55,11 +55,11 @@ export interface TemplateRoutes {
 }
 
 /** The management of templates: texts by template, channel and locale, in versions that never change. */
-export function templateEndpoints(http: Http, { guards, audit, store, reserved, clock }: TemplateRoutes): void {
-  const about = (id: OperationId, access: 'readSettings' | 'manage' = 'manage') => ({
+export function templateEndpoints(http: Http, { access, audit, store, reserved, clock }: TemplateRoutes): void {
+  const about = (id: OperationId, required: 'readSettings' | 'manage' = 'manage') => ({
     tags: ['templates'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   /** The text that a change takes the place of. */
   const publishedAt = async ({ templateId, channel, locale }: TemplateKey) =>
@@ -71,15 +71,15 @@ export function templateEndpoints(http: Http, { guards, audit, store, reserved, 
   http.get(
     '/v1/templates',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: { ...about('templates.list', 'readSettings'), response: { 200: List } },
     },
-    async () => ({ templates: (await store.published()).map((text) => written(text, true)) }),
+    async () => ({ templates: (await store.publishedOnly()).map((text) => formatTemplate(text, true)) }),
   )
   http.get(
     '/v1/templates/:template_id',
     {
-      onRequest: guards.allow('readSettings'),
+      onRequest: access.allow('readSettings'),
       schema: {
         ...about('templates.get', 'readSettings'),
         params: Type.Object({ template_id: TemplateId }),
@@ -89,13 +89,13 @@ export function templateEndpoints(http: Http, { guards, audit, store, reserved, 
     async ({ params }) => {
       const versions = await store.versions(params.template_id)
       if (versions.length === 0) throw new Problem(404, `There is no template ${params.template_id}.`)
-      return { templates: versions.map(({ published, ...text }) => written(text, published)) }
+      return { templates: versions.map(({ published, ...text }) => formatTemplate(text, published)) }
     },
   )
   http.put(
     '/v1/templates/:template_id/:channel/:locale',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: {
         ...about('templates.update'),
         params: Place,
@@ -113,17 +113,17 @@ export function templateEndpoints(http: Http, { guards, audit, store, reserved, 
       await audit(request, {
         action: 'templates.save',
         target: templateTarget(key),
-        ...(before ? { before: written(before, true) } : {}),
-        after: { ...written({ ...key, ...text, version: 0 }, publish), version: undefined },
+        ...(before ? { before: formatTemplate(before, true) } : {}),
+        after: { ...formatTemplate({ ...key, ...text, version: 0 }, publish), version: undefined },
       })
       const version = await store.save({ ...key, ...text }, publish, clock.now())
-      return { ...written({ ...key, ...text, version }, publish), variables: [...variables] }
+      return { ...formatTemplate({ ...key, ...text, version }, publish), variables: [...variables] }
     },
   )
   http.delete(
     '/v1/templates/:template_id/:channel/:locale',
     {
-      onRequest: guards.allow('manage'),
+      onRequest: access.allow('manage'),
       schema: { ...about('templates.delete'), params: Place, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
@@ -169,6 +169,6 @@ function checkedVariables(text: TemplateText): readonly string[] {
   }
 }
 
-function written({ templateId, ...text }: TemplateText, published: boolean) {
+function formatTemplate({ templateId, ...text }: TemplateText, published: boolean) {
   return { template_id: templateId, ...text, published }
 }

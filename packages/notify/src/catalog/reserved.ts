@@ -39,7 +39,7 @@ export interface Reserved {
 
 const nothing: ReservedDeclarations = { owner: '', eventTypes: [], templates: [] }
 
-export function reservedOf({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
+export function parseReserved({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
   const known = new Map(
     eventTypes.map(({ event, ...settings }) => [event, { ...eventTypeOf(event, settings, 1), ...mailedAtOnce }]),
   )
@@ -65,7 +65,7 @@ const mailedAtOnce = {
 } as const satisfies Partial<EventType>
 
 /** The store as everybody reads it: what is reserved stands in the place of whatever is stored under its names. */
-export function withReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
+export function hideReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
   return {
     ...store,
     eventTypes: reservedEventTypes(store.eventTypes, reserved),
@@ -86,8 +86,8 @@ function reservedEventTypes(store: EventTypes, { eventTypes }: Reserved): EventT
 function reservedTemplates(store: Templates, { texts, hasTemplate }: Reserved): Templates {
   return {
     ...store,
-    async published() {
-      const stored = (await store.published()).filter(({ templateId }) => !hasTemplate(templateId))
+    async publishedOnly() {
+      const stored = (await store.publishedOnly()).filter(({ templateId }) => !hasTemplate(templateId))
       return [...stored, ...texts]
     },
     async versions(templateId) {

@@ -1,6 +1,6 @@
 import { type Actor, changedMembers, type ManagementChange, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -20,16 +20,16 @@ export interface AuditedChange extends Pick<ManagementChange, 'action' | 'target
 export type Audit = (request: FastifyRequest, change: AuditedChange) => Promise<void>
 
 /** The audit trail of this service's management. */
-export function createAudit(record: RecordChange, guards: Guards): Audit {
+export function createAudit(record: RecordChange, access: AccessControl): Audit {
   return (request, { action, target, before = {}, after = {}, mask = (members) => members }) => {
     const changed = changedMembers(before, after)
     return recordChange(record, {
       service: 'notify',
       action,
-      actor: actorOf(request, guards),
+      actor: actorOf(request, access),
       target,
-      before: bounded(mask(changed.before)),
-      after: bounded(mask(changed.after)),
+      before: truncateMembers(mask(changed.before)),
+      after: truncateMembers(mask(changed.after)),
     })
   }
 }
@@ -37,8 +37,8 @@ export function createAudit(record: RecordChange, guards: Guards): Audit {
 /** Reserved roles, by which people manage; a product's own say nothing here. */
 const reserved = 'gatehouse-'
 
-function actorOf(request: FastifyRequest, guards: Guards): Actor {
-  const { subject, roles, clientId } = guards.callerOf(request)
+function actorOf(request: FastifyRequest, access: AccessControl): Actor {
+  const { subject, roles, clientId } = access.callerOf(request)
   return {
     subject,
     role: roles.find((role) => role.startsWith(reserved)),
@@ -52,12 +52,12 @@ const maxTextLength = 1_000
 const maxItems = 100
 
 /** What is long is cut: an event of the trail says what was changed, and does not keep it. */
-function bounded(members: Members): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, boundedValue(value)]))
+function truncateMembers(members: Members): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, truncateValue(value)]))
 }
 
-function boundedValue(value: unknown): unknown {
+function truncateValue(value: unknown): unknown {
   if (typeof value === 'string') return value.length > maxTextLength ? `${value.slice(0, maxTextLength)}…` : value
-  if (Array.isArray(value)) return value.slice(0, maxItems).map(boundedValue)
-  return typeof value === 'object' && value !== null ? bounded(value as Members) : value
+  if (Array.isArray(value)) return value.slice(0, maxItems).map(truncateValue)
+  return typeof value === 'object' && value !== null ? truncateMembers(value as Members) : value
 }

@@ -48,7 +48,7 @@ export type Step = AttemptStep | Release
 
 /** Whether some target of a delivery was accepted in an earlier attempt: a column of the table of transitions. */
 export function acceptedBefore({ message }: ClaimedDelivery): 'before' | 'never' {
-  return message.accepted ? 'before' : 'never'
+  return message.partlyAccepted ? 'before' : 'never'
 }
 
 const notCalled: SendResult = { kind: 'rate_limited', retryAfterMs: 0, reason: 'no time was left' }

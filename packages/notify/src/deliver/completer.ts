@@ -15,7 +15,7 @@ export interface CompleterOptions {
   readonly options: NotifyOptions
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly hints: Pick<Hints, 'waiting' | 'changed'>
+  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
 }
 
 /** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
@@ -58,8 +58,8 @@ async function recordSteps(settings: CompleterOptions, steps: readonly AttemptSt
     const late = await persist(() => deliveries.record(bucket, mine), options.leaseMs)
     if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   }
-  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.waiting()
-  hints.changed()
+  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
+  hints.onChanged()
   for (const [entry, { length }] of Map.groupBy(steps, ({ what }) => what)) countSteps(settings, entry, length)
   return steps.map(() => true)
 }

@@ -71,7 +71,7 @@ export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepCon
   if (end) return { ...record, ...endOf(claimed, transitions.ended[column], { ...end, left: history }) }
   const { entry, next } = transitions[isFailure ? 'failed' : 'postponed'][column]
   const targets = left.map(({ target }) => target)
-  const remembered = { targets, accepted: column !== 'never', ...history }
+  const remembered = { targets, partlyAccepted: column !== 'never', ...history }
   return { ...record, what: entry, next: { kind: next, dueAt, failures, left: remembered } }
 }
 

@@ -4,10 +4,10 @@ import type { Audit } from '../context/audit.ts'
 import type { Reports } from '../context/reports.ts'
 import { idPattern } from '../model/id.ts'
 import { type InboxChange, inboxChanges } from '../model/inbox-change.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store/store.ts'
-import { tellDeliveries } from './reading.ts'
+import { reportItemChange } from './reading.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowAllItems, type ShowItems } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
@@ -44,7 +44,7 @@ const Choice = Type.Union([
 const Changed = Type.Object({ changed: Type.Integer({ description: 'How many items' }), counts: CountsRecord })
 
 export interface InboxRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   /** How items are shown to callers who may not read personal data. */
   readonly masked: ShowItems
@@ -56,14 +56,14 @@ export interface InboxRoutes {
 }
 
 /** /v1/users/{id}/inbox: the in-app feed, its counts, and what is done to its items. */
-export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, masked, shown, clock }: InboxRoutes): void {
-  const toRead = { tags: ['inbox'], security: guards.security('readFeed') }
-  const toChange = { tags: ['inbox'], security: guards.security('changeOwn') }
+export function inboxEndpoints(http: Http, { access, audit, inbox, reports, masked, shown, clock }: InboxRoutes): void {
+  const toRead = { tags: ['inbox'], security: access.security('readFeed') }
+  const toChange = { tags: ['inbox'], security: access.security('changeOwn') }
 
   http.get(
     '/v1/users/:id/inbox',
     {
-      onRequest: guards.allowUnder('readFeed'),
+      onRequest: access.allowUnder('readFeed'),
       schema: {
         ...toRead,
         ...operation('inbox.list'),
@@ -89,14 +89,14 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       const { items, counts } = await inbox.page(request.params.id, { ...filter, limit: filter.limit + 1 })
       const page = items.slice(0, filter.limit)
       const next = items.length > page.length ? { next: page.at(-1)?.id } : {}
-      const show = guards.masks(request, request.params.id) ? masked : shown
+      const show = access.masks(request, request.params.id) ? masked : shown
       return { items: (await show(page)).map(itemRecord), counts: countsRecord(counts), ...next } as never
     },
   )
   http.get(
     '/v1/users/:id/inbox/counts',
     {
-      onRequest: guards.allowUnder('readFeed'),
+      onRequest: access.allowUnder('readFeed'),
       schema: {
         ...toRead,
         ...operation('inbox.count'),
@@ -114,7 +114,7 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
     http.post(
       `/v1/users/:id/inbox/${change}`,
       {
-        onRequest: guards.allowUnder('changeOwn'),
+        onRequest: access.allowUnder('changeOwn'),
         schema: {
           ...toChange,
           ...operation(operations[change]),
@@ -126,10 +126,10 @@ export function inboxEndpoints(http: Http, { guards, audit, inbox, reports, mask
       async (request) => {
         const { params, body, log } = request
         const choice: InboxChoice = 'ids' in body ? body : body.up_to === undefined ? {} : { upTo: body.up_to }
-        if (guards.manages(request, params.id))
+        if (access.manages(request, params.id))
           await audit(request, { action: `inbox.${change}`, target: { type: 'user', id: params.id }, after: body })
         const { changed, counts } = await inbox.change(params.id, change, choice, clock.now())
-        tellDeliveries(reports, change, changed, clock.now()).catch((error) =>
+        reportItemChange(reports, change, changed, clock.now()).catch((error) =>
           log.warn({ err: error }, 'that items were seen or read could not be stored with their notifications'),
         )
         return { changed: changed.length, counts: countsRecord(counts) } as never

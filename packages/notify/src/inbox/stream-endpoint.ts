@@ -1,11 +1,11 @@
 import { type Clock, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { Guards, WatchCredential } from '../request/caller.ts'
+import type { AccessControl, WatchCredential } from '../request/caller.ts'
 import { operation } from '../request/operations.ts'
 import type { InboxStreams } from './streams.ts'
 
 export interface StreamRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly streams: InboxStreams
   readonly clock: Clock
   readonly watch: WatchCredential | undefined
@@ -23,19 +23,19 @@ const stream = {
 }
 
 /** GET /v1/users/{id}/inbox/stream: what changes in a feed, as it changes. */
-export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch }: StreamRoutes): void {
+export function inboxStreamEndpoint(http: Http, { access, streams, clock, watch }: StreamRoutes): void {
   http.addHook('preClose', () => streams.close())
   http.get(
     '/v1/users/:id/inbox/stream',
     {
       exposeHeadRoute: false,
-      onRequest: guards.allowUnder('readFeed'),
+      onRequest: access.allowUnder('readFeed'),
       schema: {
         tags: ['inbox'],
         ...operation('inbox.stream'),
         description:
           'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
-        security: guards.security('readFeed'),
+        security: access.security('readFeed'),
         params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) }),
         querystring: Type.Object({}, { additionalProperties: false }),
         headers: LastEventId,
@@ -43,7 +43,7 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
       },
     },
     async (request, reply) => {
-      const { expiresAt } = guards.callerOf(request)
+      const { expiresAt } = access.callerOf(request)
       const userId = request.params.id
       const after = lastEventId(request.headers['last-event-id'])
       streams.admit(userId)
@@ -61,7 +61,7 @@ export function inboxStreamEndpoint(http: Http, { guards, streams, clock, watch 
       })
       raw.write(`retry: ${reconnectMs}\n\n`)
       const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
-      const masked = guards.masks(request, userId)
+      const masked = access.masks(request, userId)
       const end = streams.open({ userId, after, response: raw, lifeMs, masked })
       const stopWatching = watch?.(request, expiresAt, end)
       raw.once('close', () => stopWatching?.())

@@ -1,21 +1,21 @@
 import type { Http } from '@gatehouse/kit'
 import type { NotifyRequest } from '../model/notification.ts'
-import type { Guards } from '../request/caller.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import type { AccessControl } from '../request/caller.ts'
+import { AcceptanceBody, maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import type { Accept } from './accept.ts'
 
 /** POST /v1/notify: 202 once the event is committed, whatever became of its channels. */
-export function notifyEndpoint(http: Http, guards: Guards, accept: Accept): void {
+export function notifyEndpoint(http: Http, access: AccessControl, accept: Accept): void {
   http.post(
     '/v1/notify',
     {
-      bodyLimit: largestEventBytes,
-      onRequest: guards.allow('produce'),
+      bodyLimit: maxEventBytes,
+      onRequest: access.allow('produce'),
       schema: {
         tags: ['notifications'],
         ...operation('notifications.send'),
-        security: guards.security('produce'),
+        security: access.security('produce'),
         body: NotifyBody,
         response: { 202: AcceptanceBody },
       },

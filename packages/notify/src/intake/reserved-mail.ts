@@ -2,8 +2,8 @@ import { type Http, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { Reserved, ReservedMail } from '../catalog/reserved.ts'
 import { RecipientSettings } from '../config/declaration.ts'
-import type { Guards } from '../request/caller.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import type { AccessControl } from '../request/caller.ts'
+import { AcceptanceBody, maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
@@ -43,17 +43,17 @@ export async function acceptReservedMail(
 /** POST /v1/reserved-mails: 202 once the mail is committed. */
 export function reservedMailEndpoint(
   http: Http,
-  { guards, ...parts }: ReservedMailParts & { readonly guards: Guards },
+  { access, ...parts }: ReservedMailParts & { readonly access: AccessControl },
 ): void {
   http.post(
     '/v1/reserved-mails',
     {
-      bodyLimit: largestEventBytes,
-      onRequest: guards.allow('mailReserved'),
+      bodyLimit: maxEventBytes,
+      onRequest: access.allow('mailReserved'),
       schema: {
         tags: ['notifications'],
         ...operation('reservedMails.send'),
-        security: guards.security('mailReserved'),
+        security: access.security('mailReserved'),
         body: MailBody,
         response: { 202: AcceptanceBody },
       },

@@ -24,20 +24,20 @@ export function nextHealth(
 ): Health {
   if (before.openUntil !== undefined) {
     if (now < before.openUntil) return before
-    return added.failures === 0 ? close(now) : open(before, rules, now)
+    return added.failures === 0 ? closedHealth(now) : openBreaker(before, rules, now)
   }
   const current = now < before.since + rules.windowMs ? before : { ...before, since: now, calls: 0, failures: 0 }
   const calls = current.calls + added.calls
   const failures = current.failures + added.failures
   const isTripped = calls >= rules.minCalls && failures >= calls * rules.failureRate && failures > 0
-  return isTripped ? open(before, rules, now) : { since: current.since, calls, failures, openings: 0 }
+  return isTripped ? openBreaker(before, rules, now) : { since: current.since, calls, failures, openings: 0 }
 }
 
-function close(now: number): Health {
+function closedHealth(now: number): Health {
   return { since: now, calls: 0, failures: 0, openings: 0 }
 }
 
-function open({ openings }: Health, rules: BreakerRules, now: number): Health {
+function openBreaker({ openings }: Health, rules: BreakerRules, now: number): Health {
   const openMs = Math.min(rules.maxOpenMs, rules.openMs * 2 ** Math.min(openings, 30))
   return { since: now, calls: 0, failures: 0, openUntil: now + openMs, openings: openings + 1 }
 }

@@ -3,20 +3,20 @@ import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { uncheckedMs } from '../model/erasure.ts'
-import type { Guards } from '../request/caller.ts'
+import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Privacy } from '../store/store.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
 
 /** /v1/users/{id}/data: everything that is known about a user, to be handed out or erased. */
-export function privacyEndpoints(http: Http, guards: Guards, store: Privacy, audit: Audit): void {
-  const about = (id: OperationId) => ({ tags: ['privacy'], ...operation(id), security: guards.security('privacy') })
+export function privacyEndpoints(http: Http, access: AccessControl, store: Privacy, audit: Audit): void {
+  const about = (id: OperationId) => ({ tags: ['privacy'], ...operation(id), security: access.security('privacy') })
 
   http.get(
     '/v1/users/:id/data',
     {
-      onRequest: guards.allow('privacy'),
+      onRequest: access.allow('privacy'),
       schema: {
         ...about('userData.export'),
         params: User,
@@ -34,7 +34,7 @@ export function privacyEndpoints(http: Http, guards: Guards, store: Privacy, aud
   http.delete(
     '/v1/users/:id/data',
     {
-      onRequest: guards.allow('privacy'),
+      onRequest: access.allow('privacy'),
       schema: {
         ...about('userData.erase'),
         params: User,

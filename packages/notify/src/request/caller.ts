@@ -23,7 +23,7 @@ export type WatchCredential = (request: FastifyRequest, expiresAt: number | unde
 type Hook = (request: FastifyRequest) => Promise<void>
 
 /** The checks that routes ask for. Each hook throws a finished answer when it fails. */
-export interface Guards {
+export interface AccessControl {
   /** The hook of a route that is for this access. */
   allow(access: Access): Hook
   /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
@@ -33,7 +33,7 @@ export interface Guards {
   /** Who makes a request that one of the hooks let through. */
   callerOf(request: FastifyRequest): Caller
   /** Whether the caller may have this access to what belongs to a user at all. Default: reading what became of it. */
-  maySee(request: FastifyRequest, userId: string, access?: Access): boolean
+  canSee(request: FastifyRequest, userId: string, access?: Access): boolean
   /** Whether personal data is masked for the caller: not that of the user themself. */
   masks(request: FastifyRequest, userId?: string): boolean
   /** Refuses to tell by personal data what is masked: answers would confirm every guess. @throws Problem 403 */
@@ -44,14 +44,15 @@ export interface Guards {
   feeds(request: FastifyRequest): boolean
 }
 
-/** Builds the guards over the bearer check and the table of scopes. */
-export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): Guards {
+/** Builds the access checks over the bearer check and the table of scopes. */
+export function createAccessControl(authenticate: Authenticate, scopes: NotifyScopes): AccessControl {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
   const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.events, scopes.reserved])
   const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request)
-    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} asked for a caller without a guard`)
+    if (!caller)
+      throw new Error(`${request.method} ${request.routeOptions.url} reads its caller without an access check`)
     return caller
   }
   const check = async (request: FastifyRequest, access: Access) => {
@@ -67,7 +68,7 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       caller,
       [scopes.admin, scopes.delivery].filter((s) => allowed[access].includes(s)),
     )
-  const masks: Guards['masks'] = (request, userId) => {
+  const masks: AccessControl['masks'] = (request, userId) => {
     const caller = callerOf(request)
     return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
   }
@@ -78,11 +79,11 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
     allowUnder: (access) => async (request) => {
       const caller = await check(request, access)
       const { id } = request.params as { id: string }
-      if (!isManagement(caller, access) && caller.subject !== id) throw notYours()
+      if (!isManagement(caller, access) && caller.subject !== id) throw otherUserProblem()
     },
     security: (access) => allowed[access].map((scope) => ({ bearer: [scope] })),
     callerOf,
-    maySee(request, userId, access = 'readOutcome') {
+    canSee(request, userId, access = 'readOutcome') {
       const caller = callerOf(request)
       return isManagement(caller, access) || caller.subject === userId
     },
@@ -95,8 +96,8 @@ export function createGuards(authenticate: Authenticate, scopes: NotifyScopes): 
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
     },
     feeds(request) {
-      const { scopes: held } = callerOf(request)
-      return held.has(scopes.feed) && !held.has(scopes.admin)
+      const { scopes: granted } = callerOf(request)
+      return granted.has(scopes.feed) && !granted.has(scopes.admin)
     },
   }
 }
@@ -117,6 +118,6 @@ function insufficient(enough: readonly string[]): Problem {
 }
 
 /** 403 for a user who asks for another's. */
-export function notYours(): Problem {
+export function otherUserProblem(): Problem {
   return new Problem(403, 'That belongs to another user.')
 }

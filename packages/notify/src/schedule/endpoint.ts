@@ -6,8 +6,8 @@ import type { Audit } from '../context/audit.ts'
 import { idPattern } from '../model/id.ts'
 import { maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
-import { type Guards, notYours } from '../request/caller.ts'
-import { largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { type AccessControl, otherUserProblem } from '../request/caller.ts'
+import { maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Access } from '../request/scopes.ts'
@@ -29,34 +29,34 @@ const ScheduledRecord = Type.Object(
 )
 
 export interface ScheduleRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly audit: Audit
   readonly schedule: Schedule
   readonly catalog: CatalogKeeper
 }
 
 /** /v1/scheduled: notifications for later, as records of id, fire_at and payload. */
-export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog }: ScheduleRoutes): void {
-  const about = (id: OperationId, access: Access) => ({
+export function scheduleEndpoints(http: Http, { access, audit, schedule, catalog }: ScheduleRoutes): void {
+  const about = (id: OperationId, required: Access) => ({
     tags: ['scheduled'],
     ...operation(id),
-    security: guards.security(access),
+    security: access.security(required),
   })
   const shown = (request: FastifyRequest, each: Omit<Scheduled, 'source'>) => {
-    const masks = guards.masks(request, each.payload.user_id)
+    const masks = access.masks(request, each.payload.user_id)
     return written(masks ? { ...each, payload: maskRequest(each.payload) } : each)
   }
-  const find = async (request: FastifyRequest, id: string, access: Access) => {
+  const find = async (request: FastifyRequest, id: string, needed: Access) => {
     const found = await schedule.find(id)
-    if (!found || !guards.maySee(request, found.payload.user_id, access)) throw missing(id)
+    if (!found || !access.canSee(request, found.payload.user_id, needed)) throw missing(id)
     return found
   }
 
   http.post(
     '/v1/scheduled',
     {
-      onRequest: guards.allow('produce'),
-      bodyLimit: largestEventBytes,
+      onRequest: access.allow('produce'),
+      bodyLimit: maxEventBytes,
       schema: {
         ...about('scheduled.create', 'produce'),
         body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),
@@ -78,7 +78,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
   http.get(
     '/v1/scheduled',
     {
-      onRequest: guards.allow('readScheduled'),
+      onRequest: access.allow('readScheduled'),
       schema: {
         ...about('scheduled.list', 'readScheduled'),
         querystring: Type.Object(
@@ -90,7 +90,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     },
     async (request) => {
       const { user_id: userId } = request.query
-      if (!guards.maySee(request, userId, 'readScheduled')) throw notYours()
+      if (!access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
       const scheduled = await schedule.list(userId)
       return { scheduled: scheduled.map((each) => shown(request, each)) } as never
     },
@@ -98,7 +98,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
   http.get(
     '/v1/scheduled/:id',
     {
-      onRequest: guards.allow('readScheduled'),
+      onRequest: access.allow('readScheduled'),
       schema: { ...about('scheduled.get', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
     },
     async (request) => shown(request, await find(request, request.params.id, 'readScheduled')) as never,
@@ -106,7 +106,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
   http.delete(
     '/v1/scheduled/:id',
     {
-      onRequest: guards.allow('cancelScheduled'),
+      onRequest: access.allow('cancelScheduled'),
       schema: {
         ...about('scheduled.cancel', 'cancelScheduled'),
         params: Id,
@@ -116,7 +116,7 @@ export function scheduleEndpoints(http: Http, { guards, audit, schedule, catalog
     async (request, reply) => {
       const { id } = request.params
       const { fireAt, payload } = await find(request, id, 'cancelScheduled')
-      if (guards.manages(request)) {
+      if (access.manages(request)) {
         const before = { event: payload.event, user_id: payload.user_id, fire_at: new Date(fireAt).toISOString() }
         await audit(request, { action: 'scheduled.cancel', target: { type: 'scheduled', id }, before })
       }

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { ChangeReaderRules } from '../config/options.ts'
 import { channels } from '../model/channel.ts'
 import { deliveryStates } from '../model/delivery-state.ts'
-import type { Guards, WatchCredential } from '../request/caller.ts'
+import type { AccessControl, WatchCredential } from '../request/caller.ts'
 import { operation } from '../request/operations.ts'
 import type { ChangePage, StateChanges } from '../store/store.ts'
 import { type Beginning, ChangeRecord, changeRecord, readPage } from './page.ts'
@@ -12,7 +12,7 @@ import type { ChangeReaders } from './readers.ts'
 import { beginStream, sendChanges } from './stream.ts'
 
 export interface ChangeRoutes {
-  readonly guards: Guards
+  readonly access: AccessControl
   readonly stateChanges: StateChanges
   readonly readers: ChangeReaders
   readonly rules: ChangeReaderRules
@@ -65,17 +65,17 @@ const response = {
 
 /** GET /v1/events: the changes of state of all deliveries, in one order, for readers that resume. */
 export function changesEndpoint(http: Http, routes: ChangeRoutes): void {
-  const { guards, readers, rules } = routes
+  const { access, readers, rules } = routes
   http.addHook('preClose', () => readers.close())
   http.get(
     '/v1/events',
     {
       exposeHeadRoute: false,
-      onRequest: guards.allow('readEvents'),
+      onRequest: access.allow('readEvents'),
       schema: {
         tags: ['events'],
         ...operation('events.list'),
-        security: guards.security('readEvents'),
+        security: access.security('readEvents'),
         querystring: Query,
         headers: Type.Object({
           'last-event-id': Type.Optional(
@@ -94,12 +94,12 @@ export function changesEndpoint(http: Http, routes: ChangeRoutes): void {
         waitMs === 0
           ? await readPage(routes.stateChanges, beginning)
           : await waitFor(routes, request, beginning, waitMs)
-      return written(page) as never
+      return formatChange(page) as never
     },
   )
 }
 
-function written({ changes, through, last }: ChangePage): Static<typeof Page> {
+function formatChange({ changes, through, last }: ChangePage): Static<typeof Page> {
   return { events: changes.map(changeRecord) as never, next: String(through), more: through < last }
 }
 
@@ -126,12 +126,12 @@ function beginningOf(
  * @throws Problem 401 once the credential of the reader is no longer good
  */
 async function waitFor(
-  { guards, stateChanges, readers, watch }: ChangeRoutes,
+  { access, stateChanges, readers, watch }: ChangeRoutes,
   request: FastifyRequest,
   beginning: Beginning,
   waitMs: number,
 ): Promise<ChangePage> {
-  const { subject, expiresAt } = guards.callerOf(request)
+  const { subject, expiresAt } = access.callerOf(request)
   const leave = readers.enter(subject)
   const gone = new AbortController()
   const onClose = () => gone.abort()
@@ -161,12 +161,12 @@ function credentialEnded(): Problem {
 }
 
 async function openStream(
-  { guards, clock, watch, ...routes }: ChangeRoutes,
+  { access, clock, watch, ...routes }: ChangeRoutes,
   request: FastifyRequest,
   reply: FastifyReply,
   beginning: Beginning,
 ): Promise<void> {
-  const { subject, expiresAt } = guards.callerOf(request)
+  const { subject, expiresAt } = access.callerOf(request)
   const leave = routes.readers.enter(subject)
   const ending = new AbortController()
   let stopWatching: (() => void) | undefined

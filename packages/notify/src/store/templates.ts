@@ -3,7 +3,7 @@ import type { TemplateText } from '../templates/template.ts'
 export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
 
 export interface Templates {
-  published(): Promise<readonly TemplateText[]>
+  publishedOnly(): Promise<readonly TemplateText[]>
   /** Every version of the texts of a template, newest first, and which are published. */
   versions(templateId: string): Promise<ReadonlyArray<TemplateText & { readonly published: boolean }>>
   /** Stores a new version and answers its number; publishes it unless told otherwise. */

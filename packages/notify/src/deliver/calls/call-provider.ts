@@ -28,7 +28,7 @@ export function createOutgoing(claimed: ClaimedDelivery, target: Target): Outgoi
 
 /** The message without what is remembered of its attempts. */
 function contentOf(message: Message): Content {
-  const { targets, accepted, waitsSince, postponements, earlierClaims, ...mine } = message
+  const { targets, partlyAccepted, waitsSince, postponements, earlierClaims, ...mine } = message
   const { failedProviders, providerPauses, failoverOnTimeout, unresolved, ...content } = mine
   return content
 }

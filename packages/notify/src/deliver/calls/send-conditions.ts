@@ -59,8 +59,8 @@ interface QuietTime {
 function defer(claimed: ClaimedDelivery, { now, end, dueAt }: QuietTime): AttemptStep {
   const { entry, next: kind } = transitions.quiet[acceptedBefore(claimed)]
   const { message, failures, crashes } = claimed
-  const { targets, accepted = false, waitsSince } = message
-  const left = { targets, accepted, waitsSince: waitsSince === undefined ? undefined : waitsSince + dueAt - now }
+  const { targets, partlyAccepted = false, waitsSince } = message
+  const left = { targets, partlyAccepted, waitsSince: waitsSince === undefined ? undefined : waitsSince + dueAt - now }
   const detail = { until: new Date(end).toISOString() }
   const next = { kind, dueAt, failures, crashes, left }
   return { claimed, at: now, what: entry, detail, deadTokens: [], next }

@@ -18,7 +18,7 @@ interface TextRow {
 
 export function postgresTemplates(database: Database): Templates {
   return {
-    async published() {
+    async publishedOnly() {
       const { rows } = await database.query<TextRow>(
         `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html
            FROM notify.published_template p JOIN notify.template t USING (template_id, channel, locale, version)

@@ -129,6 +129,6 @@ test('a push that some device took ends as finished when it expires, and one tha
   const claimed = { ...fresh, expiresAt: evening }
   assert.equal(deferOrExpire(claimed, rules, evening - 1, 0), undefined)
   assert.equal(deferOrExpire(claimed, rules, evening, 0)?.what, 'expired')
-  const taken = deferOrExpire({ ...claimed, message: { ...fresh.message, accepted: true } }, rules, evening, 0)
+  const taken = deferOrExpire({ ...claimed, message: { ...fresh.message, partlyAccepted: true } }, rules, evening, 0)
   assert.deepEqual([taken?.what, taken?.next.kind], ['finished', 'expired'])
 })

@@ -94,20 +94,21 @@ export interface Played {
   /** What it came to: `done`, `dead` or `expired`; `endless` when it did not end. */
   readonly end: 'done' | 'dead' | 'expired' | 'endless'
   readonly endedAt: number
-  readonly held: number
+  /** How often it was deferred to the end of quiet hours. */
+  readonly deferredCount: number
 }
 
 const maxClaims = 10_000
 
 /** Plays a delivery through its attempts, each when it is due, as a worker does. */
-export async function play(given: Play): Promise<Played> {
-  const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = given
+export async function play(options: Play): Promise<Played> {
+  const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = options
   const calls: Call[] = []
   const clock = manualClock(begun)
-  const health = breakersOf(given.breakers ?? [], clock)
+  const health = breakersOf(options.breakers ?? [], clock)
   let pool = startProcess(providers, health, clock)
   let claimed = { ...fresh, ...delivery }
-  let held = 0
+  let deferredCount = 0
   const attempt = async (): Promise<Step | undefined> => {
     const choice = pool.choose(target, claimed.message) ?? (await pool.probe(target, claimed.message))
     const results: TargetResult[] = []
@@ -131,17 +132,17 @@ export async function play(given: Play): Promise<Played> {
   for (let n = 0; n < maxClaims; n++) {
     if (restarts) pool = startProcess(providers, health, clock)
     await pool.refresh()
-    const hold = deferOrExpire(claimed, sendConditions, clock.now(), random)
-    if (hold) held++
-    const step = hold ?? (await attempt())
+    const blocked = deferOrExpire(claimed, sendConditions, clock.now(), random)
+    if (blocked) deferredCount++
+    const step = blocked ?? (await attempt())
     if (!step || !('next' in step)) continue
     const { next } = step
-    if (next.kind !== 'again') return { calls, end: next.kind, endedAt: clock.now(), held }
+    if (next.kind !== 'again') return { calls, end: next.kind, endedAt: clock.now(), deferredCount }
     const message = JSON.parse(JSON.stringify({ ...claimed.message, ...next.left }))
     claimed = { ...claimed, failures: next.failures, message }
     clock.set(Math.max(clock.now(), next.dueAt))
   }
-  return { calls, end: 'endless', endedAt: clock.now(), held }
+  return { calls, end: 'endless', endedAt: clock.now(), deferredCount }
 }
 
 export const reason = 'because'

@@ -44,7 +44,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
   const steps = createGatherer<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
   const releases = createGatherer<Release, true>((batch) => releaseAll(settings, batch), batching)
   const logError = (error: unknown) =>
-    log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end')
+    log.error({ err: error, channel }, 'a step could not be recorded; the lease of its delivery will end')
   return {
     complete: (step) => backlog.add(('next' in step ? steps.do(step) : releases.do(step)).catch(logError)),
     waitForRoom: () => backlog.waitForRoom(),

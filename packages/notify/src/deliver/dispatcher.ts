@@ -112,7 +112,7 @@ async function completeMessages(
   try {
     return (await complete?.(messages)) ?? messages
   } catch (error) {
-    log.warn({ err: error, channel }, 'the settings that mails need for their links could not be read; they wait')
+    log.warn({ err: error, channel }, 'settings for the links of mails could not be read; the mails wait')
     return undefined
   }
 }
@@ -131,6 +131,6 @@ async function reportResults(
   if (isOpened && first && 'reason' in first)
     log.error(
       { provider: provider.name, channel, reason: first.reason },
-      'a provider refuses our credentials or account',
+      'a provider rejects our credentials or account',
     )
 }

@@ -85,7 +85,7 @@ export function stepAfterCrashes(claimed: ClaimedDelivery, now: number): Attempt
 
 /** The step of a delivery that waited for a provider as long as the policy allows. */
 export function stepAfterWaiting(claimed: ClaimedDelivery, now: number): AttemptStep {
-  const detail = 'no provider took it in time: each has been failing, or asks for a pause'
+  const detail = 'no provider accepted it in time: each was failing, or asked for a pause'
   const end = { cause: 'waited_too_long', detail }
   const transition = transitions.ended[acceptedBefore(claimed)]
   return { claimed, at: now, detail: { reason: detail }, deadTokens: [], ...endOf(claimed, transition, end) }
@@ -118,11 +118,11 @@ function findEnd(
   if (left.length === 0) return causeOf(results)
   const last = reasonOf(left.at(-1))
   if (isFailure && failures >= policy.attempts)
-    return { cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` }
+    return { cause: 'attempts_exhausted', detail: `${failures} attempts failed, the last: ${last}` }
   const waitsSince = isFailure ? now : (message.waitsSince ?? now)
   // The pause after a failure that counts is the operator's own: it is no wait for a provider, however long it is.
   if (dueAt <= Math.max(waitsSince + policy.patienceMs, backoffEndsAt)) return undefined
-  return { cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` }
+  return { cause: 'waited_too_long', detail: `no provider accepted it in time, the last: ${last}` }
 }
 
 /**

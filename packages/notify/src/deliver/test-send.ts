@@ -24,7 +24,7 @@ export function createTestSend(
     return Promise.all(
       targets.map(async (target) => {
         const provider = providers[channel]?.find((each) => each.carries?.(target) ?? true)
-        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider carries there' }
+        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider supports the target' }
         const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
         const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
         const [result] = await callProvider(provider, [{ ...about, target, content }])

@@ -147,7 +147,7 @@ test('a push that no provider accepts falls back to email when its patience ends
   assert.ok(Date.parse(dead.at) >= startedAt + 300_000, 'not before half of the time, when it was last put off')
   assert.ok(push.seen.length >= 2)
   const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
-  assert.match(letters.dead_letters[0].detail, /no provider took it in time/)
+  assert.match(letters.dead_letters[0].detail, /no provider accepted it in time/)
   isFixed = true
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'waited_too_long' })
   await waitFor(s, body.id, isSent)

@@ -49,7 +49,7 @@ export class Preflight {
     try {
       return await this.#claimCheck.check(claimed, claimedAt)
     } catch (error) {
-      this.#warn(error, 'claimed deliveries could not be looked up; they wait')
+      this.#warn(error, 'claimed deliveries could not be checked; they wait')
       return calls.map(() => false)
     }
   }

@@ -29,7 +29,7 @@ export function resultWithoutProvider(choice: Unavailable, service: string, now:
   const { unresolved } = choice
   const reason =
     unresolved === undefined
-      ? `no provider carries to ${service}`
-      : `${unresolved} may have sent it, and no provider of that name carries to ${service} any more`
+      ? `no provider supports ${service}`
+      : `${unresolved} may have sent it, and no provider of that name supports ${service} any more`
   return { kind: 'permanent', code: 'no_provider', reason }
 }

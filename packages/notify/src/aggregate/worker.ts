@@ -1,4 +1,4 @@
-import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../admission/admission.ts'
 import { planOnCurrent } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
@@ -63,26 +63,21 @@ interface Planning<Waited> {
   readonly plan: (waited: Waited, profile: Profile, catalog: Catalog, now: number) => AdmissionUnit
 }
 
-/** Admits what waited together. What fails is halved until the culprit stands alone: it is left until its lease ends. */
+/** Admits what waited together. What can't be planned stands alone at last, and is left until its lease ends. */
 async function admitAll<Waited extends { readonly id: string }>(
   settings: ResumeWorkerOptions,
   bucket: number,
   waited: readonly Waited[],
   planning: Planning<Waited>,
 ): Promise<void> {
-  try {
-    if (waited.length > 0) await admitBatch(settings, bucket, waited, planning)
-  } catch (error) {
-    if (isUnavailable(error)) throw error
-    const [first] = waited
-    if (waited.length === 1) {
+  if (waited.length === 0) return
+  await bisect(waited, (part) => admitBatch(settings, bucket, part, planning), {
+    isFaultOfItem: (error) => !isUnavailable(error),
+    onFailure(error, [first]) {
+      if (isUnavailable(error)) throw error
       settings.log.error({ err: error, id: first?.id }, 'what waited could not be planned again; its lease will end')
-      return
-    }
-    const middle = Math.ceil(waited.length / 2)
-    await admitAll(settings, bucket, waited.slice(0, middle), planning)
-    await admitAll(settings, bucket, waited.slice(middle), planning)
-  }
+    },
+  })
 }
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */

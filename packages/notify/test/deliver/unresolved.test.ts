@@ -64,7 +64,7 @@ test('no other provider is called while one may have accepted the message, over 
   )
 })
 
-test('a message that may have been sent fails over once its provider says it accepted none of it', async () => {
+test('a message that may have been sent fails over once its provider denies accepting it', async () => {
   const message = { ...fresh.message, failoverOnTimeout: false } as const
   const answers = [ambiguous, unavailable, notTaken, accepted]
   const { calls } = await play({ providers: ['a', 'b'], answers, random: 0, restarts: true, delivery: { message } })

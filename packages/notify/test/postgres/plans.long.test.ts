@@ -198,7 +198,7 @@ function tried(claimed: ClaimedDelivery, kind: number, at: number): AttemptRecor
   if (kind === 1)
     return {
       ...common,
-      next: { kind: 'again', dueAt: at, failures: 1, left: { targets, accepted: false } },
+      next: { kind: 'again', dueAt: at, failures: 1, left: { targets, partlyAccepted: false } },
       what: 'failed',
     }
   return {
@@ -216,7 +216,7 @@ function planned(
   kind: 'send' | 'defer' | 'aggregate',
 ): PlannedNotification {
   const message = { body: 'b', locale: 'en', targets: [{ id: 'phone', address: 't', service: 'fcm' }] }
-  const plan = { send: { kind, message }, defer: { kind, wakeAt: now }, aggregate: { kind } }[kind]
+  const plan = { send: { kind, message }, defer: { kind, resumeAt: now }, aggregate: { kind } }[kind]
   return {
     id: newId(0),
     userId,

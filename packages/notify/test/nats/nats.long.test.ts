@@ -96,7 +96,7 @@ async function deliver(s: Setup, order: string): Promise<void> {
 const published = (s: Setup) =>
   eventually(
     () => s.store.stateChanges.positions(),
-    ({ last, published: taken }) => last === taken,
+    ({ last, published }) => last === published,
   )
 
 const change = (id: string) => ({ id, payload: { state: 'sent' } })
@@ -172,7 +172,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     )
   })
 
-  test('a consumer that is deleted under traffic is created again, and nothing in the stream is lost', async (t) => {
+  test('a consumer that is deleted under traffic is created again, and nothing is lost', async (t) => {
     const w = await world(t)
     const sent = Array.from({ length: 300 }, (_, number) => `message ${number}`)
     for (const [number, text] of sent.entries()) {
@@ -213,7 +213,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 1)
   })
 
-  test('deliveries go on while the stream of state changes is gone, and every change is published later', async (t) => {
+  test('deliveries continue while the stream is gone, and every change is published later', async (t) => {
     const w = await world(t, { checkMs: hour })
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) } })
     t.after(s.close)
@@ -226,7 +226,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
-  test('deliveries go on beside a frozen server, what waits is counted, and every change is published later', async (t) => {
+  test('deliveries continue beside a frozen server, and every change is published later', async (t) => {
     const metrics = createMetrics()
     const w = await world(t)
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) }, metrics })

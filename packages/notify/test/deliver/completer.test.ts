@@ -103,7 +103,7 @@ function holding(database: Database) {
     async hold() {
       const { promise: isLocked, resolve: confirm } = Promise.withResolvers<void>()
       database.transaction(async (tx) => {
-        await tx.query('SELECT 1 FROM notify.work FOR UPDATE')
+        await tx.query('SELECT 1 FROM notify.delivery_queue FOR UPDATE')
         confirm()
         await released
       })

@@ -89,7 +89,7 @@ const opened = (s: Setup, times: number) =>
   eventually(
     async () => ({
       openings: (await health(s))?.openings,
-      leased: await count(s, 'work WHERE lease_until IS NOT NULL'),
+      leased: await count(s, 'delivery_queue WHERE lease_until IS NOT NULL'),
     }),
     ({ openings, leased }) => (openings ?? 0) >= times && leased === 0,
   )
@@ -152,7 +152,7 @@ test('a hanging provider delays only its own deliveries, without timeline entrie
     (sent) => sent === 50,
   )
   assert.equal(fcm.state.calls, timeline, 'only its calls are listed')
-  assert.equal(await count(s, 'delivery_event'), timeline + 50)
+  assert.equal(await count(s, 'timeline_entry'), timeline + 50)
   assert.ok(rows.claimed <= 2 * (60 + pushes + 50), `${rows.claimed} rows claimed`)
   const { rows: waiting } = await s.database.query<{ since: number; failures: number }>(
     "SELECT DISTINCT message->>'waitsSince' IS NOT NULL AS since, failures FROM notify.delivery_queue WHERE failures = 0",

@@ -132,7 +132,7 @@ test('the quiet hours and zone of a mail are those at the time of its claim', as
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Asia/Kathmandu' })
   await start()
   await untilEntry(s, moved.id, 'quiet_hours')
-  const { rows } = await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.work')
+  const { rows } = await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.delivery_queue')
   assert.equal(new Date(rows[0]?.due_at ?? 0).toISOString(), '2026-06-02T02:15:00.000Z')
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { quiet_hours: { start: '00:00', end: '00:00' } })
   clock.set(Date.parse('2026-06-02T02:15:00Z'))

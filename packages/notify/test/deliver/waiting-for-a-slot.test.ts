@@ -50,7 +50,7 @@ interface QueueRow {
 
 async function readQueue({ database }: Setup): Promise<Record<string, QueueRow>> {
   const { rows } = await database.query<QueueRow>(
-    "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.work",
+    "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.delivery_queue",
   )
   return Object.fromEntries(rows.map((row) => [row.subject, row]))
 }

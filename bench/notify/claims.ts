@@ -29,7 +29,7 @@ export function traffic(database: Database, deliveries: NotifyStore['deliveries'
   const write = async (count: number) => {
     await database.query({
       name: 'write',
-      text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, message)
+      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message)
              SELECT 0, ('019b0000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'user-' || n, 'email', 'order.shipped', 1,
                     $3::timestamptz, false, json_build_object('subject', 'Your order', 'body', repeat('is on its way ', 20),
                     'targets', json_build_array(json_build_object('id', 'a', 'address', n || '@example.com')))
@@ -72,7 +72,7 @@ export async function claimCosts(database: Database): Promise<ClaimCosts> {
   const { rows } = await database.query<ClaimCosts>(
     `SELECT coalesce(sum(calls), 0)::bigint AS calls, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint AS buffers,
             coalesce(sum(total_exec_time), 0)::float8 AS ms
-       FROM pg_stat_statements WHERE query LIKE '%UPDATE notify.work w%SET attempt = w.attempt +%'`,
+       FROM pg_stat_statements WHERE query LIKE '%UPDATE notify.delivery_queue w%SET attempt = w.attempt +%'`,
   )
   return rows[0] ?? { calls: 0, buffers: 0, ms: 0 }
 }

@@ -41,7 +41,7 @@ export async function benchmark(): Promise<BenchmarkResult> {
     const analyst = new pg.Client({ connectionString: postgres.url })
     await analyst.connect()
     await analyst.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
-    await analyst.query('SELECT count(*) FROM notify.work')
+    await analyst.query('SELECT count(*) FROM notify.delivery_queue')
     await passing.deliver({ deliveries, waiting: 2_000, limit: 200 })
     const sick = await measure(passing, `after ${deliveries} deliveries under an open snapshot`)
     await analyst.end()

@@ -141,7 +141,7 @@ async function startOurs(url: string, key: string) {
     },
     async rows() {
       const { rows } = await pool.query<{ rows: string }>(
-        "SELECT (SELECT count(*) FROM notify.provider_event) || ' ' || (SELECT count(*) FROM notify.delivery_event) AS rows",
+        "SELECT (SELECT count(*) FROM notify.provider_event) || ' ' || (SELECT count(*) FROM notify.timeline_entry) AS rows",
       )
       return rows[0]?.rows
     },

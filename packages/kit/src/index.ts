@@ -1,5 +1,6 @@
 export * from './audit.ts'
 export * from './batcher.ts'
+export { type BisectOptions, bisect } from './bisect.ts'
 export * from './clock.ts'
 export * from './database/database.ts'
 export * from './database/declarations.ts'

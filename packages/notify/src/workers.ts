@@ -47,7 +47,7 @@ export function startWorkers({ store, catalog, accept, hints, topic, onChanges, 
   return [
     ...channelWorkers({ ...rest, store, catalog, accept, hints, onChanges }, deliveries, buckets),
     startResumeWorker({ ...common, intake, waiting, catalog, hints }),
-    startScheduleWorker({ ...common, schedule, accept: (event) => accept.one(event) }),
+    startScheduleWorker({ ...common, schedule, waiting, accept: (event) => accept.one(event) }),
     startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.onDue }),
     startRetentionWorker({ ...common, privacy, stateChanges, publishes: topic !== undefined, retention }),
     startOutboxWorker({ ...rest, stateChanges, onNumbered }),

@@ -48,7 +48,7 @@ async function scene(t: { after(work: () => Promise<void>): void }, threshold: n
       await eventually(
         () =>
           s.database.query(
-            `SELECT FROM notify.pending_window WHERE flush_at <= $1::timestamptz UNION ALL SELECT FROM notify.work`,
+            `SELECT FROM notify.pending_window WHERE flush_at <= $1::timestamptz UNION ALL SELECT FROM notify.delivery_queue`,
             [new Date(s.clock.now()).toISOString()],
           ),
         ({ rowCount }) => rowCount === 0,

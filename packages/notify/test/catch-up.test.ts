@@ -26,10 +26,10 @@ test('a service that was down fires all that came due meanwhile, no more than 1,
   const kept = postgresNotifyStore(down.database)
   const watched: NotifyStore = {
     ...kept,
-    schedule: {
-      ...kept.schedule,
-      async claim(...asked) {
-        const found = await kept.schedule.claim(...asked)
+    waiting: {
+      ...kept.waiting,
+      async claimScheduled(...args) {
+        const found = await kept.waiting.claimScheduled(...args)
         if (found.length > 0) claims.push(found.map(({ fireAt }) => fireAt))
         return found
       },

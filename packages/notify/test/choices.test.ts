@@ -105,10 +105,10 @@ describe('choices on PostgreSQL', () => {
       for (let n = 0; n < 20; n++) {
         const user = `user-${n}`
         await Promise.all([
-          preferences.turn(user, 'e', { on: [], off: ['push'], otherwise }, 0),
-          preferences.turn(user, 'e', { on: ['sms'], off: [], otherwise }, 0),
-          preferences.turn(user, 'e', { on: [], off: ['email'], otherwise }, 0),
-          preferences.turn(user, 'e', { on: ['in-app'], off: [], otherwise }, 0),
+          preferences.switchChannels(user, 'e', { on: [], off: ['push'], otherwise }, 0),
+          preferences.switchChannels(user, 'e', { on: ['sms'], off: [], otherwise }, 0),
+          preferences.switchChannels(user, 'e', { on: [], off: ['email'], otherwise }, 0),
+          preferences.switchChannels(user, 'e', { on: ['in-app'], off: [], otherwise }, 0),
         ])
         assert.deepEqual(await preferences.list(user), [{ eventType: 'e', channels: ['sms', 'in-app'] }])
       }
@@ -122,18 +122,18 @@ describe('choices on PostgreSQL', () => {
     for (let n = 0; n < 20; n++) {
       const user = `user-${n}`
       await Promise.all([
-        preferences.keepQuiet(user, quietHours, 0),
-        preferences.turn(user, '*', { on: [], off: ['push'], otherwise: ['push', 'email'] }, 0),
+        preferences.setQuietHours(user, quietHours, 0),
+        preferences.switchChannels(user, '*', { on: [], off: ['push'], otherwise: ['push', 'email'] }, 0),
       ])
       assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email'], quietHours }])
       await Promise.all([
-        preferences.keepQuiet(user, undefined, 0),
-        preferences.turn(user, '*', { on: ['sms'], off: [], otherwise: [] }, 0),
+        preferences.setQuietHours(user, undefined, 0),
+        preferences.switchChannels(user, '*', { on: ['sms'], off: [], otherwise: [] }, 0),
       ])
       assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email', 'sms'] }])
     }
-    await preferences.keepQuiet('bob', quietHours, 0)
-    await preferences.keepQuiet('bob', undefined, 0)
+    await preferences.setQuietHours('bob', quietHours, 0)
+    await preferences.setQuietHours('bob', undefined, 0)
     assert.deepEqual(await preferences.list('bob'), [], 'an entry that says nothing goes')
     await database.close()
   })

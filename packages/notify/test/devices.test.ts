@@ -26,7 +26,7 @@ test('the list of devices tells which are dead, since when and why, until they a
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'a' })
   const at = s.clock.now() + 5
-  await s.store.devices.bury('alice', 'a', at, 'Unregistered')
+  await s.store.devices.markDead('alice', 'a', at, 'Unregistered')
   const [device] = await devicesOf(s, 'alice')
   assert.deepEqual([device?.dead_at, device?.dead_reason], [new Date(at).toISOString(), 'Unregistered'])
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'a' })
@@ -73,7 +73,7 @@ test('dead devices are purged after their days, with their tokens; living ones s
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/old', { token: 'a' })
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'b' })
-  await s.store.devices.bury('alice', 'a', s.clock.now(), 'Unregistered')
+  await s.store.devices.markDead('alice', 'a', s.clock.now(), 'Unregistered')
   const purgeAfter = (days: number) =>
     s.store.privacy.purge(0, { ...defaultOptions.retention, deadDeviceDays: 30 }, s.clock.now() + days * dayMs)
   assert.equal(await purgeAfter(29), 0)
@@ -114,7 +114,7 @@ test('a dead device is dropped before a living one', async (t) => {
   await put('phone')
   s.clock.advance(1_000)
   await put('tablet')
-  await s.store.devices.bury('alice', 'token of tablet', s.clock.now(), 'Unregistered')
+  await s.store.devices.markDead('alice', 'token of tablet', s.clock.now(), 'Unregistered')
   assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
 })
 
@@ -278,7 +278,7 @@ describe('devices on one PostgreSQL', () => {
         const user = `user-${round}`
         await stores[0].devices.put(user, device, 1_000)
         await Promise.all([
-          stores[0].devices.bury(user, 'a', 2_000, 'Unregistered'),
+          stores[0].devices.markDead(user, 'a', 2_000, 'Unregistered'),
           stores[1].devices.put(user, device, 3_000),
         ])
         const [kept] = await stores[0].devices.list(user)
@@ -292,10 +292,10 @@ describe('devices on one PostgreSQL', () => {
     async ({ stores }) => {
       const [{ devices }] = stores
       await devices.put('alice', { deviceId: 'phone', token: 'a', service: 'apns' }, 5_000)
-      assert.equal(await devices.bury('alice', 'a', 4_999, 'Unregistered'), false)
-      assert.equal(await devices.bury('alice', 'b', 9_000, 'Unregistered'), false, 'that token is gone already')
-      assert.equal(await devices.bury('alice', 'a', 5_000, 'Unregistered'), true)
-      assert.equal(await devices.bury('alice', 'a', 6_000, 'Unregistered'), false, 'it was dead before')
+      assert.equal(await devices.markDead('alice', 'a', 4_999, 'Unregistered'), false)
+      assert.equal(await devices.markDead('alice', 'b', 9_000, 'Unregistered'), false, 'that token is gone already')
+      assert.equal(await devices.markDead('alice', 'a', 5_000, 'Unregistered'), true)
+      assert.equal(await devices.markDead('alice', 'a', 6_000, 'Unregistered'), false, 'it was dead before')
     },
   )
 
@@ -307,7 +307,7 @@ describe('devices on one PostgreSQL', () => {
       const retention = { ...defaultOptions.retention, deadDeviceDays: 1 }
       for (let round = 0; round < 20; round++) {
         await stores[0].devices.put('alice', device, at)
-        await stores[0].devices.bury('alice', 'a', at, 'Unregistered')
+        await stores[0].devices.markDead('alice', 'a', at, 'Unregistered')
         const { rows } = await database.query<{ bucket: number }>('SELECT bucket FROM notify.device')
         await Promise.all([
           stores[0].privacy.purge(rows[0]?.bucket ?? 0, retention, at + 3 * dayMs),

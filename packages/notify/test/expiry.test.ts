@@ -13,7 +13,8 @@ test('a code whose provider fails until it has expired is not sent any more, and
   answer.now = { kind: 'transient', reason: '503', retryAfterMs: 10 * minute }
   const { body } = await s.call('POST', '/v1/notify', code)
   await eventually(
-    async () => (await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.work WHERE failures = 1')).rows,
+    async () =>
+      (await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.delivery_queue WHERE failures = 1')).rows,
     (rows) => rows[0]?.due_at === begun + ttlMs,
   )
   answer.now = { kind: 'accepted' }
@@ -26,7 +27,7 @@ test('a code whose provider fails until it has expired is not sent any more, and
   assert.equal(calls.length, 1)
   assert.deepEqual(await kept(s), [{ data: null }], 'sensitive data is gone')
   assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
-  assert.equal((await s.database.query('SELECT FROM notify.work')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
   const counter = await metrics.getSingleMetric('notify_expired_total')?.get()
   assert.deepEqual(counter?.values, [{ labels: { channel: 'email' }, value: 1 }])
   await eventually(
@@ -79,7 +80,7 @@ test('a code that expires while it waits for a slot is not sent when it gets one
   const concurrency = { push: 1, email: 1, sms: 1, 'in-app': 1 }
   await start({ providers: { email: [slow] }, options: { concurrency } })
   await eventually(
-    async () => (await s.database.query('SELECT FROM notify.work WHERE lease_until IS NOT NULL')).rowCount,
+    async () => (await s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
     (leased) => leased === 2 && bodies.length === 1,
   )
   clock.advance(ttlMs)

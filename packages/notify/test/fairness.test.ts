@@ -38,7 +38,7 @@ test('event types whose deliveries all wait for their next try take no share of 
     await s.call('PUT', `/v1/event-types/${event}`, { channels: ['sms'], template_id: 'a.flood' })
     await told(s, event, 1)
   }
-  await s.database.query("UPDATE notify.work SET due_at = due_at + interval '1 hour'")
+  await s.database.query("UPDATE notify.delivery_queue SET due_at = due_at + interval '1 hour'")
   await told(s, 'a.flood', 60)
   assert.deepEqual(await claimed(s, 40), { 'a.flood': 40 })
   s.clock.advance(3_600_000)

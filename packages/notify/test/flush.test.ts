@@ -70,7 +70,7 @@ describe('large pending sets on PostgreSQL', () => {
         (all) => all.length === 1,
       )
       assert.equal(message?.body, 'actor 1, actor 2 and 19,998 others (20000, 100)')
-      const combined = await s.database.query("SELECT FROM notify.delivery_event WHERE what = 'combined'")
+      const combined = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'combined'")
       assert.equal(combined.rowCount, 20_000)
       assert.equal((await s.database.query('SELECT FROM notify.pending_item')).rowCount, 0)
       await working.http.close()
@@ -93,7 +93,7 @@ describe('large pending sets on PostgreSQL', () => {
         )
         const { rows } = await s.database.query<{ each: number; all: number }>(
           `SELECT count(DISTINCT notification_id)::integer AS each, count(*)::integer AS all
-           FROM notify.delivery_event WHERE what = 'queued'`,
+           FROM notify.timeline_entry WHERE entry_type = 'queued'`,
         )
         assert.deepEqual(rows, [{ each: 450, all: 450 }])
       } finally {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decided } from '../src/admission/admission.ts'
+import type { AdmissionDecision } from '../src/admission/admission.ts'
 import { createHints } from '../src/context/hints.ts'
 import type { Channel } from '../src/model/channel.ts'
 
@@ -15,8 +15,8 @@ function woken() {
   return { hints: createHints(workers), names }
 }
 
-const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): Decided =>
-  ({ deliveries: deliveries.map(([channel, outcome]) => ({ channel, outcome })) }) as unknown as Decided
+const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): AdmissionDecision =>
+  ({ deliveries: deliveries.map(([channel, outcome]) => ({ channel, outcome })) }) as unknown as AdmissionDecision
 
 test('a worker is woken for deliveries of its own channel alone, and once for many', () => {
   const { hints, names } = woken()

@@ -25,10 +25,10 @@ const mails = async (s: Setup): Promise<number> => (await s.call('GET', '/dev/ma
 /** When what waits of a user wakes, once there is something that wakes later than `after`. */
 async function wakesAt(s: Setup, after: number = 0): Promise<string> {
   const { rows } = await eventually(
-    () => s.database.query<{ wake_at: number }>('SELECT wake_at FROM notify.deferral'),
-    ({ rows: found }) => found.length === 1 && (found[0]?.wake_at ?? 0) > after,
+    () => s.database.query<{ resume_at: number }>('SELECT resume_at FROM notify.deferred'),
+    ({ rows: found }) => found.length === 1 && (found[0]?.resume_at ?? 0) > after,
   )
-  return new Date(rows[0]?.wake_at ?? 0).toISOString()
+  return new Date(rows[0]?.resume_at ?? 0).toISOString()
 }
 
 for (const [name, zone, now, morning] of [
@@ -43,7 +43,7 @@ for (const [name, zone, now, morning] of [
     assert.equal(body.deliveries[0].outcome, 'deferred')
     assert.equal(await wakesAt(s), morning)
     s.clock.set(Date.parse(morning) - 1)
-    assert.deepEqual(await s.store.waiting.claimDeferrals(0, 10, 60_000, s.clock.now()), [])
+    assert.deepEqual(await s.store.waiting.claimDeferred(0, 10, 60_000, s.clock.now()), [])
     s.clock.set(Date.parse(morning))
     assert.equal(
       await eventually(
@@ -121,8 +121,8 @@ test('what is scheduled into a night waits for its morning, and a moment is the 
   assert.deepEqual(ids, ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z', '2026-10-25T01:30:00.000Z'])
   s.clock.set(Date.parse('2026-10-25T01:30:00Z'))
   const { rows } = await eventually(
-    () => s.database.query<{ wake_at: number }>('SELECT wake_at FROM notify.deferral'),
+    () => s.database.query<{ resume_at: number }>('SELECT resume_at FROM notify.deferred'),
     ({ rowCount }) => rowCount === 3,
   )
-  for (const { wake_at } of rows) assert.equal(new Date(wake_at).toISOString(), '2026-10-25T07:00:00.000Z')
+  for (const { resume_at } of rows) assert.equal(new Date(resume_at).toISOString(), '2026-10-25T07:00:00.000Z')
 })

@@ -52,12 +52,12 @@ test('what is capped tells which cap was reached, how much it lets through, and 
     told.push(await toldOf(s, { event }, channel))
   assert.deepEqual(told, [
     { what: 'queued' },
-    { what: 'capped', cap: 'channel:sms', most: 1, until: tomorrow },
-    { what: 'capped', cap: 'channel:push', most: 0 },
+    { what: 'capped', cap: 'channel:sms', limit: 1, until: tomorrow },
+    { what: 'capped', cap: 'channel:push', limit: 0 },
     { what: 'queued' },
-    { what: 'capped', cap: 'priority:low', most: 1, until: tomorrow },
+    { what: 'capped', cap: 'priority:low', limit: 1, until: tomorrow },
     { what: 'queued' },
-    { what: 'capped', cap: 'total', most: 3, until: tomorrow },
+    { what: 'capped', cap: 'total', limit: 3, until: tomorrow },
   ])
   assert.deepEqual(await explained(s, { channels: ['email'] }), [
     { outcome: 'capped', reason: 'the cap total of 3 is reached', until: tomorrow },
@@ -103,7 +103,7 @@ test('what woke in the morning and is capped then tells by which cap', async (t)
   )
   assert.deepEqual(
     capped.map(({ detail }) => detail),
-    [{ cap: 'total', most: 1, until: '2026-06-02T13:00:00.000Z' }],
+    [{ cap: 'total', limit: 1, until: '2026-06-02T13:00:00.000Z' }],
   )
 })
 

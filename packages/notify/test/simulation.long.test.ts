@@ -250,7 +250,7 @@ async function drained(url: string, natsUrl: string): Promise<void> {
     // The queue first: what is taken from it lies in the database by then.
     const consumer = await manager.consumers.info('NOTIFICATIONS', 'notify')
     const { rows } = await database.query<{ left: number }>(
-      'SELECT (SELECT count(*) FROM notify.work) + (SELECT count(*) FROM notify.pending_window) AS left',
+      'SELECT (SELECT count(*) FROM notify.delivery_queue) + (SELECT count(*) FROM notify.pending_window) AS left',
     )
     const word = `${consumer.delivered.consumer_seq} ${consumer.num_ack_pending}`
     if (word !== quiet.word) quiet = { word, since: Date.now() }
@@ -339,7 +339,7 @@ async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly Pro
   const { rows } = await database.query(
     `SELECT n.id, n.data->>'key' AS key, l.cause, l.detail,
             (SELECT json_agg(d) FROM notify.delivery d WHERE d.user_id = n.user_id) AS deliveries,
-            (SELECT json_agg(e ORDER BY e.id) FROM notify.delivery_event e WHERE e.notification_id = n.id) AS timeline
+            (SELECT json_agg(e ORDER BY e.id) FROM notify.timeline_entry e WHERE e.notification_id = n.id) AS timeline
        FROM notify.notification n LEFT JOIN notify.dead_letter l ON l.notification_id = n.id
       WHERE n.data->>'key' = ANY ($1::text[])`,
     [lost.map(({ data }) => data.key)],
@@ -356,7 +356,7 @@ async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly Pro
 async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const { rows } = await database.query<{ id: string; channel: string; at: number }>(
-    "SELECT delivery_id AS id, channel, at FROM notify.delivery_event WHERE what = 'sent'",
+    "SELECT delivery_id AS id, channel, at FROM notify.timeline_entry WHERE entry_type = 'sent'",
   )
   await database.close()
   const recorded = new Map(rows.map((row) => [row.id, row]))

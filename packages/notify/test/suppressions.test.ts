@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { pathToFileURL } from 'node:url'
-import { manualClock, migrate } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
+import { manualClock } from '@gatehouse/kit'
+import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../src/index.ts'
-import { bucketOfId, newId } from '../src/model/id.ts'
 import { type Suppression, suppresses } from '../src/model/suppression.ts'
 import { migrateNotify, postgresNotifyStore } from '../src/postgres/index.ts'
 import { eventually, furnish, type Setup, setup } from './setup.ts'
@@ -161,26 +157,6 @@ test('an address that the provider says is gone is undeliverable from then on, f
   assert.equal(Date.parse(expires_at) - Date.parse(since), 30 * 86_400_000)
   assert.deepEqual(await outcomes(s), ['undeliverable'])
   assert.deepEqual(await outcomes(s, { ...shipped, channels: ['in-app'] }), ['queued'], 'on that channel alone')
-})
-
-test('suppressions from before they had a scope hold for everything, and have ids that lead to their bucket', async (t) => {
-  const folder = temporaryFolder('migrations')
-  t.after(() => rm(folder, { recursive: true }))
-  const all = new URL('../src/postgres/migrations/', import.meta.url)
-  for (const name of await readdir(all)) if (name < '0010') await cp(new URL(name, all), join(folder, name))
-  const database = await memoryDatabase()
-  t.after(() => database.close())
-  await migrate(database, 'notify', pathToFileURL(`${folder}/`))
-  await database.query(
-    `INSERT INTO notify.suppression (bucket, user_id, channel, address, reason, since)
-     VALUES (5, 'alice', 'email', 'a@example.com', 'bounced', '2026-05-01T00:00:00Z')`,
-  )
-  await migrateNotify(database, { buckets: 8 })
-  const { rows } = await database.query<{ id: string; scope: string }>('SELECT id, scope FROM notify.suppression')
-  assert.equal(rows[0]?.scope, '*')
-  assert.equal(bucketOfId(rows[0]?.id ?? ''), 5)
-  assert.ok((rows[0]?.id ?? '') < newId(5))
-  assert.match(rows[0]?.id ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
 testWith(

@@ -90,7 +90,7 @@ test('everything about a user can be handed out, and erased', async (t) => {
     () => s.call('GET', '/v1/users/alice/data'),
     (answer) => answer.body.data.inbox,
   )
-  for (const table of ['recipient', 'device', 'notification', 'log', 'delivery', 'inbox', 'mailbox'])
+  for (const table of ['recipient', 'device', 'notification', 'dedup_log', 'delivery', 'inbox', 'mailbox'])
     assert.ok(body.data[table], table)
   assert.ok((await s.call('DELETE', '/v1/users/alice/data')).body.removed > 10)
   assert.deepEqual((await s.call('GET', '/v1/users/alice/data')).body.data, {})
@@ -111,7 +111,7 @@ test('records are removed when they have been kept long enough, each kind after 
   }
   await s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'], dedup_key: 'k' })
   await eventually(
-    () => s.database.query('SELECT FROM notify.delivery_event'),
+    () => s.database.query('SELECT FROM notify.timeline_entry'),
     ({ rowCount }) => rowCount === 1,
   )
   const after = (days: number) => s.store.privacy.purge(0, retention, s.clock.now() + days * 86_400_000)

@@ -198,7 +198,7 @@ testWith('postgresql', 'of 20 requests that bring the same event ids at once, ea
     const outcomes = answers.flat()
     assert.equal(outcomes.filter((outcome) => outcome === 'changed').length, 3)
     assert.equal(outcomes.filter((outcome) => outcome === 'duplicate').length, 57)
-    const { rows } = await s.database.query("SELECT FROM notify.delivery_event WHERE what = 'opened'")
+    const { rows } = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'opened'")
     assert.equal(rows.length, 3)
     await s.close()
   } finally {

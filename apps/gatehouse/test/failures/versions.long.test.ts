@@ -185,7 +185,7 @@ async function accepted(loads: readonly Load[], more: number): Promise<void> {
 
 /** Resolves when so many deliveries stand as sent and none is under way. */
 async function sent(database: Database, count: number): Promise<void> {
-  const state = `SELECT (SELECT count(*) FROM notify.work) AS waiting,
+  const state = `SELECT (SELECT count(*) FROM notify.delivery_queue) AS waiting,
                         (SELECT count(*) FROM notify.delivery WHERE state = 'sent') AS sent`
   for (;;) {
     const { rows } = await database.query<{ waiting: number; sent: number }>(state)

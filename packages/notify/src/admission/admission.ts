@@ -7,7 +7,7 @@ import type { Data, DeliveryOutcome, Message, Outcome, TimelineEntry } from '../
 /** What planning made of one channel of a notification. */
 export type DeliveryPlan =
   | { readonly kind: 'send'; readonly message: Message; readonly links?: readonly ShortLink[] }
-  | { readonly kind: 'defer'; readonly wakeAt: number }
+  | { readonly kind: 'defer'; readonly resumeAt: number }
   | { readonly kind: 'aggregate' }
   | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: string }
   | { readonly kind: 'exclude'; readonly reason: string }
@@ -15,6 +15,7 @@ export type DeliveryPlan =
   /** It came, woke or was flushed too late; `expiresAt` in Unix milliseconds. */
   | { readonly kind: 'expire'; readonly expiresAt: number }
 
+/** One channel of a planned notification. */
 export interface PlannedDelivery {
   readonly channel: Channel
   /** Its composed dedup key, where there is one to look up and to burn. */
@@ -22,6 +23,7 @@ export interface PlannedDelivery {
   readonly plan: DeliveryPlan
 }
 
+/** A notification before its admission. */
 export interface PlannedNotification {
   readonly id: string
   readonly userId: string
@@ -45,7 +47,7 @@ export interface PlannedNotification {
 }
 
 /** A stored thing that an admission takes away in its own transaction, so that it happens once. */
-export type Settled = { readonly kind: 'scheduled' | 'deferral'; readonly id: string } | SettledWindow
+export type Settled = { readonly kind: 'scheduled' | 'deferred'; readonly id: string } | SettledWindow
 
 /** A closed window, or some of its items. */
 export interface SettledWindow {
@@ -56,7 +58,7 @@ export interface SettledWindow {
   /** Whether the items that are left may still be combined; without it they are told one by one. */
   readonly keepsTogether?: boolean
   /** Told in the timeline of each of its items: into which notification they were combined. */
-  readonly told?: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }
+  readonly timelineEntry?: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }
   /** Its items are sensitive, and have nothing to be sent themselves: their data goes. */
   readonly erases?: boolean
 }
@@ -77,7 +79,7 @@ interface Counter {
 export type Counters = Readonly<Record<string, Counter>>
 
 /** What the log knows of a key: the notification that burnt it. */
-export interface Logged {
+export interface DedupEntry {
   readonly notificationId: string
   /** False while it is aggregated. */
   readonly hasDelivery: boolean
@@ -87,12 +89,13 @@ export interface Logged {
 export interface CapReached {
   /** `total`, `channel:<channel>` or `priority:<priority>`. */
   readonly cap: string
-  readonly most: number
+  readonly limit: number
   /** When its window ends, Unix milliseconds; left out where the cap lets nothing through at all. */
   readonly until?: number
 }
 
-export interface DecidedDelivery {
+/** One channel of a notification, with what was decided of it. */
+export interface DeliveryDecision {
   readonly channel: Channel
   readonly outcome: Outcome | 'excluded'
   readonly plan: DeliveryPlan
@@ -104,18 +107,20 @@ export interface DecidedDelivery {
 }
 
 /** A notification with the outcome of each of its channels. */
-export interface Decided {
+export interface AdmissionDecision {
   readonly notification: PlannedNotification
-  readonly deliveries: readonly DecidedDelivery[]
+  readonly deliveries: readonly DeliveryDecision[]
   /** The id to answer with: the original's when every channel is a duplicate of one. */
   readonly answerId: string
 }
 
+/** What admission decides on: the cap counters and the used dedup keys of the users of a batch. */
 export interface AdmissionState {
   readonly counters: Map<string, Counters>
-  readonly logged: Map<string, Logged>
+  readonly logged: Map<string, DedupEntry>
 }
 
+/** The caps of a user, and the length of their window. */
 export interface CapRules {
   readonly caps: Caps
   readonly windowMs: number
@@ -125,6 +130,30 @@ export interface CapRules {
 export class UserErased extends Error {
   constructor() {
     super('a user was erased while something was planned for them')
+  }
+}
+
+/** How a batch is admitted: the store is given the rule, and the profiles that the batch was planned on. */
+export interface Admission<Profiles = unknown> {
+  /**
+   * Decides a batch on the state that was read. It is called again, on the state of then, when that has changed before the
+   * decision was written.
+   */
+  readonly decide: (notifications: readonly PlannedNotification[], state: AdmissionState) => AdmissionDecision[]
+  readonly profiles?: Profiles
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** Admission by deduplication and caps, at a time (Unix milliseconds). */
+export function createAdmission<Profiles>(
+  { profiles, ...rules }: CapRules & { readonly profiles?: Profiles },
+  now: number,
+): Admission<Profiles> {
+  return {
+    decide: (notifications, state) => decide(notifications, state, rules, now),
+    ...(profiles ? { profiles } : {}),
+    now,
   }
 }
 
@@ -139,31 +168,36 @@ export function decide(
   state: AdmissionState,
   rules: CapRules,
   now: number,
-): Decided[] {
-  return notifications.map((notification) => decideOne(notification, state, rules, now))
+): AdmissionDecision[] {
+  const limits = { ...rules, now }
+  return notifications.map((notification) => decideOne(notification, state, limits))
 }
 
-function decideOne(notification: PlannedNotification, state: AdmissionState, rules: CapRules, now: number): Decided {
+interface Limits extends CapRules {
+  readonly now: number
+}
+
+function decideOne(notification: PlannedNotification, state: AdmissionState, limits: Limits): AdmissionDecision {
   const originals = notification.deliveries.map((delivery) =>
     delivery.logKey === undefined ? undefined : state.logged.get(logId(notification.userId, delivery)),
   )
   const fresh = notification.deliveries.filter((_, index) => originals[index] === undefined)
-  const reached = charge(notification, fresh, state.counters, rules, now)
-  const deliveries = notification.deliveries.map((delivery, index): DecidedDelivery => {
+  const reached = countAgainstCaps(notification, fresh, state.counters, limits)
+  const deliveries = notification.deliveries.map((delivery, index): DeliveryDecision => {
     const original = originals[index]
     if (original) return { ...delivery, outcome: 'duplicate', ...originalDelivery(original, delivery.channel) }
     const capped = reached.get(delivery.channel)
     const id = deliveryIdOf(notification.id, delivery.channel)
     return capped ? { ...delivery, outcome: 'capped', capped, id } : { ...delivery, outcome: outcomeOf(delivery), id }
   })
-  for (const delivery of deliveries) burn(notification, delivery, state.logged)
+  for (const delivery of deliveries) recordKey(notification, delivery, state.logged)
   const first = originals[0]
   const repeated =
     first !== undefined && originals.every((original) => original?.notificationId === first.notificationId)
   return { notification, deliveries, answerId: repeated ? first.notificationId : notification.id }
 }
 
-function originalDelivery({ notificationId, hasDelivery }: Logged, channel: Channel): { readonly id?: string } {
+function originalDelivery({ notificationId, hasDelivery }: DedupEntry, channel: Channel): { readonly id?: string } {
   return hasDelivery ? { id: deliveryIdOf(notificationId, channel) } : {}
 }
 
@@ -172,7 +206,7 @@ export function logId(userId: string, delivery: { readonly channel: Channel; rea
   return `${delivery.channel} ${userId.length} ${userId} ${delivery.logKey}`
 }
 
-function outcomeOf({ plan }: PlannedDelivery): DecidedDelivery['outcome'] {
+function outcomeOf({ plan }: PlannedDelivery): DeliveryDecision['outcome'] {
   if (plan.kind === 'drop') return plan.outcome
   return outcomesOfPlans[plan.kind]
 }
@@ -186,10 +220,14 @@ const outcomesOfPlans = {
   expire: 'expired',
 } as const
 
-const burning: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
+const keptOutcomes: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
 
-function burn(notification: PlannedNotification, delivery: DecidedDelivery, logged: Map<string, Logged>): void {
-  if (delivery.logKey === undefined || !burning.has(delivery.outcome)) return
+function recordKey(
+  notification: PlannedNotification,
+  delivery: DeliveryDecision,
+  logged: Map<string, DedupEntry>,
+): void {
+  if (delivery.logKey === undefined || !keptOutcomes.has(delivery.outcome)) return
   const entry = { notificationId: notification.id, hasDelivery: delivery.outcome !== 'aggregated' }
   logged.set(logId(notification.userId, delivery), entry)
 }
@@ -197,26 +235,25 @@ function burn(notification: PlannedNotification, delivery: DecidedDelivery, logg
 const uncapped: ReadonlyMap<Channel, CapReached> = new Map()
 
 /** Counts what would be sent and says on which channels it may not be, for which cap. */
-function charge(
+function countAgainstCaps(
   notification: PlannedNotification,
   fresh: readonly PlannedDelivery[],
   counters: Map<string, Counters>,
-  rules: CapRules,
-  now: number,
+  { caps, windowMs, now }: Limits,
 ): ReadonlyMap<Channel, CapReached> {
   const sending = fresh.filter(({ plan }) => plan.kind === 'send').map(({ channel }) => channel)
   if (sending.length === 0 || notification.free || notification.priority === 'critical') return uncapped
   const mine = counters.get(notification.userId) ?? {}
-  const reached = ([name, most]: readonly [string, number]): CapReached | undefined => {
-    const used = usedAt(mine[name], rules.windowMs, now)
-    if (used < most) return undefined
+  const reached = ([name, max]: readonly [string, number]): CapReached | undefined => {
+    const used = usedAt(mine[name], windowMs, now)
+    if (used < max) return undefined
     const since = used > 0 ? mine[name]?.since : undefined
-    return { cap: name, most, ...(since === undefined ? {} : { until: since + rules.windowMs }) }
+    return { cap: name, limit: max, ...(since === undefined ? {} : { until: since + windowMs }) }
   }
-  const limits = wholeLimits(notification.priority, rules.caps)
+  const limits = wholeLimits(notification.priority, caps)
   const whole = limits.map(reached).find((each) => each !== undefined)
   if (whole) return new Map(sending.map((channel) => [channel, whole]))
-  const own = sending.flatMap((channel) => channelLimit(channel, rules.caps))
+  const own = sending.flatMap((channel) => channelLimit(channel, caps))
   const full = own.flatMap(({ channel, limit }) => {
     const found = reached(limit)
     return found ? [[channel, found] as const] : []
@@ -224,14 +261,14 @@ function charge(
   const capped = new Map(full)
   if (capped.size === sending.length) return capped
   const counted = own.filter(({ channel }) => !capped.has(channel)).map(({ limit }) => limit)
-  const entries = [...limits, ...counted].map(([name]) => [name, oneMore(mine[name], rules.windowMs, now)] as const)
+  const entries = [...limits, ...counted].map(([name]) => [name, oneMore(mine[name], windowMs, now)] as const)
   counters.set(notification.userId, { ...mine, ...Object.fromEntries(entries) })
   return capped
 }
 
 function channelLimit(channel: Channel, { channels }: Caps) {
-  const most = channels[channel]
-  return most === undefined ? [] : [{ channel, limit: [`channel:${channel}`, most] as const }]
+  const max = channels[channel]
+  return max === undefined ? [] : [{ channel, limit: [`channel:${channel}`, max] as const }]
 }
 
 function wholeLimits(priority: Priority, caps: Caps): Array<readonly [string, number]> {
@@ -250,7 +287,7 @@ function oneMore(counter: Counter | undefined, windowMs: number, now: number): C
 }
 
 /** Why a channel came to its outcome, where there is more to say than the outcome; a sensitive one tells nothing of its text. */
-export function reasonOf({ plan, capped }: DecidedDelivery, sensitive: boolean): Readonly<Record<string, unknown>> {
+export function reasonOf({ plan, capped }: DeliveryDecision, sensitive: boolean): Readonly<Record<string, unknown>> {
   if (capped) {
     const { until, ...reached } = capped
     return { ...reached, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) }
@@ -261,7 +298,7 @@ export function reasonOf({ plan, capped }: DecidedDelivery, sensitive: boolean):
 }
 
 /** What a producer is told: channels that a preference leaves out are not listed. */
-export function answerOf({ deliveries }: Decided): DeliveryOutcome[] {
+export function answerOf({ deliveries }: AdmissionDecision): DeliveryOutcome[] {
   return deliveries.flatMap(({ id, channel, outcome }) => {
     if (outcome === 'excluded') return []
     return [outcome === 'aggregated' || id === undefined ? { channel, outcome } : { id, channel, outcome }]

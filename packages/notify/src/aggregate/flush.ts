@@ -29,7 +29,7 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
   const eventType = catalog.eventTypes.get(window.event)
   if (!eventType) {
     const told = { what: 'excluded', detail: { reason: 'the event type was removed' } }
-    return { settles: { ...whole, told, erases: true }, notifications: [] }
+    return { settles: { ...whole, timelineEntry: told, erases: true }, notifications: [] }
   }
   const expired = items.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= input.now)
   if (expired.length > 0)
@@ -45,7 +45,7 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
     }
   const one = planCombined(summary, input, eventType, options)
   const told = { what: 'combined', detail: { into: one.id } }
-  return { settles: { ...whole, told, erases: eventType.sensitive }, notifications: [one] }
+  return { settles: { ...whole, timelineEntry: told, erases: eventType.sensitive }, notifications: [one] }
 }
 
 /** What a template of an aggregated event type may name, beside the data of the event itself. */

@@ -6,14 +6,14 @@ import { composeDedupKey } from '../model/dedup-key.ts'
 import type { TimelineEntry } from '../model/notification.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels, isExcluded } from '../plan/channels.ts'
-import type { Profile, StoredNotification, WokenDeferral } from '../store/store.ts'
+import type { DueDeferred, Profile, StoredNotification } from '../store/store.ts'
 
 /**
  * Plans again what waited: preferences and quiet hours are looked at afresh and the text is rendered afresh. A fallback
  * enters no channel that a stored preference excludes, nor one whose key was burnt meanwhile; it and a replay are free.
  */
 export function planAgain(
-  deferred: WokenDeferral,
+  deferred: DueDeferred,
   profile: Profile,
   catalog: Catalog,
   options: NotifyOptions,
@@ -29,7 +29,7 @@ export function planAgain(
     return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
   })
   return {
-    settles: { kind: 'deferral', id: deferred.id },
+    settles: { kind: 'deferred', id: deferred.id },
     notifications: [
       {
         id: notification.id,
@@ -50,7 +50,7 @@ export function planAgain(
 }
 
 function planFor(
-  { notification, reason }: WokenDeferral,
+  { notification, reason }: DueDeferred,
   profile: Profile,
   catalog: Catalog,
   options: NotifyOptions,
@@ -71,7 +71,7 @@ function planFor(
 
 function exclusion(
   notification: StoredNotification,
-  reason: WokenDeferral['reason'],
+  reason: DueDeferred['reason'],
   profile: Profile,
   preferred: readonly Channel[],
 ): (channel: Channel) => boolean {

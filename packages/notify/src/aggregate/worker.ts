@@ -1,6 +1,6 @@
-import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import type { AdmissionUnit } from '../admission/admission.ts'
-import { planOnCurrent } from '../admission/plan-on-current.ts'
+import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { type AdmissionUnit, createAdmission } from '../admission/admission.ts'
+import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
@@ -39,7 +39,7 @@ export function startResumeWorker(settings: ResumeWorkerOptions): Worker {
 
 async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
-  const due = await waiting.claimDeferrals(bucket, options.claimSize, options.leaseMs, clock.now())
+  const due = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, bucket, due, {
     userOf: ({ notification }) => notification.userId,
     plan: (each, profile, catalog, now) => planAgain(each, profile, catalog, options, now),
@@ -63,26 +63,21 @@ interface Planning<Waited> {
   readonly plan: (waited: Waited, profile: Profile, catalog: Catalog, now: number) => AdmissionUnit
 }
 
-/** Admits what waited together. What fails is halved until the culprit stands alone: it is left until its lease ends. */
+/** Admits what waited together. What can't be planned stands alone at last, and is left until its lease ends. */
 async function admitAll<Waited extends { readonly id: string }>(
   settings: ResumeWorkerOptions,
   bucket: number,
   waited: readonly Waited[],
   planning: Planning<Waited>,
 ): Promise<void> {
-  try {
-    if (waited.length > 0) await admitBatch(settings, bucket, waited, planning)
-  } catch (error) {
-    if (isUnavailable(error)) throw error
-    const [first] = waited
-    if (waited.length === 1) {
+  if (waited.length === 0) return
+  await bisect(waited, (part) => admitBatch(settings, bucket, part, planning), {
+    isFaultOfItem: (error) => !isUnavailable(error),
+    onFailure(error, [first]) {
+      if (isUnavailable(error)) throw error
       settings.log.error({ err: error, id: first?.id }, 'what waited could not be planned again; its lease will end')
-      return
-    }
-    const middle = Math.ceil(waited.length / 2)
-    await admitAll(settings, bucket, waited.slice(0, middle), planning)
-    await admitAll(settings, bucket, waited.slice(middle), planning)
-  }
+    },
+  })
 }
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
@@ -92,13 +87,13 @@ async function admitBatch<Waited>(
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const read = () => intake.profiles(bucket, [...new Set(waited.map(userOf))].sort())
+  const read = () => intake.readProfiles(bucket, [...new Set(waited.map(userOf))].sort())
   const now = clock.now()
-  const admitted = await planOnCurrent(read, await read(), async ({ settingsVersion, users }) => {
+  const admitted = await admitOnFreshProfiles(read, await read(), async ({ settingsVersion, users }) => {
     const catalog = await keeper.at(settingsVersion)
     const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
     const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-    return intake.admit(bucket, units, rules, now)
+    return intake.admit(bucket, units, createAdmission(rules, now))
   })
   const decided = admitted.flatMap((each) => each ?? [])
   hints.onAdmitted(decided)

@@ -37,7 +37,7 @@ export function eventTypeEndpoints(
     ...operation(id),
     security: access.security(required),
   })
-  const find = async (event: string) => (await store.all()).find((each) => each.event === event)
+  const find = async (event: string) => (await store.list()).find((each) => each.event === event)
   const one = async (event: string) => {
     const found = await find(event)
     if (!found) throw missing(event)
@@ -53,7 +53,7 @@ export function eventTypeEndpoints(
         response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
       },
     },
-    async () => ({ event_types: (await store.all()).map(eventTypeRecord) }),
+    async () => ({ event_types: (await store.list()).map(eventTypeRecord) }),
   )
   http.get(
     '/v1/event-types/:event',

@@ -1,6 +1,6 @@
 import type { Clock, Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { type DecidedDelivery, decide, type PlannedNotification, reasonOf } from '../admission/admission.ts'
+import { type DeliveryDecision, decide, type PlannedNotification, reasonOf } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
@@ -74,7 +74,7 @@ async function explain(
   unmasked: boolean,
 ) {
   const bucket = bucketOfUser(request.user_id, intake.buckets)
-  const profiles = await intake.profiles(bucket, [request.user_id])
+  const profiles = await intake.readProfiles(bucket, [request.user_id])
   const catalog = await keeper.at(profiles.settingsVersion)
   const problem = problemOf(request, catalog)
   const eventType = catalog.eventTypes.get(request.event)
@@ -83,7 +83,7 @@ async function explain(
   const now = clock.now()
   const id = newId(bucket)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
-  const state = await intake.standing(bucket, planned)
+  const state = await intake.readAdmissionState(bucket, planned)
   const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
   const shown = (channel: Explained) => (unmasked ? channel : maskExplained(channel, eventType.templateId, catalog))
@@ -118,14 +118,14 @@ function maskExplained(explained: Explained, templateId: string, catalog: Catalo
   return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
 }
 
-function formatExplained(delivery: DecidedDelivery, planned: PlannedNotification): Explained {
+function formatExplained(delivery: DeliveryDecision, planned: PlannedNotification): Explained {
   const { channel, outcome, plan } = delivery
   const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
   return { channel, outcome, ...whyOf(delivery, planned), subject, body, locale }
 }
 
 function whyOf(
-  delivery: DecidedDelivery,
+  delivery: DeliveryDecision,
   { item, expiresAt }: PlannedNotification,
 ): { reason?: string; until?: string } {
   const { outcome, plan, capped, id } = delivery
@@ -133,12 +133,12 @@ function whyOf(
     return { reason: id === undefined ? 'its dedup_key is in use' : `its dedup_key is ${notificationIdOf(id)}'s` }
   if (capped) {
     const { until } = reasonOf(delivery, false)
-    const reason = `the cap ${capped.cap} of ${capped.most} is reached`
+    const reason = `the cap ${capped.cap} of ${capped.limit} is reached`
     return { reason, ...(typeof until === 'string' ? { until } : {}) }
   }
   if (plan.kind === 'defer') {
-    const reason = plan.wakeAt === expiresAt ? 'quiet hours, in which it expires' : 'quiet hours'
-    return { reason, until: new Date(plan.wakeAt).toISOString() }
+    const reason = plan.resumeAt === expiresAt ? 'quiet hours, in which it expires' : 'quiet hours'
+    return { reason, until: new Date(plan.resumeAt).toISOString() }
   }
   if (plan.kind === 'aggregate' && item)
     return { reason: 'it is gathered with others of its kind', until: new Date(item.flushAt).toISOString() }

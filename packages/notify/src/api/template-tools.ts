@@ -92,7 +92,7 @@ export function templateToolEndpoints(
       reserved.refuseTemplate(params.template_id)
       const locale = canonicalLocale(params.locale) ?? params.locale
       const key = { templateId: params.template_id, channel: params.channel as Channel, locale }
-      const texts = await store.versions(key.templateId)
+      const texts = await store.listVersions(key.templateId)
       const mine = texts.filter((text) => text.channel === key.channel && text.locale === locale)
       const isThere = mine.some(({ version }) => version === body.version)
       const before = mine.find(({ published }) => published)

@@ -63,7 +63,7 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
   })
   /** The text that a change takes the place of. */
   const publishedAt = async ({ templateId, channel, locale }: TemplateKey) =>
-    (await store.versions(templateId)).find(
+    (await store.listVersions(templateId)).find(
       (text) => text.published && text.channel === channel && text.locale === locale,
     )
   const List = Type.Object({ templates: Type.Array(TextRecord) })
@@ -74,7 +74,7 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
       onRequest: access.allow('readSettings'),
       schema: { ...about('templates.list', 'readSettings'), response: { 200: List } },
     },
-    async () => ({ templates: (await store.publishedOnly()).map((text) => formatTemplate(text, true)) }),
+    async () => ({ templates: (await store.listPublished()).map((text) => formatTemplate(text, true)) }),
   )
   http.get(
     '/v1/templates/:template_id',
@@ -87,7 +87,7 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
       },
     },
     async ({ params }) => {
-      const versions = await store.versions(params.template_id)
+      const versions = await store.listVersions(params.template_id)
       if (versions.length === 0) throw new Problem(404, `There is no template ${params.template_id}.`)
       return { templates: versions.map(({ published, ...text }) => formatTemplate(text, published)) }
     },

@@ -76,7 +76,7 @@ async function readCatalog(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
   version: number,
 ): Promise<Omit<Catalog, 'isReserved' | 'borrowsReserved' | 'mailVariables'>> {
-  const [eventTypes, texts] = await Promise.all([store.eventTypes.all(), store.templates.publishedOnly()])
+  const [eventTypes, texts] = await Promise.all([store.eventTypes.list(), store.templates.listPublished()])
   const byPlace = Map.groupBy(texts, ({ templateId, channel }) => placeOf(templateId, channel))
   const places = new Map([...byPlace].map(([place, list]) => [place, new Place(list)]))
   const templateIds = new Set(texts.map(({ templateId }) => templateId))

@@ -76,8 +76,8 @@ export function hideReserved(store: NotifyStore, reserved: Reserved): NotifyStor
 function reservedEventTypes(store: EventTypes, { eventTypes }: Reserved): EventTypes {
   return {
     ...store,
-    async all() {
-      const stored = (await store.all()).filter(({ event }) => !eventTypes.has(event))
+    async list() {
+      const stored = (await store.list()).filter(({ event }) => !eventTypes.has(event))
       return [...stored, ...eventTypes.values()].sort((a, b) => (a.event < b.event ? -1 : 1))
     },
   }
@@ -86,12 +86,12 @@ function reservedEventTypes(store: EventTypes, { eventTypes }: Reserved): EventT
 function reservedTemplates(store: Templates, { texts, hasTemplate }: Reserved): Templates {
   return {
     ...store,
-    async publishedOnly() {
-      const stored = (await store.publishedOnly()).filter(({ templateId }) => !hasTemplate(templateId))
+    async listPublished() {
+      const stored = (await store.listPublished()).filter(({ templateId }) => !hasTemplate(templateId))
       return [...stored, ...texts]
     },
-    async versions(templateId) {
-      if (!hasTemplate(templateId)) return store.versions(templateId)
+    async listVersions(templateId) {
+      if (!hasTemplate(templateId)) return store.listVersions(templateId)
       return texts.filter((text) => text.templateId === templateId).map((text) => ({ ...text, published: true }))
     },
   }

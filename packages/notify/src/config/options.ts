@@ -1,5 +1,5 @@
-import type { Backoff } from '../model/backoff.ts'
 import type { Channel } from '../model/channel.ts'
+import type { Backoff } from '../model/retry-policy.ts'
 import type { SuppressionDays } from '../model/suppression.ts'
 
 export const priorities = ['critical', 'normal', 'low'] as const

@@ -1,11 +1,11 @@
 import type { Worker } from '@gatehouse/kit'
-import type { Decided } from '../admission/admission.ts'
+import type { AdmissionDecision } from '../admission/admission.ts'
 import type { Channel } from '../model/channel.ts'
 
 /** Tells those workers that have something to do now, so that they need not wait. Hints, never promises: all of them poll. */
 export interface Hints {
   /** Deliveries of these may have been queued. */
-  onAdmitted(decided: readonly Decided[]): void
+  onAdmitted(decided: readonly AdmissionDecision[]): void
   /** Something is to be planned again now: a fallback, a replay. */
   onDeferred(): void
   /** Something scheduled is due now. */

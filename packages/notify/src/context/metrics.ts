@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from '@gatehouse/kit'
-import type { Decided } from '../admission/admission.ts'
+import type { AdmissionDecision } from '../admission/admission.ts'
 
 /** What the service counts. Labels are closed sets: channels, outcomes, providers, event types. */
 export interface NotifyMetrics {
@@ -129,7 +129,7 @@ export function createNotifyMetrics(registry: Registry): NotifyMetrics {
 }
 
 /** Counts what became of admitted notifications, and the variables their templates missed. */
-export function countDecided(metrics: NotifyMetrics, decided: readonly Decided[]): void {
+export function countDecided(metrics: NotifyMetrics, decided: readonly AdmissionDecision[]): void {
   const all = decided.flatMap(({ deliveries }) => deliveries)
   for (const [channel, mine] of Map.groupBy(all, (delivery) => delivery.channel))
     for (const [outcome, { length }] of Map.groupBy(mine, (delivery) => delivery.outcome)) {

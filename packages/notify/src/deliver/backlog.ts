@@ -1,14 +1,15 @@
-/** What is under way beside its givers, who wait when there is too much of it. */
+/** Work under way beside its callers, who wait when there is too much of it. */
 export interface Backlog {
-  /** Takes work that has begun; it must not reject. */
+  /** Adds work that has begun; it must not reject. */
   add(work: Promise<unknown>): void
-  /** Resolves when it is no longer full. */
-  room(): Promise<void>
+  /** Resolves when less than the maximum is under way. */
+  waitForRoom(): Promise<void>
   /** Resolves when nothing is under way. */
-  empty(): Promise<void>
+  drain(): Promise<void>
 }
 
-export function createBacklog(most: number): Backlog {
+/** Creates a backlog of at most `max` pieces of work; adding more is not prevented. */
+export function createBacklog(max: number): Backlog {
   let size = 0
   let waiting: Array<{ readonly below: number; readonly resolve: () => void }> = []
   const done = () => {
@@ -25,7 +26,7 @@ export function createBacklog(most: number): Backlog {
       size++
       work.then(done)
     },
-    room: () => until(most),
-    empty: () => until(1),
+    waitForRoom: () => until(max),
+    drain: () => until(1),
   }
 }

@@ -74,7 +74,7 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
 
   const answer = async (entry: MailboxEntry, action: MailboxAction): Promise<boolean> => {
     const at = clock.now()
-    if (action === 'unregistered') return devices.bury(entry.userId, entry.address, at, 'Unregistered')
+    if (action === 'unregistered') return devices.markDead(entry.userId, entry.address, at, 'Unregistered')
     const { deliveryId } = entry
     const [outcome] = await reports.record('mailbox', [{ eventId: randomUUID(), deliveryId, report: action, at }])
     return outcome === 'changed'

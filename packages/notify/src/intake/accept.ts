@@ -1,7 +1,7 @@
 import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
-import { type AdmissionUnit, answerOf, type Settled } from '../admission/admission.ts'
+import { type AdmissionUnit, answerOf, createAdmission, type Settled } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
-import { planOnCurrent } from '../admission/plan-on-current.ts'
+import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'
@@ -10,7 +10,7 @@ import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newId } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import { problemOf } from '../request/request-problem.ts'
-import type { Intake, Parkable, Profile, Profiles, RateAsked, RateGranted } from '../store/store.ts'
+import type { Intake, Parkable, Profile, Profiles, RateGrant, RateRequest } from '../store/store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -95,7 +95,7 @@ async function acceptBatch(
 ): Promise<AcceptResult[]> {
   const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
-  const profiles = await intake.profiles(bucket, userIds)
+  const profiles = await intake.readProfiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
   const stopped = await checkRates(events, catalog, intake, bucket, now)
@@ -103,8 +103,8 @@ async function acceptBatch(
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
   const remaining = events.filter((_, index) => !stopped[index])
-  const admitted = await planOnCurrent(
-    () => intake.profiles(bucket, userIds),
+  const admitted = await admitOnFreshProfiles(
+    () => intake.readProfiles(bucket, userIds),
     profiles,
     ({ users }) => admitPlanned(options, { bucket, going: remaining, users, catalog, now }),
   )
@@ -143,7 +143,7 @@ async function admitPlanned(
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-  return units.length > 0 ? intake.admit(bucket, units, rules, now) : []
+  return units.length > 0 ? intake.admit(bucket, units, createAdmission(rules, now)) : []
 }
 
 /** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */
@@ -156,14 +156,14 @@ async function checkRates(
 ): Promise<Array<AcceptResult | undefined>> {
   const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
-  const requests = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateAsked[] => {
+  const requests = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateRequest[] => {
     const rate = catalog.eventTypes.get(event)?.rate
     const parkable = mine.flatMap(({ request, turn, occurredAt = now }) =>
       turn ? [{ ...turn, request, occurredAt }] : [],
     )
     return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
-  const granted = requests.length > 0 ? await intake.takeRates(bucket, requests, now) : new Map<string, RateGranted>()
+  const granted = requests.length > 0 ? await intake.acquireRates(bucket, requests, now) : new Map<string, RateGrant>()
   const left = new Map([...granted].map(([event, grant]) => [event, { ...grant }]))
   return events.map(({ request, settles, turn }, index) => {
     if (problems[index]) return { refused: problems[index] }

@@ -57,7 +57,7 @@ async function refuse(
   invalid: Omit<InvalidMessage, 'text'>,
   { deadLetters, clock }: TopicIntakeOptions,
 ): Promise<void> {
-  await deadLetters.keepInvalid({ ...invalid, text: textOf(message) }, clock.now())
+  await deadLetters.addInvalid({ ...invalid, text: textOf(message) }, clock.now())
   message.terminate(invalid.reason)
 }
 

@@ -2,13 +2,14 @@ import { type Log, StartError } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/topic.ts'
-import { within } from './bounded.ts'
-import { Intake } from './intake.ts'
+import { within } from './deadline.ts'
+import { TopicReader } from './intake.ts'
 import { Resources } from './resources.ts'
 import { changesStream, type StreamSettings } from './streams.ts'
 
 export type { StreamSettings } from './streams.ts'
 
+/** Options of {@link natsTopic}. */
 export interface NatsTopicOptions {
   /** `nats://user:password@host:4222`, or several with commas between. */
   readonly url: string
@@ -42,16 +43,16 @@ const closeMs = 5_000
 export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const { log, concurrency = defaultConcurrency, checkMs = defaultCheckMs, intake = {}, changes = {} } = options
   const connection = await open(options)
-  const manager = await prepared(connection, () => jetstreamManager(connection))
+  const manager = await prepareJetStream(connection, () => jetstreamManager(connection))
   const resources = new Resources({ manager, intake, changes, log, maxAckPending: concurrency * 10 })
-  await prepared(connection, () => resources.prepare())
+  await prepareJetStream(connection, () => resources.prepare())
   const client = jetstream(connection, { timeout: publishMs })
-  const consuming = new Set<Intake>()
+  const consuming = new Set<TopicReader>()
   watch(connection, log)
   resources.startChecks(checkMs)
   return {
     async consume(handle) {
-      const reader = new Intake({ client, resources, handle, concurrency, log })
+      const reader = new TopicReader({ client, resources, handle, concurrency, log })
       consuming.add(reader)
       return {
         async stop() {
@@ -108,7 +109,7 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
 }
 
 /** What the start does with JetStream. The connection is closed when it fails: it would keep the process alive. */
-async function prepared<T>(connection: NatsConnection, work: () => Promise<T>): Promise<T> {
+async function prepareJetStream<T>(connection: NatsConnection, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,11 +1,12 @@
 import { decodeUtf8, type Log } from '@gatehouse/kit'
 import type { ConsumerMessages, JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import type { TopicMessage } from '../model/topic.ts'
-import { pause, within } from './bounded.ts'
+import { pause, within } from './deadline.ts'
 import { durableName, type Resources } from './resources.ts'
 import { intakeStream } from './streams.ts'
 
-export interface IntakeOptions {
+/** Options of {@link TopicReader}. */
+export interface TopicReaderOptions {
   readonly client: JetStreamClient
   readonly resources: Resources
   readonly handle: (message: TopicMessage) => Promise<void>
@@ -17,22 +18,22 @@ export interface IntakeOptions {
 const retryDelayMs = 5_000
 /** How long a request for messages stands; a server that is silent for half of it twice is looked after. */
 const pullMs = 10_000
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 const stopMs = 5_000
 
 /**
  * Reads the topic for as long as it isn't stopped. When the consumer or its stream disappears, or the server can't be
  * asked, that is logged and tried again with growing pauses; until it succeeds there is a `fault`.
  */
-export class Intake {
-  readonly #options: IntakeOptions
+export class TopicReader {
+  readonly #options: TopicReaderOptions
   readonly #stopping = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
   readonly #done: Promise<void>
   #messages: ConsumerMessages | undefined
   #fault: Error | undefined
 
-  constructor(options: IntakeOptions) {
+  constructor(options: TopicReaderOptions) {
     this.#options = options
     const unsubscribe = options.resources.onLost((error) => this.#messages?.stop(error))
     this.#done = this.#run().finally(unsubscribe)
@@ -66,7 +67,7 @@ export class Intake {
         failures++
         this.#fault = error as Error
         this.#options.log.error({ err: error, failures }, 'the topic is not read; its consumer will be opened again')
-        await pause(Math.min(longestPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2), signal)
+        await pause(Math.min(maxPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2), signal)
       }
     }
   }

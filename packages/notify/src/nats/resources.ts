@@ -3,6 +3,7 @@ import { AckPolicy, type JetStreamManager } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
 import { applySettings, changesStream, createMissing, intakeStream, isMissing, type StreamSettings } from './streams.ts'
 
+/** Options of {@link Resources}. */
 export interface ResourcesOptions {
   readonly manager: JetStreamManager
   readonly intake: StreamSettings

@@ -98,7 +98,7 @@ export async function applySettings(
   log: Log,
 ): Promise<void> {
   const { config } = await manager.streams.info(name)
-  if (!config.subjects.some((pattern) => takes(pattern, subject)))
+  if (!config.subjects.some((pattern) => matchesSubject(pattern, subject)))
     throw new Error(`the stream ${name} takes the subjects ${config.subjects.join(', ')}, and not ${subject}`)
   const wanted = configOf(settings)
   const changes = Object.entries(wanted).filter(([member, value]) => config[member as keyof StreamConfig] !== value)
@@ -139,7 +139,7 @@ function configOf({ replicas, storage, maxAgeMs, maxBytes, maxMessages, discard 
 }
 
 /** Whether a subject of a stream, which may have wildcards, takes messages of another. */
-function takes(pattern: string, subject: string): boolean {
+function matchesSubject(pattern: string, subject: string): boolean {
   const tokens = subject.split('.')
   const patterns = pattern.split('.')
   const matches = patterns.every((each, at) =>

@@ -1,5 +1,5 @@
 import { createNotifier, type Database, migrate, StartError } from '@gatehouse/kit'
-import type { Decided } from '../admission/admission.ts'
+import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import type { NotifyStore } from '../store/store.ts'
 import { postgresDeclarations } from './catalog/declarations.ts'
@@ -14,8 +14,8 @@ import { postgresProviderHealth } from './delivery/provider-health.ts'
 import { postgresInbox } from './inbox/inbox.ts'
 import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
-import { admit, standingOf } from './intake/admit.ts'
-import { takeRates } from './intake/rates.ts'
+import { admit, readAdmissionState } from './intake/admit.ts'
+import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
@@ -31,6 +31,7 @@ import { postgresWaiting } from './waiting/waiting.ts'
 export { notifyTables } from './retention/retention.ts'
 export { linkSecret, notifySealed } from './retention/secrets.ts'
 
+/** Options of {@link postgresNotifyStore}. */
 export interface PostgresNotifyOptions {
   /**
    * Into how many buckets users are divided: a property of the database, chosen when it is created. 1 (default) for one
@@ -71,14 +72,14 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
   return {
     intake: {
       buckets,
-      profiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
-      async admit(bucket, units, rules, now) {
-        const admitted = await admit(database, bucket, units, rules, now, { streaming })
-        lowerMarks(claimer, bucket, admitted, now)
+      readProfiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
+      async admit(bucket, units, admission) {
+        const admitted = await admit(database, bucket, { units, admission, streaming })
+        lowerMarks(claimer, bucket, admitted, admission.now)
         return admitted
       },
-      standing: (bucket, notification) => standingOf(database, bucket, notification),
-      takeRates: (bucket, asked, now) => takeRates(database, bucket, asked, now),
+      readAdmissionState: (bucket, notification) => readAdmissionState(database, bucket, notification),
+      acquireRates: (bucket, requests, now) => acquireRates(database, bucket, requests, now),
     },
     deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),
@@ -107,7 +108,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
 function lowerMarks(
   claimer: Claimer,
   bucket: number,
-  admitted: ReadonlyArray<readonly Decided[] | undefined>,
+  admitted: ReadonlyArray<readonly AdmissionDecision[] | undefined>,
   now: number,
 ): void {
   for (const decided of admitted)

@@ -46,7 +46,7 @@ export interface Choices {
 }
 
 export interface ChoicesOptions {
-  readonly intake: Pick<Intake, 'profiles' | 'buckets'>
+  readonly intake: Pick<Intake, 'readProfiles' | 'buckets'>
   readonly preferences: Preferences
   readonly suppressions: Suppressions
   readonly catalog: CatalogKeeper
@@ -62,7 +62,7 @@ const nobody: Profile = { preferences: [], devices: [], suppressions: [] }
 export function createChoices(options: ChoicesOptions): Choices {
   const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
   const profileOf = async (userId: string) =>
-    (await intake.profiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
+    (await intake.readProfiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
   const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
     const known = await catalog.current()
@@ -71,7 +71,7 @@ export function createChoices(options: ChoicesOptions): Choices {
     const could = offered(known, eventType)
     const [on, off] = [true, false].map((state) => could.filter((channel) => to(channel) === state))
     const switches = { on: on ?? [], off: off ?? [], otherwise: eventType.channels }
-    await preferences.turn(userId, event, switches, clock.now())
+    await preferences.switchChannels(userId, event, switches, clock.now())
   }
   return {
     async of(userId) {
@@ -93,7 +93,7 @@ export function createChoices(options: ChoicesOptions): Choices {
     choose: (userId, event, on) => turn(userId, event, (channel) => on.includes(channel)),
     turn: (userId, event, { on, off }) =>
       turn(userId, event, (channel) => on.includes(channel) || (off.includes(channel) ? false : undefined)),
-    keepQuiet: (userId, quietHours) => preferences.keepQuiet(userId, quietHours, clock.now()),
+    keepQuiet: (userId, quietHours) => preferences.setQuietHours(userId, quietHours, clock.now()),
     async unsubscribe(userId, scope, detail) {
       await suppressions.add([{ userId, channel: 'email', address: all, scope, reason, detail }], clock.now())
     },

@@ -50,11 +50,11 @@ export function startStreamWorker({ stateChanges, topic, options, metrics, log }
     try {
       if (changes.length > 0) await topic.publish(changes)
     } catch (error) {
-      await stateChanges.published(holder, after, 0)
+      await stateChanges.recordPublished(holder, after, 0)
       throw error
     }
     const more = through < last
-    await stateChanges.published(holder, through, more ? options.leaseMs : 0)
+    await stateChanges.recordPublished(holder, through, more ? options.leaseMs : 0)
     metrics.unpublishedChanges.set(Math.max(0, last - through))
     return more
   }

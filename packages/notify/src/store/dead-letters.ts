@@ -1,6 +1,7 @@
 import type { Channel } from '../model/channel.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 
+/** A delivery that failed for good, or an event that could not be accepted. */
 export interface DeadLetter {
   readonly id: string
   readonly notificationId?: string
@@ -42,6 +43,7 @@ export interface CountedFailure {
   readonly isDead: boolean
 }
 
+/** Which dead letters; what is left out is any. */
 export interface DeadLetterFilter {
   readonly cause?: string
   readonly channel?: Channel
@@ -65,7 +67,7 @@ export interface DeadLetters {
   replay(filter: DeadLetterFilter, limit: number, at: number): Promise<Replayed>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
-  keepInvalid(message: InvalidMessage, now: number): Promise<void>
+  addInvalid(message: InvalidMessage, now: number): Promise<void>
   /** Counts a failure of a message, and makes one dead letter of it at the `maxAttempts`th, however often it comes again. */
   countFailure(message: FailedMessage, maxAttempts: number, now: number): Promise<CountedFailure>
 }

@@ -1,5 +1,8 @@
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryState } from '../model/delivery-state.ts'
 import type { InboxChange } from '../model/inbox-change.ts'
 
+/** An item of the in-app feed; times are Unix milliseconds. */
 export interface InboxItem {
   readonly id: string
   readonly event: string
@@ -47,6 +50,7 @@ export interface InboxNews {
   readonly items: ReadonlyArray<InboxItem & { readonly changed: number }>
 }
 
+/** In-app feeds with their counts. */
 export interface Inbox {
   /** Stores items, counted; one that is there already stays as it is. */
   put(
@@ -64,7 +68,7 @@ export interface Inbox {
   ): Promise<{ readonly changed: readonly string[]; readonly counts: InboxCounts }>
   /** Up to `limit` changes of each inbox after a number; none where that is left out. */
   news(
-    asked: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
+    requests: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
     limit: number,
   ): Promise<ReadonlyMap<string, InboxNews>>
   /**
@@ -72,4 +76,37 @@ export interface Inbox {
    * been told while nobody listened. A hint: what changed is read by its number.
    */
   listen(changed: (userId: string) => void, missed: () => void): () => Promise<void>
+}
+
+/** One message as a provider would have carried it. */
+export interface MailboxEntry {
+  readonly id: string
+  readonly deliveryId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly address: string
+  readonly content: {
+    readonly subject?: string
+    readonly body: string
+    readonly html?: string
+    readonly receiptToken?: string
+  }
+  readonly at: number
+}
+
+/** Where an entry stands by now. */
+export interface MailboxStanding {
+  /** Left out when there is no delivery of it any more, or never was. */
+  readonly state?: DeliveryState
+  /** The push token it went to is dead. */
+  readonly deadToken: boolean
+}
+
+/** What the embedded mode sends to, instead of the world. */
+export interface Mailbox {
+  add(entries: readonly MailboxEntry[]): Promise<void>
+  find(id: string): Promise<MailboxEntry | undefined>
+  list(limit: number): Promise<readonly MailboxEntry[]>
+  /** By the entries' ids. */
+  standings(entries: readonly MailboxEntry[]): Promise<ReadonlyMap<string, MailboxStanding>>
 }

@@ -1,8 +1,15 @@
-import type { AdmissionState, AdmissionUnit, CapRules, Decided, PlannedNotification } from '../admission/admission.ts'
+import type {
+  Admission,
+  AdmissionDecision,
+  AdmissionState,
+  AdmissionUnit,
+  PlannedNotification,
+} from '../admission/admission.ts'
 import type { EventRate } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from './users.ts'
 
+/** Profiles of users, and the version of the catalog they were read with. */
 export interface Profiles {
   readonly users: ReadonlyMap<string, Profile>
   /** Changes whenever an event type or a template does. */
@@ -20,7 +27,8 @@ export interface Parkable {
   readonly occurredAt: number
 }
 
-export interface RateAsked {
+/** The events of one type that are to be counted against its rate. */
+export interface RateRequest {
   readonly event: string
   /** Events whose producers wait for an answer. */
   readonly count: number
@@ -28,7 +36,8 @@ export interface RateAsked {
   readonly rate: EventRate
 }
 
-export interface RateGranted {
+/** How many events of a type may go on. */
+export interface RateGrant {
   readonly granted: number
   /** How many of the parkable, the first of them, may go on; the others are parked. */
   readonly passed: number
@@ -36,31 +45,25 @@ export interface RateGranted {
   readonly nextAt: number
 }
 
-export interface AdmissionRules extends CapRules {
-  /** The profiles that the units were planned on. */
-  readonly profiles?: Profiles['users']
-}
-
 /** The way in. Every call stays within one bucket, and is one transaction. */
 export interface Intake {
   readonly buckets: number
-  profiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
+  readProfiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
   /**
-   * Admits a batch; a unit whose settled thing was taken by another is answered undefined and changes nothing.
+   * Admits a batch by the rule it is given. A unit whose settled item is gone results in undefined and changes nothing.
    *
    * @throws UserErased when a user was erased since the profiles were read; nothing is admitted then
    */
   admit(
     bucket: number,
     units: readonly AdmissionUnit[],
-    rules: AdmissionRules,
-    now: number,
-  ): Promise<ReadonlyArray<readonly Decided[] | undefined>>
+    admission: Admission<Profiles['users']>,
+  ): Promise<ReadonlyArray<readonly AdmissionDecision[] | undefined>>
   /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */
-  standing(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
+  readAdmissionState(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
   /**
    * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
    * are parked already; parks the rest. Says how many may go on and when the next may come.
    */
-  takeRates(bucket: number, asked: readonly RateAsked[], now: number): Promise<ReadonlyMap<string, RateGranted>>
+  acquireRates(bucket: number, requests: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
 }

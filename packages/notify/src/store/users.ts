@@ -1,6 +1,7 @@
+import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
-import type { Suppression } from '../model/suppression.ts'
+import type { Suppression, SuppressionReason } from '../model/suppression.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -19,6 +20,7 @@ export interface Preference {
   readonly quietHours?: QuietHours
 }
 
+/** A device with its push token; times are Unix milliseconds. */
 export interface Device {
   readonly deviceId: string
   readonly token: string
@@ -33,23 +35,25 @@ export interface Device {
 /** Everything planning needs to know about a user. */
 export interface Profile {
   /** Since the user's first admission, and the same until they are erased. */
-  readonly met?: string
+  readonly generation?: string
   readonly recipient?: Recipient
   readonly preferences: readonly Preference[]
   readonly devices: readonly Device[]
   readonly suppressions: readonly Suppression[]
 }
 
+/** Where users can be reached. */
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts a known user into a time zone, and leaves all else as it is. */
-  moveTo(userId: string, zoneinfo: string, now: number): Promise<void>
+  setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
   feed(recipient: Recipient, now: number): Promise<void>
   remove(userId: string): Promise<boolean>
 }
 
+/** What users want, by event type. */
 export interface Preferences {
   list(userId: string): Promise<readonly Preference[]>
   put(userId: string, preference: Preference, now: number): Promise<void>
@@ -57,7 +61,7 @@ export interface Preferences {
    * Turns channels of an event type on and off, on top of what holds by then: its entry, else that of `*`, else
    * `otherwise`. A channel that is on is no longer unsubscribed from.
    */
-  turn(
+  switchChannels(
     userId: string,
     eventType: string,
     switches: {
@@ -68,10 +72,11 @@ export interface Preferences {
     now: number,
   ): Promise<void>
   /** Sets the quiet hours of the entry for `*`, whatever its channels are; undefined takes them away. */
-  keepQuiet(userId: string, hours: QuietHours | undefined, now: number): Promise<void>
+  setQuietHours(userId: string, hours: QuietHours | undefined, now: number): Promise<void>
   remove(userId: string, eventType: string): Promise<boolean>
 }
 
+/** The devices of users. */
 export interface Devices {
   list(userId: string): Promise<readonly Device[]>
   /**
@@ -88,5 +93,51 @@ export interface Devices {
   ): Promise<readonly Device[]>
   remove(userId: string, deviceId: string): Promise<boolean>
   /** Marks a token dead unless it was registered again after `at`. True when it was alive. */
-  bury(userId: string, token: string, at: number, reason: string): Promise<boolean>
+  markDead(userId: string, token: string, at: number, reason: string): Promise<boolean>
+}
+
+/** A suppression as it is stored. */
+export interface SuppressionRecord extends Suppression {
+  readonly id: string
+  readonly userId: string
+  readonly since: number
+  readonly detail?: string
+}
+
+/** A suppression before it is stored. */
+export type NewSuppression = Omit<SuppressionRecord, 'id' | 'since'>
+
+/** Which suppressions; what is left out is any. */
+export interface SuppressionFilter {
+  readonly ids?: readonly string[]
+  readonly userId?: string
+  readonly channel?: Channel
+  readonly address?: string
+  readonly scope?: string
+  readonly reason?: SuppressionReason
+}
+
+/** Addresses that nothing, or not everything, is sent to. */
+export interface Suppressions {
+  /** Newest first, `before` an id; those that ended by themselves are left out. */
+  list(
+    filter: SuppressionFilter,
+    limit: number,
+    before: string | undefined,
+    now: number,
+  ): Promise<readonly SuppressionRecord[]>
+  /** Adds those that are not there yet; of one that is, the later end counts. Answers each as it now stands. */
+  add(entries: readonly NewSuppression[], now: number): Promise<readonly SuppressionRecord[]>
+  /** Takes away what the filter names; answers how many. */
+  lift(filter: SuppressionFilter): Promise<number>
+}
+
+/** What is known about a user, and for how long anything is. */
+export interface Privacy {
+  /** Every row about the user, by table. */
+  exportUser(userId: string): Promise<Readonly<Record<string, readonly unknown[]>>>
+  /** Removes every row about the user; answers how many. */
+  eraseUser(userId: string): Promise<number>
+  /** Removes a batch of each kind that was kept long enough; answers how many rows. */
+  purge(bucket: number, retention: Retention, now: number): Promise<number>
 }

@@ -1,8 +1,9 @@
 import type { Channel } from '../model/channel.ts'
-import type { Data } from '../model/notification.ts'
+import type { EventRate } from '../model/event-type.ts'
+import type { Data, NotifyRequest } from '../model/notification.ts'
 
 /** Deliveries that wake and are planned again. */
-export interface WokenDeferral {
+export interface DueDeferred {
   readonly id: string
   readonly reason: 'quiet_hours' | 'fallback' | 'replay'
   readonly channels: readonly Channel[]
@@ -35,6 +36,7 @@ export interface ClosedWindow {
   readonly summary?: WindowSummary
 }
 
+/** What all items of a window come to. */
 export interface WindowSummary {
   readonly count: number
   /** Distinct actors. */
@@ -56,6 +58,7 @@ export interface ChosenBy {
   readonly byRequest: boolean
 }
 
+/** An aggregated notification. */
 export interface PendingItem extends ChosenBy {
   readonly notificationId: string
   readonly actor: string
@@ -67,7 +70,50 @@ export interface PendingItem extends ChosenBy {
 
 /** What waits for its time. What is claimed is leased; admission takes it away. */
 export interface Waiting {
-  claimDeferrals(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly WokenDeferral[]>
+  claimScheduled(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
+  claimDeferred(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly DueDeferred[]>
   /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
   closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
+}
+
+/** An event for later. */
+export interface Scheduled {
+  readonly id: string
+  readonly fireAt: number
+  readonly payload: NotifyRequest
+  /** When it was first received, where its age counts from then and not from when it is due; Unix milliseconds. */
+  readonly occurredAt?: number
+  /** Where it came from: `schedule`, or `topic` when it was parked. */
+  readonly source: string
+}
+
+/** Notifications for later. */
+export interface Schedule {
+  add(fireAt: number, payload: NotifyRequest): Promise<string>
+  find(id: string): Promise<Scheduled | undefined>
+  list(userId: string): Promise<readonly Scheduled[]>
+  /** True for exactly one: the canceller, or whoever fires it. */
+  cancel(id: string): Promise<boolean>
+  /** Makes a dead letter of one that can't be fired. */
+  moveToDeadLetters(scheduled: Scheduled, cause: string, detail: string, now: number): Promise<void>
+  /**
+   * Counts a failure of one by its own fault, and makes a dead letter of it at the `maxAttempts`th. True when it is one;
+   * until then it comes again when its lease has ended.
+   */
+  recordFailure(scheduled: Scheduled, maxAttempts: number, reason: string, now: number): Promise<boolean>
+}
+
+/** The first of an event type that waits. */
+export interface ParkedHead {
+  readonly event: string
+  /** Its place in the stream. */
+  readonly place: number
+}
+
+/** Events of the topic that came over their type's rate, until their turn comes. {@link Intake.takeRates} parks them. */
+export interface Parked {
+  /** The first of each event type that has some. */
+  heads(bucket: number): Promise<readonly ParkedHead[]>
+  /** Schedules up to `most` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
+  release(bucket: number, event: string, rate: EventRate | undefined, max: number, now: number): Promise<number>
 }

@@ -163,6 +163,6 @@ async function save(
     if (change.on.length + change.off.length > 0) await choices.turn(userId, event, change)
   }
   if (hours !== 'as it was') await choices.keepQuiet(userId, hours)
-  if (zone !== undefined) await recipients.moveTo(userId, zone, clock.now())
+  if (zone !== undefined) await recipients.setZoneinfo(userId, zone, clock.now())
   return 'saved'
 }

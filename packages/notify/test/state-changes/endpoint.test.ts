@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { writeChanges } from '../../src/postgres/timeline/stream-changes.ts'
+import { writeChanges } from '../../src/postgres/timeline/outbox.ts'
 import { startRetentionWorker } from '../../src/privacy/retention.ts'
 import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
 

@@ -8,6 +8,7 @@ import { saveTemplate } from './templates.ts'
 
 const schema = 'notify'
 
+/** What the configuration declares, on PostgreSQL. */
 export function postgresDeclarations(database: Database, buckets: number): Declarations {
   return {
     async templates(declared, now) {

@@ -1,8 +1,9 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { EventType } from '../../model/event-type.ts'
 import type { EventTypes } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
+/** Event types on PostgreSQL. */
 export function postgresEventTypes(database: Database): EventTypes {
   return {
     async version() {
@@ -11,7 +12,7 @@ export function postgresEventTypes(database: Database): EventTypes {
       )
       return rows[0]?.value ?? 0
     },
-    async all() {
+    async list() {
       const { rows } = await database.query<{ settings: EventType }>(
         'SELECT settings FROM notify.event_type ORDER BY event',
       )
@@ -27,6 +28,7 @@ export function postgresEventTypes(database: Database): EventTypes {
   }
 }
 
+/** Stores an event type and has every process read the catalog again. */
 export async function putEventType(tx: Transaction, eventType: EventType, now: number): Promise<void> {
   await tx.query(
     `INSERT INTO notify.event_type (event, settings, updated_at) VALUES ($1, $2, $3)

@@ -1,10 +1,11 @@
 import type { Database } from '@gatehouse/kit'
-import type { Decided } from '../../admission/admission.ts'
+import type { AdmissionDecision } from '../../admission/admission.ts'
 import { bucketOfLink } from '../../links/short-links.ts'
 import type { ShortLinks } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 
+/** Short links on PostgreSQL. */
 export function postgresShortLinks(database: Database, buckets: number): ShortLinks {
   return {
     async find(id, now) {
@@ -21,7 +22,7 @@ export function postgresShortLinks(database: Database, buckets: number): ShortLi
 }
 
 /** Writes the links of what is queued, so that they are there before any message goes out; nothing where there are none. */
-export function writeShortLinks(bucket: number, decided: readonly Decided[]): Statement[] {
+export function writeShortLinks(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const links = decided.flatMap(({ notification: { userId }, deliveries }) =>
     deliveries.flatMap(({ id, outcome, plan }) => {
       if (outcome !== 'queued' || plan.kind !== 'send' || id === undefined) return []

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { TemplateKey, Templates } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
-import { present, timestamp } from '../sql/words.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
 
 interface TextRow {
@@ -16,9 +16,10 @@ interface TextRow {
   readonly published: boolean
 }
 
+/** Templates on PostgreSQL. */
 export function postgresTemplates(database: Database): Templates {
   return {
-    async publishedOnly() {
+    async listPublished() {
       const { rows } = await database.query<TextRow>(
         `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html
            FROM notify.published_template p JOIN notify.template t USING (template_id, channel, locale, version)
@@ -26,7 +27,7 @@ export function postgresTemplates(database: Database): Templates {
       )
       return rows.map(textOf)
     },
-    async versions(templateId) {
+    async listVersions(templateId) {
       const { rows } = await database.query<TextRow>(
         `SELECT t.*, p.version IS NOT NULL AS published
            FROM notify.template t LEFT JOIN notify.published_template p USING (template_id, channel, locale, version)
@@ -36,16 +37,7 @@ export function postgresTemplates(database: Database): Templates {
       return rows.map((row) => ({ ...textOf(row), published: row.published }))
     },
     save: (text, publish, now) => database.transaction((tx) => saveTemplate(tx, text, publish, now)),
-    publish: (key, version, now) =>
-      database.transaction(async (tx) => {
-        const { rowCount } = await tx.query(
-          'SELECT FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3 AND version = $4',
-          [...partsOf(key), version],
-        )
-        if (rowCount === 0) return false
-        await publishVersion(tx, key, version, now)
-        return true
-      }),
+    publish: (key, version, now) => database.transaction((tx) => publishStored(tx, key, version, now)),
     withdraw: (key) =>
       database.transaction(async (tx) => {
         const { rowCount } = await tx.query(
@@ -63,7 +55,7 @@ function partsOf({ templateId, channel, locale }: TemplateKey): string[] {
 }
 
 function textOf({ template_id: templateId, channel, locale, version, subject, body, html }: TextRow): TemplateText {
-  return { templateId, channel, locale, version, body, ...present({ subject, html }) }
+  return { templateId, channel, locale, version, body, ...withoutNulls({ subject, html }) }
 }
 
 /** Stores the next version of a text; two at once get two numbers. */
@@ -84,6 +76,16 @@ export async function saveTemplate(
   const version = rows[0]?.version ?? 1
   if (publish) await publishVersion(tx, text, version, now)
   return version
+}
+
+async function publishStored(tx: Transaction, key: TemplateKey, version: number, now: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'SELECT FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3 AND version = $4',
+    [...partsOf(key), version],
+  )
+  if (rowCount === 0) return false
+  await publishVersion(tx, key, version, now)
+  return true
 }
 
 async function publishVersion(tx: Transaction, key: TemplateKey, version: number, now: number): Promise<void> {

@@ -1,9 +1,17 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed } from '../../store/store.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, InvalidMessage, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, optionalTimestamp, present, storable, timestamp } from '../sql/words.ts'
-import { type LetterRow, planAgain, scheduleAgain, sendAgain, type TakenRow } from './replayed-letters.ts'
+import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
+import {
+  type LetterRow,
+  type RemovedLetter,
+  replanDeliveries,
+  requeueDeliveries,
+  rescheduleRequests,
+} from './requeue.ts'
 import { countFailure } from './topic-failures.ts'
 
 const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
@@ -14,6 +22,7 @@ function valuesOf(bucket: number, { cause, channel, event, userId, ids }: DeadLe
   return [bucket, cause ?? null, channel ?? null, event ?? null, userId ?? null, ids ?? null]
 }
 
+/** Dead letters on PostgreSQL. */
 export function postgresDeadLetters(database: Database, buckets: number): DeadLetters {
   const bucketsOf = ({ userId }: DeadLetterFilter) =>
     userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
@@ -38,37 +47,17 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       )
       return rows[0] && letterOf(rows[0])
     },
-    async list(filter, limit, before) {
-      const found: LetterRow[] = []
-      for (const bucket of bucketsOf(filter)) {
-        const { rows } = await database.query<LetterRow>(
-          `SELECT ${fields} FROM notify.dead_letter
-            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
-          [...valuesOf(bucket, filter), before ?? null, limit],
-        )
-        found.push(...rows)
-      }
-      return found
-        .sort((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, limit)
-        .map(letterOf)
-    },
+    list: (filter, limit, before) => list(database, bucketsOf(filter), { filter, limit, before }),
     async replay(filter, limit, at): Promise<Replayed> {
-      const replayed = await inEach(filter, limit, (tx, bucket, left) => replay(tx, bucket, filter, left, at))
+      const replayed = await inEach(filter, limit, (tx, bucket, left) =>
+        replay(tx, bucket, { filter, limit: left, at }),
+      )
       let expired = 0
       for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
       return { replayed, expired }
     },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
-    async keepInvalid({ text, reason, userId, event, request }, now) {
-      const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
-      const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
-      await database.query(
-        `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
-         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
-        [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
-      )
-    },
+    addInvalid: (message, now) => addInvalid(database, buckets, message, now),
     countFailure: (message, maxAttempts, now) =>
       database.transaction((tx) => {
         const { text, reason } = message
@@ -78,27 +67,74 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   }
 }
 
+interface Page {
+  readonly filter: DeadLetterFilter
+  readonly limit: number
+  readonly before: string | undefined
+}
+
+async function list(
+  database: Database,
+  bucketsOfFilter: readonly number[],
+  { filter, limit, before }: Page,
+): Promise<DeadLetter[]> {
+  const found: LetterRow[] = []
+  for (const bucket of bucketsOfFilter) {
+    const { rows } = await database.query<LetterRow>(
+      `SELECT ${fields} FROM notify.dead_letter
+            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
+      [...valuesOf(bucket, filter), before ?? null, limit],
+    )
+    found.push(...rows)
+  }
+  return found
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, limit)
+    .map(letterOf)
+}
+
+async function addInvalid(
+  database: Database,
+  buckets: number,
+  { text, reason, userId, event, request }: InvalidMessage,
+  now: number,
+): Promise<void> {
+  const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+  const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
+  await database.query(
+    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
+    [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
+  )
+}
+
 function letterOf(row: LetterRow): DeadLetter {
   const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
   const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
-  return { id, cause, detail, diedAt, ...present(about) }
+  return { id, cause, detail, diedAt, ...withoutNulls(about) }
 }
 
-/** Takes letters away; with `at` only those that have not expired by then. */
-async function take(
+/** The first `limit` letters that a filter names. */
+interface Selection {
+  readonly filter: DeadLetterFilter
+  readonly limit: number
+  /** Only those that have not expired by then, Unix milliseconds. */
+  readonly at?: number
+}
+
+/** Removes letters and returns them. */
+async function removeLetters(
   tx: Transaction,
   bucket: number,
-  filter: DeadLetterFilter,
-  limit: number,
-  at?: number,
-): Promise<TakenRow[]> {
-  const { rows } = await tx.query<TakenRow>(
-    `WITH taken AS MATERIALIZED (
+  { filter, limit, at }: Selection,
+): Promise<RemovedLetter[]> {
+  const { rows } = await tx.query<RemovedLetter>(
+    `WITH removed AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
         WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
         ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
      )
-     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM taken))
+     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))
      RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
     [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
   )
@@ -114,17 +150,17 @@ async function countExpired(database: Database, bucket: number, filter: DeadLett
 }
 
 async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter, limit: number): Promise<number> {
-  const taken = await take(tx, bucket, filter, limit)
+  const removed = await removeLetters(tx, bucket, { filter, limit })
   await tx.query(
     `UPDATE notify.delivery SET ended = 'discarded' WHERE bucket = $1 AND ${among('id', '$2')} AND ended = 'dead_letter'`,
-    [bucket, taken.map(({ id }) => id)],
+    [bucket, removed.map(({ id }) => id)],
   )
   await eraseSensitive(
     tx,
     bucket,
-    taken.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
+    removed.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
   )
-  return taken.length
+  return removed.length
 }
 
 /**
@@ -136,18 +172,16 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 async function replay(
   tx: Transaction,
   bucket: number,
-  filter: DeadLetterFilter,
-  limit: number,
-  at: number,
+  { filter, limit, at }: Selection & { readonly at: number },
 ): Promise<number> {
-  const all = await take(tx, bucket, filter, limit, at)
+  const all = await removeLetters(tx, bucket, { filter, limit, at })
   const stored = await storedOf(tx, bucket, all)
-  const isLost = ({ cause, message, notification_id }: TakenRow) =>
+  const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
-  await keep(tx, bucket, all.filter(isLost))
-  const taken = all.filter((letter) => !isLost(letter))
-  const scheduled = taken.filter(({ message }) => message?.request !== undefined)
-  const deliveries = taken.filter(({ message }) => message?.request === undefined)
+  await restoreLetters(tx, bucket, all.filter(isLost))
+  const removed = all.filter((letter) => !isLost(letter))
+  const scheduled = removed.filter(({ message }) => message?.request !== undefined)
+  const deliveries = removed.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
   const unwritten = deliveries.filter(({ message }) => message === null)
   await tx.query(`UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND ${among('id', '$2')} AND state = $3`, [
@@ -155,15 +189,24 @@ async function replay(
     deliveries.map(({ id }) => id),
     'queued',
   ])
-  await sendAgain(tx, bucket, whole, at)
-  await planAgain(tx, bucket, unwritten, at)
-  await scheduleAgain(tx, bucket, scheduled, at)
-  await tell(tx, bucket, deliveries, at)
-  return taken.length
+  await requeueDeliveries(tx, bucket, whole, at)
+  await replanDeliveries(tx, bucket, unwritten, at)
+  await rescheduleRequests(tx, bucket, scheduled, at)
+  for (const query of appendTimeline(
+    bucket,
+    deliveries.map((letter) => replayedEntry(letter, at)),
+  ))
+    await tx.query(query)
+  return removed.length
 }
 
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
-export async function purgeDeadLetters(tx: Transaction, bucket: number, before: string, most: number): Promise<number> {
+export async function purgeDeadLetters(
+  tx: Transaction,
+  bucket: number,
+  before: string,
+  limit: number,
+): Promise<number> {
   const { rows } = await tx.query<{ id: string; notification_id: string | null }>(
     `WITH old AS MATERIALIZED (
        SELECT id FROM notify.dead_letter WHERE bucket = $1 AND died_at < $2::timestamptz
@@ -171,7 +214,7 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM old))
      RETURNING l.id, l.notification_id`,
-    [bucket, before, most],
+    [bucket, before, limit],
   )
   await eraseSensitive(
     tx,
@@ -181,28 +224,17 @@ export async function purgeDeadLetters(tx: Transaction, bucket: number, before: 
   return rows.length
 }
 
-async function tell(tx: Transaction, bucket: number, letters: readonly TakenRow[], at: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, detail)
-     SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, $6, 'replayed', $7
-       FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) AS e (notification_id, id, delivery_id, channel)`,
-    [
-      bucket,
-      ...columns(
-        letters,
-        (l) => l.notification_id,
-        () => newId(bucket),
-        (l) => l.id,
-        (l) => l.channel,
-      ),
-      timestamp(at),
-      JSON.stringify({ at: timestamp(at) }),
-    ],
-  )
+function replayedEntry({ id, notification_id, channel }: RemovedLetter, at: number): NewTimelineEntry {
+  const detail = { at: timestamp(at) }
+  return { notificationId: notification_id, deliveryId: id, channel, at, entryType: 'replayed', detail }
 }
 
 /** The notifications of letters that have not been purged. */
-async function storedOf(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<Set<string | null>> {
+async function storedOf(
+  tx: Transaction,
+  bucket: number,
+  letters: readonly RemovedLetter[],
+): Promise<Set<string | null>> {
   const { rows } = await tx.query<{ id: string }>(
     `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
     [bucket, letters.map((letter) => letter.notification_id)],
@@ -210,7 +242,7 @@ async function storedOf(tx: Transaction, bucket: number, letters: readonly Taken
   return new Set(rows.map((row) => row.id))
 }
 
-async function keep(tx: Transaction, bucket: number, letters: readonly TakenRow[]): Promise<void> {
+async function restoreLetters(tx: Transaction, bucket: number, letters: readonly RemovedLetter[]): Promise<void> {
   for (const letter of letters)
     await tx.query(
       `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)

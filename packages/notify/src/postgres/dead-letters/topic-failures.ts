@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { bucketOfUser, newId } from '../../model/id.ts'
 import type { CountedFailure, FailedMessage } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** The cause of a dead letter that was a valid message of the topic, and failed by its own fault. */
 export const failedMessage = 'failed_message'

@@ -1,16 +1,21 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
-import type { TryRecord } from '../../store/store.ts'
-import { among, columns } from '../sql/words.ts'
+import type { AttemptRecord } from '../../store/store.ts'
+import { columns } from '../sql/columns.ts'
+import { among } from '../sql/plans.ts'
 
 /** Records acks: queued becomes sent, and a state that a report has raised already is not lowered. */
-export async function acknowledge(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
-  const taken = held.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
-  if (taken.length === 0) return new Set()
+export async function acknowledge(
+  tx: Transaction,
+  bucket: number,
+  current: readonly AttemptRecord[],
+): Promise<Set<string>> {
+  const acks = current.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
+  if (acks.length === 0) return new Set()
   const values = [
     bucket,
     ...columns(
-      taken,
+      acks,
       (r) => r.claimed.deliveryId,
       (r) => r.acknowledged.provider,
       (r) => r.acknowledged.providerMessageId ?? null,
@@ -23,7 +28,7 @@ export async function acknowledge(tx: Transaction, bucket: number, held: readonl
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
     values,
   })
-  if (rows.length < taken.length)
+  if (rows.length < acks.length)
     await tx.query({
       name: 'notify_acknowledge_late',
       text: `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
@@ -38,11 +43,11 @@ export async function acknowledge(tx: Transaction, bucket: number, held: readonl
  * Records acks whose work a provider's report has ended before they came: the state stays where the report raised it.
  * Answers those that nobody had recorded.
  */
-export async function acknowledgeOvertaken(
+export async function acknowledgeLate(
   tx: Transaction,
   bucket: number,
-  missed: readonly TryRecord[],
-): Promise<readonly TryRecord[]> {
+  missed: readonly AttemptRecord[],
+): Promise<readonly AttemptRecord[]> {
   const acks = missed.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
   if (acks.length === 0) return []
   const { rows } = await tx.query<{ id: string }>({
@@ -51,10 +56,10 @@ export async function acknowledgeOvertaken(
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS a (id, notification_id, provider, provider_message_id)
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = a.id
               AND d.state <> 'queued' AND d.provider_message_id IS NULL
-              AND NOT EXISTS (SELECT FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = a.id)
-              AND NOT EXISTS (SELECT FROM notify.delivery_event e
+              AND NOT EXISTS (SELECT FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = a.id)
+              AND NOT EXISTS (SELECT FROM notify.timeline_entry e
                                WHERE e.bucket = $1 AND e.notification_id = a.notification_id
-                                 AND e.delivery_id = a.id AND e.what = 'sent')
+                                 AND e.delivery_id = a.id AND e.entry_type = 'sent')
         RETURNING d.id`,
     values: [
       bucket,

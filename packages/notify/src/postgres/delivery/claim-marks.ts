@@ -7,7 +7,7 @@ export interface Place {
 
 /** The rows of one priority and event type. */
 export interface GroupKey {
-  readonly lane: number
+  readonly priority: number
   readonly event: string
 }
 
@@ -73,62 +73,68 @@ const usualEntriesPerRow = 4
  * as if there were no marks. When it is much they go on where the last one left off, group by group.
  */
 export function createClaimMarks(): ClaimMarks {
-  let marks = new Map<string, Mark>()
-  let isCrowded = false
-  let latest = Number.NEGATIVE_INFINITY
-  let lookedAt: number[] = looksBack.map(() => Number.NEGATIVE_INFINITY)
-  let underWay = 0
-  let lowered: Array<{ readonly event: string; readonly place: Place }> = []
+  return new Marks()
+}
 
-  const reachAt = (now: number): number => {
-    if (!isCrowded || now < latest) return Number.POSITIVE_INFINITY
+class Marks implements ClaimMarks {
+  #marks = new Map<string, Mark>()
+  #isCrowded = false
+  #latest = Number.NEGATIVE_INFINITY
+  #lookedAt: readonly number[] = looksBack.map(() => Number.NEGATIVE_INFINITY)
+  #underWay = 0
+  #lowered: Array<{ readonly event: string; readonly place: Place }> = []
+
+  begin(now: number): ClaimBegun {
+    const range = this.#rangeAt(now)
+    const sinceThen = this.#lowered.length
+    this.#underWay++
+    return {
+      range,
+      end: (seen) => {
+        if (seen) {
+          this.#update(range, now, seen)
+          for (const { event, place } of this.#lowered.slice(sinceThen)) this.#lower(event, place)
+        }
+        this.#underWay--
+        if (this.#underWay === 0) this.#lowered = []
+      },
+    }
+  }
+
+  lower(event: string, place: Place): void {
+    this.#lower(event, place)
+    if (this.#underWay > 0) this.#lowered.push({ event, place })
+  }
+
+  #reachAt(now: number): number {
+    if (!this.#isCrowded || now < this.#latest) return Number.POSITIVE_INFINITY
     return Math.max(
       0,
-      ...looksBack.map(({ everyMs, reachMs }, n) => (now - (lookedAt[n] ?? 0) >= everyMs ? reachMs : 0)),
+      ...looksBack.map(({ everyMs, reachMs }, n) => (now - (this.#lookedAt[n] ?? 0) >= everyMs ? reachMs : 0)),
     )
   }
-  const rangeAt = (now: number): ClaimRange => {
-    const reach = reachAt(now)
-    latest = now
-    lookedAt = lookedAt.map((at, n) => ((looksBack[n]?.reachMs ?? 0) <= reach ? now : at))
+
+  #rangeAt(now: number): ClaimRange {
+    const reach = this.#reachAt(now)
+    this.#latest = now
+    this.#lookedAt = this.#lookedAt.map((at, n) => ((looksBack[n]?.reachMs ?? 0) <= reach ? now : at))
     if (reach === Number.POSITIVE_INFINITY) return 'all'
-    const own = [...marks.values()]
+    const own = [...this.#marks.values()]
     return reach === 0 ? own : own.map((mark) => ({ ...mark, place: placeAt(mark.place.dueAt - reach) }))
   }
-  const lowerMarks = (event: string, place: Place) => {
-    for (const [key, mark] of marks)
-      if (mark.event === event && isBefore(place, mark.place)) marks.set(key, { ...mark, place })
-  }
-  const take = (range: ClaimRange, now: number, seen: ClaimSeen) => {
-    if (range === 'all') {
-      const rows = seen.claimed.length
-      isCrowded = (seen.entriesRead ?? 0) > usualEntries + rows * usualEntriesPerRow
-      if (!isCrowded) marks = new Map()
-    }
-    for (const mark of marksAfter(seen, now)) marks.set(keyOf(mark), mark)
+
+  #lower(event: string, place: Place): void {
+    for (const [key, mark] of this.#marks)
+      if (mark.event === event && isBefore(place, mark.place)) this.#marks.set(key, { ...mark, place })
   }
 
-  return {
-    begin(now) {
-      const range = rangeAt(now)
-      const sinceThen = lowered.length
-      underWay++
-      return {
-        range,
-        end(seen) {
-          if (seen) {
-            take(range, now, seen)
-            for (const { event, place } of lowered.slice(sinceThen)) lowerMarks(event, place)
-          }
-          underWay--
-          if (underWay === 0) lowered = []
-        },
-      }
-    },
-    lower(event, place) {
-      lowerMarks(event, place)
-      if (underWay > 0) lowered.push({ event, place })
-    },
+  #update(range: ClaimRange, now: number, seen: ClaimSeen): void {
+    if (range === 'all') {
+      const rows = seen.claimed.length
+      this.#isCrowded = (seen.entriesRead ?? 0) > usualEntries + rows * usualEntriesPerRow
+      if (!this.#isCrowded) this.#marks = new Map()
+    }
+    for (const mark of marksAfter(seen, now)) this.#marks.set(keyOf(mark), mark)
   }
 }
 
@@ -138,16 +144,16 @@ export function createClaimMarks(): ClaimMarks {
  */
 function marksAfter({ groups, claimed }: ClaimSeen, now: number): Mark[] {
   const got = Map.groupBy(claimed, keyOf)
-  return groups.map(({ lane, event, front }) => {
-    const [first, ...others] = got.get(keyOf({ lane, event })) ?? []
-    if (!first) return { lane, event, place: placeAt(Math.min(front ?? now, now)) }
+  return groups.map(({ priority, event, front }) => {
+    const [first, ...others] = got.get(keyOf({ priority, event })) ?? []
+    if (!first) return { priority, event, place: placeAt(Math.min(front ?? now, now)) }
     const last = others.reduce((latest, each) => (isBefore(latest, each) ? each : latest), first)
-    return { lane, event, place: { dueAt: last.dueAt, id: last.id } }
+    return { priority, event, place: { dueAt: last.dueAt, id: last.id } }
   })
 }
 
-function keyOf({ lane, event }: GroupKey): string {
-  return `${lane} ${event}`
+function keyOf({ priority, event }: GroupKey): string {
+  return `${priority} ${event}`
 }
 
 function isBefore(a: Place, b: Place): boolean {

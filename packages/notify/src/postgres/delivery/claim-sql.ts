@@ -1,123 +1,14 @@
-/** Whose turn it is: $6 priorities with their weights, credits and turns. */
-const rules = `
-rules AS MATERIALIZED (
-  SELECT * FROM unnest($6::smallint[], $7::float8[], $8::float8[], $9::bigint[]) AS r (lane, weight, credit, turn)
-)`
+import { queries } from '../queries/index.ts'
 
-/** Every group with its first row: a loose scan from the beginning of the index to its end. */
-const presentOfAll = `
-present AS (
-  (SELECT lane, event, due_at, delivery_id
-     FROM notify.work WHERE bucket = $1 AND channel = $2 ORDER BY lane, event, due_at, delivery_id LIMIT 1)
-  UNION ALL
-  SELECT next.* FROM present p CROSS JOIN LATERAL (
-    SELECT w.lane, w.event, w.due_at, w.delivery_id FROM notify.work w
-     WHERE w.bucket = $1 AND w.channel = $2 AND (w.lane, w.event) > (p.lane, p.event)
-     ORDER BY w.lane, w.event, w.due_at, w.delivery_id LIMIT 1) AS next
-)`
+const claimWith = (groups: string) => queries['delivery/claim'].replace('{groups}', () => groups)
 
-/** The first row behind a group, up to the next marked group of its priority. */
-const nextUnmarked = (group: string) => {
-  const behind = `w.bucket = $1 AND w.channel = $2 AND w.lane = ${group}.lane AND w.event > ${group}.event`
-  const first = 'ORDER BY w.lane, w.event, w.due_at, w.delivery_id LIMIT 1'
-  return `
-    (SELECT w.lane, w.event, w.due_at, w.delivery_id FROM notify.work w WHERE ${behind} AND w.event < ${group}.to_event ${first})
-    UNION ALL
-    (SELECT w.lane, w.event, w.due_at, w.delivery_id FROM notify.work w WHERE ${behind} AND ${group}.to_event IS NULL ${first})`
-}
+/** The claim that reads all of the index. */
+export const claimFromBeginningSql = claimWith(queries['delivery/claim-groups-from-beginning'])
 
-/**
- * Every group that is marked or has a row, with its first row, if any: marked ones are read from their marks on, the others
- * are found by loose scans between those. (A row comparison with < does not end a scan where its two sides are equal.)
- */
-const presentFromMarks = `
-marked AS MATERIALIZED (
-  SELECT * FROM unnest($10::smallint[], $11::text[], $12::timestamptz[], $13::uuid[]) AS m (lane, event, due_at, delivery_id)
-), gaps AS MATERIALIZED (
-  SELECT lane, event, lead(event) OVER (PARTITION BY lane ORDER BY event) AS to_event
-    FROM (SELECT lane, event FROM marked UNION ALL SELECT lane, '' FROM rules) AS places
-), unmarked AS (
-  SELECT next.*, g.to_event FROM gaps g CROSS JOIN LATERAL (${nextUnmarked('g')}) AS next
-  UNION ALL
-  SELECT next.*, u.to_event FROM unmarked u CROSS JOIN LATERAL (${nextUnmarked('u')}) AS next
-), present AS MATERIALIZED (
-  SELECT lane, event, due_at, delivery_id FROM unmarked
-  UNION ALL
-  SELECT m.lane, m.event, first.due_at, first.delivery_id FROM marked m LEFT JOIN LATERAL (
-    SELECT w.due_at, w.delivery_id FROM notify.work w
-     WHERE w.bucket = $1 AND w.channel = $2 AND w.lane = m.lane AND w.event = m.event
-       AND (w.due_at, w.delivery_id) >= (m.due_at, m.delivery_id)
-     ORDER BY w.due_at, w.delivery_id LIMIT 1) AS first ON true
-)`
+/** The claim that goes on from the marks of the last one. */
+export const claimFromMarksSql = claimWith(queries['delivery/claim-groups-from-marks'])
 
-/** The rows of a group that may be claimed, in their order. */
-const claimable = (group: string, limit: string) => `
-     FROM notify.work w
-    WHERE w.bucket = $1 AND w.channel = $2 AND w.lane = ${group}.lane AND w.event = ${group}.event
-      AND (w.due_at, w.delivery_id) >= (${group}.due_at, ${group}.delivery_id) AND w.due_at <= $5
-      AND (w.lease_until IS NULL OR w.lease_until < now())
-    ORDER BY w.due_at, w.delivery_id LIMIT ${limit}`
-
-/** The quiet hours that hold for a delivery as its user has set them by now; critical ones have none. */
-const quietHours = `CASE WHEN w.lane > 0 THEN (
-              SELECT json_build_object('start', p.quiet_start, 'end', p.quiet_end, 'zone',
-                                       (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = w.user_id))
-                FROM notify.preference p
-               WHERE p.bucket = $1 AND p.user_id = w.user_id AND p.event_type IN (w.event, '*')
-                 AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
-               ORDER BY p.event_type = w.event DESC LIMIT 1) END`
-
-/**
- * The one claim. Each group (a priority's rows of one event type) that has some due gives it in order, up to an even share
- * of its priority's types. Where several priorities have some due, their rows are counted first and taken turn by turn,
- * each as often as its weight says; a group's part of that is then locked. The answer lists every group, each with its
- * claimed rows or none.
- */
-const claimSql = (present: string) => `
-WITH RECURSIVE ${rules}, ${present}, due AS MATERIALIZED (
-  SELECT p.*, r.weight, r.credit, ceil($3::numeric / count(*) OVER by_lane)::integer AS share,
-         (r.turn + row_number() OVER (PARTITION BY p.lane ORDER BY p.event)) % count(*) OVER by_lane AS seat,
-         min(p.lane) OVER () < max(p.lane) OVER () AS contends
-    FROM present p JOIN rules r ON r.lane = p.lane
-   WHERE p.due_at <= $5
-  WINDOW by_lane AS (PARTITION BY p.lane)
-), places AS (
-  SELECT d.lane, d.event, d.weight, d.credit, row_number() OVER (PARTITION BY d.lane ORDER BY counted.rank, d.seat) AS place
-    FROM due d CROSS JOIN LATERAL (
-      SELECT row_number() OVER () AS rank FROM (SELECT ${claimable('d', 'd.share')}) AS rows) AS counted
-   WHERE d.contends
-), chosen AS (
-  SELECT lane, event FROM places ORDER BY (place - credit) / weight, lane, place LIMIT $3::integer
-), parts AS MATERIALIZED (
-  SELECT d.*, d.share::bigint AS part FROM due d WHERE NOT d.contends
-  UNION ALL
-  SELECT d.*, c.part FROM due d JOIN (SELECT lane, event, count(*) AS part FROM chosen GROUP BY lane, event) AS c USING (lane, event)
-), picked AS MATERIALIZED (
-  SELECT locked.delivery_id FROM parts p CROSS JOIN LATERAL (
-    SELECT rows.delivery_id, row_number() OVER (ORDER BY rows.due_at, rows.delivery_id) AS rank
-      FROM (SELECT w.delivery_id, w.due_at ${claimable('p', 'p.part')} FOR UPDATE SKIP LOCKED) AS rows) AS locked
-   ORDER BY locked.rank, p.seat LIMIT $3::integer
-), claimed AS (
-  UPDATE notify.work w
-     SET attempt = w.attempt + 1,
-         crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
-         lease_until = now() + $4::integer * interval '1 millisecond'
-   WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-  RETURNING w.lane, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes, w.sensitive, w.message, w.expires_at,
-            ${quietHours} AS quiet_hours,
-            (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
-                                               'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-               FROM notify.suppression s
-              WHERE s.bucket = $1 AND s.user_id = w.user_id AND s.channel = $2) AS suppressions
-)
-SELECT p.lane, p.event, p.due_at AS front, c.delivery_id, c.user_id, c.due_at, c.attempt, c.failures, c.crashes, c.sensitive, c.message,
-       c.expires_at, c.quiet_hours, c.suppressions
-  FROM present p LEFT JOIN claimed c ON c.lane = p.lane AND c.event = p.event`
-
-export const claimFromBeginningSql = claimSql(presentOfAll)
-export const claimFromMarksSql = claimSql(presentFromMarks)
-
-const entriesRead = "pg_stat_get_xact_tuples_returned('notify.work_due'::regclass) AS entries_read"
+const entriesRead = "pg_stat_get_xact_tuples_returned('notify.delivery_queue_due'::regclass) AS entries_read"
 
 /**
  * How long a claim may take that reads all of the index, in milliseconds. It may find millions of entries that are dead
@@ -128,7 +19,12 @@ export const allOfIndexMs = 60_000
 
 /**
  * Has the claim planned for the table as it is now, and not compiled, whatever a planner without statistics makes of it.
- * All three say how many entries of the index this connection has read. */
+ * Like the two below it returns how many entries of the index this connection has read.
+ */
 export const beforeClaimSql = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true), ${entriesRead}`
+
+/** The same, before a claim that reads all of the index: it may take {@link allOfIndexMs}. */
 export const beforeClaimOfAllSql = `${beforeClaimSql}, set_config('statement_timeout', '${allOfIndexMs}', true)`
+
+/** How many entries of the index this connection has read. */
 export const afterClaimSql = `SELECT ${entriesRead}`

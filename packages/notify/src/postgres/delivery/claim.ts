@@ -4,7 +4,7 @@ import type { Channel } from '../../model/channel.ts'
 import { nextTurns, type PriorityWeights, type Turn } from '../../model/fair-shares.ts'
 import type { Message } from '../../model/notification.ts'
 import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/words.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { type SuppressionRow, suppressionsOf } from '../users/profiles.ts'
 import {
   type ClaimMarks,
@@ -24,7 +24,7 @@ import {
 } from './claim-sql.ts'
 
 /** A group of rows, with one that was claimed of it, or none. */
-type ClaimRow = { readonly lane: number; readonly event: string; readonly front: number | null } & (
+type ClaimRow = { readonly priority: number; readonly event: string; readonly front: number | null } & (
   | ClaimedRow
   | { readonly delivery_id: null }
 )
@@ -55,6 +55,7 @@ interface Queue {
   turns: readonly Turn[]
 }
 
+/** A {@link Claimer} for one process. `weights` say how often each priority is served. */
 export function createClaimer(database: Database, weights: PriorityWeights): Claimer {
   const queues = new Map<string, Queue>()
   const queueOf = (bucket: number, channel: Channel): Queue => {
@@ -73,17 +74,8 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
         const values = [bucket, channel, limit, leaseMs, timestamp(now), ...turnColumns(queue.turns)]
         const { rows, entriesRead } = await run(database, begun.range, values)
         const claimed = rows.filter(isClaimed)
-        seen = {
-          groups: [...new Map(rows.map((row) => [`${row.lane} ${row.event}`, row])).values()],
-          claimed: claimed.map(({ lane, event, due_at: dueAt, delivery_id: id }) => ({ lane, event, dueAt, id })),
-          entriesRead,
-        }
-        const due = seen.groups.filter(({ front }) => front !== null && front <= now)
-        const served = queue.turns.map((_, lane) => ({
-          count: claimed.filter((row) => row.lane === lane).length,
-          isDue: due.some((group) => group.lane === lane),
-        }))
-        queue.turns = nextTurns(queue.turns, served, limit)
+        seen = seenBy(rows, claimed, entriesRead)
+        queue.turns = nextTurns(queue.turns, servedBy(seen, claimed, now), limit)
         return claimed.sort(inOrder).map((row) => deliveryOf(row, bucket, channel))
       } finally {
         begun.end(seen)
@@ -93,6 +85,27 @@ export function createClaimer(database: Database, weights: PriorityWeights): Cla
       queues.get(`${bucket} ${channel}`)?.marks.lower(event, place)
     },
   }
+}
+
+function seenBy(
+  rows: readonly ClaimRow[],
+  claimed: ReadonlyArray<ClaimRow & ClaimedRow>,
+  entriesRead: number,
+): ClaimSeen {
+  return {
+    groups: [...new Map(rows.map((row) => [`${row.priority} ${row.event}`, row])).values()],
+    claimed: claimed.map(({ priority, event, due_at: dueAt, delivery_id: id }) => ({ priority, event, dueAt, id })),
+    entriesRead,
+  }
+}
+
+/** Of each priority how many were claimed, and whether it has any that are due. */
+function servedBy({ groups }: ClaimSeen, claimed: readonly ClaimRow[], now: number) {
+  const due = groups.filter(({ front }) => front !== null && front <= now)
+  return priorities.map((_, priority) => ({
+    count: claimed.filter((row) => row.priority === priority).length,
+    isDue: due.some((group) => group.priority === priority),
+  }))
 }
 
 function run(database: Database, range: ClaimRange, values: readonly unknown[]) {
@@ -120,10 +133,10 @@ async function readEntries(tx: Transaction, name: string, text: string, timeoutM
 }
 
 function turnColumns(turns: readonly Turn[]): string[] {
-  const numbered = turns.map((turn, lane) => ({ lane, ...turn }))
+  const numbered = turns.map((turn, priority) => ({ priority, ...turn }))
   return columns(
     numbered,
-    ({ lane }) => lane,
+    ({ priority }) => priority,
     ({ weight }) => weight,
     ({ credit }) => credit,
     ({ next }) => next,
@@ -133,7 +146,7 @@ function turnColumns(turns: readonly Turn[]): string[] {
 function markColumns(marks: readonly Mark[]): string[] {
   return columns(
     marks,
-    ({ lane }) => lane,
+    ({ priority }) => priority,
     ({ event }) => event,
     ({ place }) => timestamp(place.dueAt),
     ({ place }) => place.id,
@@ -146,7 +159,7 @@ function isClaimed(row: ClaimRow): row is ClaimRow & ClaimedRow {
 
 /** What is urgent first, then what is due longest. */
 function inOrder(a: ClaimRow & ClaimedRow, b: ClaimRow & ClaimedRow): number {
-  return a.lane - b.lane || a.due_at - b.due_at || (a.delivery_id < b.delivery_id ? -1 : 1)
+  return a.priority - b.priority || a.due_at - b.due_at || (a.delivery_id < b.delivery_id ? -1 : 1)
 }
 
 function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel): ClaimedDelivery {
@@ -156,18 +169,18 @@ function deliveryOf(row: ClaimRow & ClaimedRow, bucket: number, channel: Channel
     deliveryId: row.delivery_id,
     userId: row.user_id,
     event: row.event,
-    critical: row.lane === 0,
+    critical: row.priority === 0,
     attempt: row.attempt,
     failures: row.failures,
     crashes: row.crashes,
     sensitive: row.sensitive,
     message: row.message,
-    ...present({ expiresAt: row.expires_at }),
+    ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.quiet_hours ? { quietHours: quietHoursOf(row.quiet_hours) } : {}),
     suppressions: suppressionsOf(row.suppressions),
   }
 }
 
 function quietHoursOf({ start, end, zone }: NonNullable<ClaimedRow['quiet_hours']>) {
-  return { start, end, ...present({ zone }) }
+  return { start, end, ...withoutNulls({ zone }) }
 }

@@ -1,17 +1,20 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { ClaimedDelivery, Deliveries, MarkedCall } from '../../store/store.ts'
-import { among, columns, queryAfresh, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
+import { among, queryWithCustomPlan } from '../sql/plans.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
 import { applyReports } from './reports.ts'
 
+/** Options of {@link postgresDeliveries}. */
 export interface DeliveriesOptions extends RecordOptions {
   readonly buckets: number
   readonly claimer: Claimer
 }
 
+/** Deliveries on PostgreSQL. */
 export function postgresDeliveries(
   database: Database,
   { buckets, claimer, ...options }: DeliveriesOptions,
@@ -28,9 +31,9 @@ export function postgresDeliveries(
       for (const row of await release(database, bucket, claimed, { dueAt, waitsSince }))
         claimer.lower(bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
     },
-    held: (bucket, claimed) => held(database, bucket, claimed),
+    findStillClaimed: (bucket, claimed) => findStillClaimed(database, bucket, claimed),
     markCalled: (bucket, calls) => markCalled(database, bucket, calls),
-    report: (reports, now) => applyReports(database, reports, buckets, now, options),
+    report: (reports, now) => applyReports(database, reports, { buckets, now, streaming: options.streaming }),
   }
 }
 
@@ -41,16 +44,16 @@ interface ReleasedRow {
   readonly due_at: number
 }
 
-async function held(
+async function findStillClaimed(
   database: Database,
   bucket: number,
   claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
 ): Promise<Set<string>> {
-  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
-    name: 'notify_held',
+  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
+    name: 'notify_find_still_claimed',
     text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
             CROSS JOIN LATERAL (
-              SELECT w.attempt FROM notify.work w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
+              SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
             WHERE found.attempt = c.attempt`,
     values: [
       bucket,
@@ -65,9 +68,9 @@ async function held(
 }
 
 async function markCalled(database: Database, bucket: number, calls: readonly MarkedCall[]): Promise<Set<string>> {
-  const { rows } = await queryAfresh<{ delivery_id: string }>(database, {
+  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
     name: 'notify_mark_called',
-    text: `UPDATE notify.work w
+    text: `UPDATE notify.delivery_queue w
               SET message = (w.message::jsonb || jsonb_build_object('unresolved',
                               coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved))::json
              FROM (SELECT delivery_id, attempt, jsonb_object_agg(target, provider) AS unresolved
@@ -98,7 +101,7 @@ async function release(
 ): Promise<ReleasedRow[]> {
   const { rows } = await database.query<ReleasedRow>({
     name: 'notify_release',
-    text: `UPDATE notify.work w
+    text: `UPDATE notify.delivery_queue w
               SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
                   message = CASE WHEN $5::bigint IS NULL OR w.message->'waitsSince' IS NOT NULL THEN w.message
                                  ELSE (w.message::jsonb || jsonb_build_object('waitsSince', $5::bigint))::json END

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { type Health, nextHealth } from '../../model/breaker.ts'
 import type { ProviderHealth } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 interface HealthRow {
   readonly since: number
@@ -11,6 +11,7 @@ interface HealthRow {
   readonly openings: number
 }
 
+/** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
   return {
     async open() {

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { ProviderReport } from '../../store/store.ts'
-import { among } from '../sql/words.ts'
+import { among } from '../sql/plans.ts'
 
 /** Reports of recipients that are kept of one delivery: whoever holds its token can add no more to its timeline. */
 const maxPerDelivery = 20
@@ -12,6 +12,7 @@ interface Recorded {
   readonly link: string | null
 }
 
+/** Reports of recipients that no timeline has yet. */
 export interface Unrecorded {
   /** The first of each delivery, report and link. */
   readonly reports: readonly ProviderReport[]
@@ -25,7 +26,7 @@ const nothing: Unrecorded = { reports: [], sensitive: new Set() }
  * Of reports that recipients made those that their timelines do not have yet. The deliveries are locked, so two that come
  * at once see one another; the timeline is what they are compared with, so that one counts once for as long as it is kept.
  */
-export async function unrecorded(
+export async function findUnrecorded(
   tx: Transaction,
   bucket: number,
   reports: readonly ProviderReport[],
@@ -35,9 +36,9 @@ export async function unrecorded(
   const [{ rows }, sensitive] = await Promise.all([
     tx.query<Recorded>({
       name: 'notify_recorded_receipts',
-      text: `SELECT e.delivery_id, e.what AS type, e.detail->>'link' AS link FROM notify.delivery_event e
+      text: `SELECT e.delivery_id, e.entry_type AS type, e.detail->>'link' AS link FROM notify.timeline_entry e
               WHERE e.bucket = $1 AND ${among('e.notification_id', '$2')} AND e.delivery_id IS NOT NULL
-                AND e.what IN ('delivered', 'opened', 'clicked')
+                AND e.entry_type IN ('delivered', 'opened', 'clicked')
                 AND e.detail->>'provider' IN ('receipts', 'tracking') AND e.detail->>'machine' IS NULL`,
       values: [bucket, ids],
     }),

@@ -1,14 +1,17 @@
 import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newId, notificationIdOf } from '../../model/id.ts'
 import type { Message } from '../../model/notification.ts'
-import type { ClaimedDelivery, TryRecord } from '../../store/store.ts'
+import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, documents, optionalTimestamp, planAfresh, timestamp } from '../sql/words.ts'
-import { type StateChange, type StreamOptions, writeChanges } from '../timeline/stream-changes.ts'
+import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
+import { among, useCustomPlans } from '../sql/plans.ts'
+import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
-import { acknowledge, acknowledgeOvertaken } from './acknowledge.ts'
+import { acknowledge, acknowledgeLate } from './acknowledge.ts'
 
+/** Options of {@link record}. */
 export interface RecordOptions extends StreamOptions {
   /** Is given those whose inboxes have changed. */
   readonly inboxes: Notifier
@@ -21,51 +24,62 @@ export interface RecordOptions extends StreamOptions {
 export async function record(
   database: Database,
   bucket: number,
-  records: readonly TryRecord[],
+  records: readonly AttemptRecord[],
   { streaming, inboxes }: RecordOptions,
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   const { late, items } = await database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
-    const [, ...kept] = await Promise.all([planAfresh(tx), endWork(tx, bucket, ending), putBack(tx, bucket, again)])
-    const { true: held = [], false: missed = [] } = Object.groupBy(
+    const [, ...kept] = await Promise.all([
+      useCustomPlans(tx),
+      removeFromQueue(tx, bucket, ending),
+      returnToQueue(tx, bucket, again),
+    ])
+    const { true: current = [], false: stale = [] } = Object.groupBy(
       sorted,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
-    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, held), endExpired(tx, bucket, held)])
+    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, current), endExpired(tx, bucket, current)])
     await Promise.all([
-      buryDeliveries(tx, bucket, held),
-      buryTokens(tx, bucket, held),
-      suppressAddresses(tx, bucket, held),
+      addDeadLetters(tx, bucket, current),
+      markTokensDead(tx, bucket, current),
+      suppressAddresses(tx, bucket, current),
     ])
-    await eraseSensitive(tx, bucket, finishedSensitive(held))
-    const overtaken = await acknowledgeOvertaken(tx, bucket, missed)
-    const items = held.flatMap(itemOf)
+    await eraseSensitive(tx, bucket, finishedSensitive(current))
+    const overtaken = await acknowledgeLate(tx, bucket, stale)
+    const items = current.flatMap(itemOf)
     // The inboxes come last: nobody waits for them longer than the server takes.
     await tx.finish([
-      ...tell(bucket, [...held, ...overtaken], sent),
-      ...(streaming ? stream(bucket, held, sent, expired) : []),
+      ...appendTimeline(
+        bucket,
+        [...current, ...overtaken].map((each) => entryOf(each, sent)),
+      ),
+      ...(streaming ? stream(bucket, current, sent, expired) : []),
       ...putItems(bucket, items),
     ])
-    return { late: records.length - held.length - overtaken.length, items }
+    return { late: records.length - current.length - overtaken.length, items }
   })
   if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
   return late
 }
 
 /** The item of the user's inbox that a try comes to. */
-function itemOf({ claimed, acknowledged, at }: TryRecord) {
+function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   if (!acknowledged?.inInbox) return []
   const { subject, body } = claimed.message
   const item = { id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
-async function endWork(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+async function removeFromQueue(
+  tx: Transaction,
+  bucket: number,
+  records: readonly AttemptRecord[],
+): Promise<Set<string>> {
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_end_work',
-    text: `DELETE FROM notify.work w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
+    name: 'notify_remove_from_queue',
+    text: `DELETE FROM notify.delivery_queue w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
             WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = d.delivery_id
               AND w.attempt = d.attempt
         RETURNING w.delivery_id`,
@@ -74,15 +88,15 @@ async function endWork(tx: Transaction, bucket: number, records: readonly TryRec
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-const deliveryId = ({ claimed }: TryRecord) => claimed.deliveryId
-const attempt = ({ claimed }: TryRecord) => claimed.attempt
+const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
+const attempt = ({ claimed }: AttemptRecord) => claimed.attempt
 
-async function putBack(tx: Transaction, bucket: number, records: readonly TryRecord[]): Promise<Set<string>> {
+async function returnToQueue(tx: Transaction, bucket: number, records: readonly AttemptRecord[]): Promise<Set<string>> {
   const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_put_back',
-    text: `UPDATE notify.work w
+    name: 'notify_return_to_queue',
+    text: `UPDATE notify.delivery_queue w
               SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
                   message = r.message
              FROM ROWS FROM (
@@ -108,38 +122,22 @@ async function putBack(tx: Transaction, bucket: number, records: readonly TryRec
   return new Set(rows.map((row) => row.delivery_id))
 }
 
-function tell(bucket: number, held: readonly TryRecord[], sent: ReadonlySet<string>): Query[] {
-  if (held.length === 0) return []
-  return [
-    {
-      name: 'notify_tell',
-      text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail
-             FROM ROWS FROM (
-                    unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
-                    json_array_elements($9::json))
-                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
-      values: [
-        bucket,
-        ...columns(
-          held,
-          (r) => notificationIdOf(r.claimed.deliveryId),
-          () => newId(bucket),
-          deliveryId,
-          (r) => r.claimed.channel,
-          (r) => timestamp(r.at),
-          (r) => r.what,
-          (r) => (sent.has(r.claimed.deliveryId) ? 'sent' : null),
-        ),
-        documents(held, (r) => ({ attempt: r.claimed.attempt, ...r.detail })),
-      ],
-    },
-  ]
+function entryOf({ claimed, at, what, detail }: AttemptRecord, sent: ReadonlySet<string>): NewTimelineEntry {
+  const { deliveryId, channel, attempt } = claimed
+  return {
+    notificationId: notificationIdOf(deliveryId),
+    deliveryId,
+    channel,
+    at,
+    entryType: what,
+    ...(sent.has(deliveryId) ? { state: 'sent' } : {}),
+    detail: { attempt, ...detail },
+  }
 }
 
 /** Ends those that expired before anybody took them; answers which. */
-async function endExpired(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<Set<string>> {
-  const expired = held.filter(({ next }) => next.kind === 'expired').map(deliveryId)
+async function endExpired(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<Set<string>> {
+  const expired = current.filter(({ next }) => next.kind === 'expired').map(deliveryId)
   if (expired.length === 0) return new Set()
   const { rows } = await tx.query<{ id: string }>({
     name: 'notify_end_expired',
@@ -150,11 +148,11 @@ async function endExpired(tx: Transaction, bucket: number, held: readonly TryRec
   return new Set(rows.map(({ id }) => id))
 }
 
-async function buryDeliveries(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
-  const dead = held.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
+async function addDeadLetters(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<void> {
+  const dead = current.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
-    name: 'notify_bury',
+    name: 'notify_add_dead_letters',
     text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
                                        expires_at)
            SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb,
@@ -180,16 +178,20 @@ async function buryDeliveries(tx: Transaction, bucket: number, held: readonly Tr
       ),
     ],
   })
-  await tx.query({
-    name: 'notify_end_dead',
-    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
-    values: [bucket, dead.map(deliveryId)],
-  })
+  await endDead(tx, bucket, dead.map(deliveryId))
   await fallBack(
     tx,
     bucket,
     dead.filter(({ next }) => next.fallback),
   )
+}
+
+function endDead(tx: Transaction, bucket: number, deliveryIds: readonly string[]): Promise<unknown> {
+  return tx.query({
+    name: 'notify_end_dead',
+    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
+    values: [bucket, deliveryIds],
+  })
 }
 
 /**
@@ -208,7 +210,7 @@ function replayable({ message, attempt }: ClaimedDelivery, left: Partial<Message
 }
 
 /** Gives a push that died to email, once: not when the notification has an email delivery already. */
-async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecord[]): Promise<void> {
+async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptRecord[]): Promise<void> {
   if (dead.length === 0) return
   const emails = dead.map((r) => ({
     id: deliveryIdOf(notificationIdOf(r.claimed.deliveryId), 'email'),
@@ -231,17 +233,30 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecor
     ],
   })
   const created = new Set(rows.map(({ id }) => id))
-  const fresh = emails.filter(({ id }) => created.has(id))
-  if (fresh.length === 0) return
+  await deferEmails(
+    tx,
+    bucket,
+    emails.filter(({ id }) => created.has(id)),
+  )
+}
+
+interface FallbackEmail {
+  readonly notificationId: string
+  readonly userId: string
+  readonly at: string
+}
+
+async function deferEmails(tx: Transaction, bucket: number, emails: readonly FallbackEmail[]): Promise<void> {
+  if (emails.length === 0) return
   await tx.query({
     name: 'notify_defer_fallback',
-    text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.wake_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, wake_at)`,
+    text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.resume_at
+             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, resume_at)`,
     values: [
       bucket,
       ...columns(
-        fresh,
+        emails,
         () => newId(bucket),
         (e) => e.notificationId,
         (e) => e.userId,
@@ -251,13 +266,13 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly TryRecor
   })
 }
 
-async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRecord[]): Promise<void> {
-  const tokens = held.flatMap(({ claimed, deadTokens }) =>
+async function markTokensDead(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<void> {
+  const tokens = current.flatMap(({ claimed, deadTokens }) =>
     deadTokens.map((dead) => ({ ...dead, userId: claimed.userId })),
   )
   if (tokens.length === 0) return
   await tx.query({
-    name: 'notify_bury_tokens',
+    name: 'notify_mark_tokens_dead',
     text: `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
              FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (user_id, token, at, reason)
             WHERE d.bucket = $1 AND ${among('d.user_id', '$2', 'text')} AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
@@ -276,19 +291,19 @@ async function buryTokens(tx: Transaction, bucket: number, held: readonly TryRec
 }
 
 /** Of these nothing is sent any more, and nothing can be replayed. */
-const ends: ReadonlySet<TryRecord['next']['kind']> = new Set(['done', 'expired'])
+const ends: ReadonlySet<AttemptRecord['next']['kind']> = new Set(['done', 'expired'])
 
-function finishedSensitive(held: readonly TryRecord[]): string[] {
-  return held.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
+function finishedSensitive(current: readonly AttemptRecord[]): string[] {
+  return current.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
 }
 
 function stream(
   bucket: number,
-  held: readonly TryRecord[],
+  current: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
 ): Query[] {
-  const changes = held.flatMap(({ claimed, at }): StateChange[] => {
+  const changes = current.flatMap(({ claimed, at }): StateChange[] => {
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })

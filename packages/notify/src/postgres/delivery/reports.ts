@@ -1,15 +1,17 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { type DeliveryState, nextState } from '../../model/delivery-state.ts'
-import { bucketOfId, channelOf, newId, notificationIdOf } from '../../model/id.ts'
+import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
 import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { among, columns, planAfresh, timestamp } from '../sql/words.ts'
-import { type StreamOptions, writeChanges } from '../timeline/stream-changes.ts'
+import { columns, timestamp } from '../sql/columns.ts'
+import { among, useCustomPlans } from '../sql/plans.ts'
+import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { addSuppressions } from '../users/suppressions.ts'
-import { sensitiveAmong, unrecorded } from './receipts.ts'
+import { findUnrecorded, sensitiveAmong } from './receipts.ts'
 
 interface ReportedDelivery {
   readonly id: string
@@ -26,6 +28,13 @@ interface FreshReport {
   readonly state: DeliveryState | undefined
 }
 
+/** Options of {@link applyReports}. */
+export interface ReportOptions extends StreamOptions {
+  readonly buckets: number
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
 /**
  * Applies reports, those of one bucket in one transaction, under the locks of their dead letters, their work and their
  * deliveries: an event id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
@@ -33,15 +42,13 @@ interface FreshReport {
 export async function applyReports(
   database: Database,
   reports: readonly ProviderReport[],
-  buckets: number,
-  now: number,
-  options: StreamOptions,
+  { buckets, now, streaming }: ReportOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
   const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId))
   for (const [bucket, mine] of byBucket) {
-    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, now, options))
+    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, { now, streaming }))
     for (const [report, outcome] of applied) outcomes.set(report, outcome)
   }
   return reports.map((report) => outcomes.get(report) ?? 'unknown')
@@ -51,8 +58,7 @@ async function applyInBucket(
   tx: Transaction,
   bucket: number,
   reports: readonly ProviderReport[],
-  now: number,
-  options: StreamOptions,
+  { now, streaming }: Omit<ReportOptions, 'buckets'>,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, bucket, ids)
@@ -63,7 +69,7 @@ async function applyInBucket(
   )
   const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
     firstSeen(tx, bucket, others, now),
-    unrecorded(tx, bucket, receipts),
+    findUnrecorded(tx, bucket, receipts),
     sensitiveAmong(tx, bucket, others),
   ])
   const counted = new Set([...seen, ...unseen])
@@ -74,33 +80,29 @@ async function applyInBucket(
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      tell(tx, bucket, fresh),
-      raise(tx, bucket, changed),
-      endWork(tx, bucket, changed),
-      withdraw(
-        tx,
-        bucket,
-        [...letters].filter((id) => changed.some(({ delivery }) => delivery.id === id)),
-      ),
+      ...appendTimeline(bucket, fresh.map(entryOf)).map((query) => tx.query(query)),
+      raiseStates(tx, bucket, changed),
+      removeFromQueue(tx, bucket, changed),
+      removeDeadLetters(tx, bucket, letters.intersection(new Set(changed.map(({ delivery }) => delivery.id)))),
       addSuppressions(tx, bucket, fresh.flatMap(suppressionsOf), now),
-      options.streaming ? stream(tx, bucket, changed) : undefined,
+      streaming ? stream(tx, bucket, changed) : undefined,
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
-  for (const { given, state } of fresh) outcomes.set(given, state ? 'changed' : 'unchanged')
+  for (const { original, state } of fresh) outcomes.set(original, state ? 'changed' : 'unchanged')
   return outcomes
 }
 
 async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
   const [, letters, , { rows }] = await Promise.all([
-    planAfresh(tx),
+    useCustomPlans(tx),
     tx.query<{ id: string }>({
       name: 'notify_lock_reported_letters',
       text: `SELECT id FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
       values: [bucket, ids],
     }),
     tx.query({
-      name: 'notify_lock_reported_work',
-      text: `SELECT FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
+      name: 'notify_lock_reported_queue',
+      text: `SELECT FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
       values: [bucket, ids],
     }),
     tx.query<ReportedDelivery>({
@@ -165,36 +167,24 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
  * Of a sensitive message nothing is kept, not even where a report quotes it: a mail server may name the link that it
  * blocks. The code of its reply stays.
  */
-function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { given: ProviderReport } {
-  const { report: given, delivery } = fresh
-  if (!sensitive.has(delivery.id)) return { ...fresh, given }
-  const { link: _, reason, ...report } = given
-  return { ...fresh, given, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
+function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { original: ProviderReport } {
+  const { report: original, delivery } = fresh
+  if (!sensitive.has(delivery.id)) return { ...fresh, original }
+  const { link: _, reason, ...report } = original
+  return { ...fresh, original, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
 }
 
-async function tell(tx: Transaction, bucket: number, fresh: readonly FreshReport[]): Promise<void> {
-  await tx.query({
-    name: 'notify_tell_reports',
-    text: `INSERT INTO notify.delivery_event (bucket, notification_id, id, delivery_id, channel, at, what, state, detail)
-           SELECT $1, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.what, e.state, e.detail::json
-             FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
-                  AS e (notification_id, id, delivery_id, channel, at, what, state, detail)`,
-    values: [
-      bucket,
-      ...columns(
-        fresh,
-        (f) => notificationIdOf(f.delivery.id),
-        () => newId(bucket),
-        (f) => f.delivery.id,
-        (f) => f.channel,
-        (f) => timestamp(f.report.at),
-        (f) => f.report.report,
-        (f) => f.state ?? null,
-        ({ report: { provider, reason, link, soft, machine } }) =>
-          JSON.stringify({ provider, reason, soft, machine, link }),
-      ),
-    ],
-  })
+function entryOf({ report, delivery, channel, state }: FreshReport): NewTimelineEntry {
+  const { provider, reason, soft, machine, link } = report
+  return {
+    notificationId: notificationIdOf(delivery.id),
+    deliveryId: delivery.id,
+    channel,
+    at: report.at,
+    entryType: report.report,
+    state,
+    detail: { provider, reason, soft, machine, link },
+  }
 }
 
 /** The last state of each delivery whose state changes. */
@@ -202,10 +192,10 @@ function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
   return [...new Map(changed.map((each) => [each.delivery.id, each])).values()]
 }
 
-async function raise(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function raiseStates(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   await tx.query({
-    name: 'notify_raise',
+    name: 'notify_raise_states',
     text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider), ended = NULL
              FROM unnest($2::uuid[], $3::text[], $4::text[]) AS r (id, state, provider)
             WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = r.id`,
@@ -225,12 +215,12 @@ async function raise(tx: Transaction, bucket: number, changed: readonly FreshRep
  * A report that overtakes our record of the ack ends the work: whom it reached is not tried again. Of a push to several
  * devices nobody knows which one it reached, and the others may still be waiting.
  */
-async function endWork(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function removeFromQueue(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
   const overtaken = lastOfEach(changed).filter(({ delivery }) => delivery.state === 'queued')
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
     name: 'notify_end_reported',
-    text: `DELETE FROM notify.work WHERE bucket = $1 AND ${among('delivery_id', '$2')}
+    text: `DELETE FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')}
               AND (channel <> 'push' OR json_array_length(message->'targets') = 1)
         RETURNING delivery_id, sensitive`,
     values: [bucket, overtaken.map(({ delivery }) => delivery.id)],
@@ -239,11 +229,12 @@ async function endWork(tx: Transaction, bucket: number, changed: readonly FreshR
   if (sensitive.length > 0) await eraseSensitive(tx, bucket, sensitive)
 }
 
-/** Letters that were given up too early: whom they reached after all must not get them again by a replay. */
-async function withdraw(tx: Transaction, bucket: number, letters: readonly string[]): Promise<void> {
-  if (letters.length === 0) return
+/** Letters that were original up too early: whom they reached after all must not get them again by a replay. */
+async function removeDeadLetters(tx: Transaction, bucket: number, found: ReadonlySet<string>): Promise<void> {
+  if (found.size === 0) return
+  const letters = [...found]
   await tx.query({
-    name: 'notify_withdraw_letters',
+    name: 'notify_remove_dead_letters',
     text: `DELETE FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')}`,
     values: [bucket, letters],
   })

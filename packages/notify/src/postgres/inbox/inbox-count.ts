@@ -1,5 +1,6 @@
 import type { Query, Transaction } from '@gatehouse/kit'
 import type { InboxCounts } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
 
 /** Who listens for changed inboxes, and what is said there: users' ids. */
 export const inboxChannel = 'notify_inbox'
@@ -30,6 +31,7 @@ export function lockInboxes(bucket: number, users: Iterable<string>): Query {
   }
 }
 
+/** The counts of an inbox as they are stored; null where there is no inbox. */
 export interface CountRow {
   readonly sequence: number | null
   readonly total: number | null
@@ -45,6 +47,7 @@ export function countsOf({ sequence, total, unseen, unread }: CountRow): InboxCo
   return { sequence: sequence ?? 0, total: total ?? 0, unseen: unseen ?? 0, unread: unread ?? 0 }
 }
 
+/** What a purge removed, and whose inboxes changed. */
 export interface PurgedInboxes {
   readonly removed: number
   readonly users: readonly string[]
@@ -68,21 +71,7 @@ export async function purgeInboxes(
   if (rows.length === 0) return { removed: 0, users: [] }
   const users = rows.map(({ user_id: user }) => user)
   await tx.query(lockInboxes(bucket, users))
-  const { rowCount } = await tx.query(
-    `WITH gone AS (
-       DELETE FROM notify.inbox i USING unnest($2::text[], $3::uuid[]) AS o (user_id, id)
-        WHERE i.bucket = $1 AND i.user_id = o.user_id AND i.id = o.id
-       RETURNING i.user_id, i.seen_at, i.read_at, i.archived_at
-     ), counted AS (
-       UPDATE notify.inbox_count c
-          SET sequence = c.sequence + 1, total = c.total - g.total, unseen = c.unseen - g.unseen, unread = c.unread - g.unread
-         FROM (SELECT user_id, count(*) AS total, count(*) FILTER (WHERE seen_at IS NULL) AS unseen,
-                      count(*) FILTER (WHERE read_at IS NULL) AS unread
-                 FROM gone WHERE archived_at IS NULL GROUP BY user_id) AS g
-        WHERE c.bucket = $1 AND c.user_id = g.user_id
-     ) SELECT FROM gone`,
-    [bucket, users, rows.map(({ id }) => id)],
-  )
+  const { rowCount } = await tx.query(queries['inbox/remove-items'], [bucket, users, rows.map(({ id }) => id)])
   await forgetInboxes(tx, bucket, users)
   return { removed: rowCount, users }
 }

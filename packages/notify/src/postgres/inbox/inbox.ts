@@ -1,10 +1,13 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
-import type { Inbox, InboxFilter, InboxItem, InboxNews } from '../../store/store.ts'
-import { afresh, columns, present, timestamp } from '../sql/words.ts'
+import type { Inbox, InboxFilter, InboxItem, InboxNews, InboxPage } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
+import { customPlan } from '../sql/plans.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 
+/** An item before it is put into an inbox. */
 export type NewItem = Parameters<Inbox['put']>[0][number]
 
 /** A user's counts, with one of their items or none. */
@@ -24,36 +27,25 @@ interface ItemRow extends CountRow {
 const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.read_at, i.archived_at, i.changed'
 const counts = 'c.sequence, c.total, c.unseen, c.unread'
 
+/** Inboxes on PostgreSQL. `notifier` is given the users whose inboxes changed. */
 export function postgresInbox(database: Database, buckets: number, notifier: Notifier): Inbox {
   return {
     async put(items) {
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
-        await database.pipeline([afresh, ...putItems(bucket, mine)])
+        await database.pipeline([customPlan, ...putItems(bucket, mine)])
       notifier.publish(each.map(({ userId }) => userId))
     },
-    async page(userId, filter) {
-      const { rows } = await database.query<ItemRow>({
-        text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
-                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
-                 LEFT JOIN LATERAL (
-                   SELECT i.position, ${fields} FROM notify.inbox i
-                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filtered(filter)}
-                    ORDER BY i.position DESC LIMIT $4) AS i ON true
-                ORDER BY i.position DESC`,
-        values: [bucketOfUser(userId, buckets), userId, filter.before ?? null, filter.limit],
-      })
-      return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
-    },
+    page: (userId, filter) => readPage(database, bucketOfUser(userId, buckets), userId, filter),
     async change(userId, change, choice, now) {
       const bucket = bucketOfUser(userId, buckets)
       const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
       if (done.changed.length > 0) notifier.publish([userId])
       return done
     },
-    async news(asked, limit) {
+    async news(requests, limit) {
       const found = new Map<string, InboxNews>()
-      for (const [bucket, mine] of Map.groupBy(asked, ({ userId }) => bucketOfUser(userId, buckets)))
+      for (const [bucket, mine] of Map.groupBy(requests, ({ userId }) => bucketOfUser(userId, buckets)))
         for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
       return found
     },
@@ -68,7 +60,21 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
   }
 }
 
-function filtered({ unread, archived }: InboxFilter): string {
+async function readPage(database: Database, bucket: number, userId: string, filter: InboxFilter): Promise<InboxPage> {
+  const { rows } = await database.query<ItemRow>({
+    text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
+                 LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
+                 LEFT JOIN LATERAL (
+                   SELECT i.position, ${fields} FROM notify.inbox i
+                    WHERE i.bucket = $1 AND i.user_id = u.user_id AND ${filterSql(filter)}
+                    ORDER BY i.position DESC LIMIT $4) AS i ON true
+                ORDER BY i.position DESC`,
+    values: [bucket, userId, filter.before ?? null, filter.limit],
+  })
+  return { counts: countsOf(rows[0] ?? emptyInbox), items: rows.flatMap((row) => itemOf(row) ?? []) }
+}
+
+function filterSql({ unread, archived }: InboxFilter): string {
   return [
     `($3::uuid IS NULL OR i.position < (SELECT b.position FROM notify.inbox b
         WHERE b.bucket = $1 AND b.user_id = $2 AND b.id = $3))`,
@@ -85,21 +91,7 @@ export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
     openInboxes(bucket, users),
     {
       name: 'notify_inbox_put',
-      text: `WITH fresh AS MATERIALIZED (
-               SELECT n.user_id, n.id, n.event, n.subject, n.body, n.created_at,
-                      c.sequence + row_number() OVER (PARTITION BY n.user_id ORDER BY n.place) AS number
-                 FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                      WITH ORDINALITY AS n (user_id, id, event, subject, body, created_at, place)
-                 JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = n.user_id
-                WHERE NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = n.user_id AND i.id = n.id)
-             ), put AS (
-               INSERT INTO notify.inbox (bucket, user_id, id, event, subject, body, created_at, position, changed)
-               SELECT $1, user_id, id, event, subject, body, created_at, number, number FROM fresh
-             )
-             UPDATE notify.inbox_count c
-                SET sequence = f.last, total = c.total + f.new, unseen = c.unseen + f.new, unread = c.unread + f.new
-               FROM (SELECT user_id, max(number) AS last, count(*) AS new FROM fresh GROUP BY user_id) AS f
-              WHERE c.bucket = $1 AND c.user_id = f.user_id`,
+      text: queries['inbox/put-items'],
       values: [
         bucket,
         ...columns(
@@ -119,7 +111,7 @@ export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
 async function readNews(
   database: Database,
   bucket: number,
-  asked: Parameters<Inbox['news']>[0],
+  requests: Parameters<Inbox['news']>[0],
   limit: number,
 ): Promise<Map<string, InboxNews>> {
   const { rows } = await database.query<ItemRow>({
@@ -135,7 +127,7 @@ async function readNews(
     values: [
       bucket,
       ...columns(
-        asked,
+        requests,
         (a) => a.userId,
         (a) => a.after ?? null,
       ),
@@ -168,5 +160,7 @@ function itemOf(row: ItemRow): InboxItem | undefined {
     read_at: readAt,
     archived_at: archivedAt,
   } = row
-  return id === null ? undefined : { id, event, body, createdAt, ...present({ subject, seenAt, readAt, archivedAt }) }
+  return id === null
+    ? undefined
+    : { id, event, body, createdAt, ...withoutNulls({ subject, seenAt, readAt, archivedAt }) }
 }

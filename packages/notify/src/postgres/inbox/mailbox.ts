@@ -2,7 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { bucketOfId } from '../../model/id.ts'
 import type { Mailbox, MailboxEntry, MailboxStanding } from '../../store/store.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 
 interface MailboxRow {
   readonly id: string
@@ -14,6 +14,7 @@ interface MailboxRow {
   readonly at: number
 }
 
+/** The development mailbox on PostgreSQL. */
 export function postgresMailbox(database: Database): Mailbox {
   return {
     async add(entries) {

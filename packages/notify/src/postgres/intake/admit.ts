@@ -1,33 +1,39 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, Problem, sqlState } from '@gatehouse/kit'
 import {
+  type Admission,
+  type AdmissionDecision,
   type AdmissionState,
   type AdmissionUnit,
   type Counters,
-  type Decided,
-  decide,
   type PlannedNotification,
   UserErased,
 } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
-import type { AdmissionRules, Profile } from '../../store/store.ts'
+import type { Profile, Profiles } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
-import { among, columns } from '../sql/words.ts'
-import type { StreamOptions } from '../timeline/stream-changes.ts'
+import { columns } from '../sql/columns.ts'
+import type { StreamOptions } from '../timeline/outbox.ts'
+import { readState, type UserState } from './read-state.ts'
 import { settle } from './settle.ts'
-import { readStanding, type Standing } from './standing.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
 /** With so many processes that admit for one user at once, the last of them gets its turn. */
-const maxTries = 24
+const maxAttempts = 24
 /** Whom a conflict hits has waited for its winner already, and goes on at once; only those that lose again step back. */
-const triesAtOnce = 3
+const attemptsWithoutPause = 3
 const pauseMs = 3
+
+interface Batch extends StreamOptions {
+  readonly units: readonly AdmissionUnit[]
+  readonly admission: Admission<Profiles['users']>
+}
 
 /**
  * Admission: reads the users and their log without a lock, decides the batch, and writes all it comes to on one message,
- * if no user's stamp has changed since; else it decides again on what is then. Whoever writes a user's log changes their
- * stamp, so nothing can slip between the reading and the writing, and no lock is held while a client is awaited.
+ * if no user's version has changed since; else it decides again on what is then. Whoever writes a user's log changes their
+ * version, so nothing can slip between the reading and the writing, and no lock is pending while a client is awaited.
  *
  * @throws UserErased when a user was erased since the units were planned
  * @throws Problem 503 when others were faster every time
@@ -35,52 +41,46 @@ const pauseMs = 3
 export async function admit(
   database: Database,
   bucket: number,
-  units: readonly AdmissionUnit[],
-  rules: AdmissionRules,
-  now: number,
-  options: StreamOptions,
-): Promise<Array<readonly Decided[] | undefined>> {
-  for (let tries = 1; tries <= maxTries; tries++) {
-    if (tries > triesAtOnce) await pause(Math.random() * pauseMs * tries)
-    const standing = await readStanding(database, bucket, units)
-    const going = units.filter((_, index) => standing.held[index])
-    refuseErased(going, standing, rules.profiles)
-    const decided = decide(
+  { units, admission, streaming }: Batch,
+): Promise<Array<readonly AdmissionDecision[] | undefined>> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    if (attempt > attemptsWithoutPause) await pause(Math.random() * pauseMs * attempt)
+    const standing = await readState(database, bucket, units)
+    const going = units.filter((_, index) => standing.pending[index])
+    refuseErased(going, standing, admission.profiles)
+    const decided = admission.decide(
       going.flatMap(({ notifications }) => notifications),
       standing,
-      rules,
-      now,
     )
-    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, rules, now, options })))
-      return answersOf(units, standing.held, decided)
+    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, admission, streaming })))
+      return answersOf(units, standing.pending, decided)
   }
   throw new Problem(503, 'Too much is accepted for the same users at once; try again in a second.', {
     headers: { 'retry-after': '1' },
   })
 }
 
-interface Decision {
+interface PendingWrite {
   readonly going: readonly AdmissionUnit[]
-  readonly decided: readonly Decided[]
+  readonly decided: readonly AdmissionDecision[]
   /** Its counters are those after the decision. */
-  readonly standing: Standing
-  readonly rules: AdmissionRules
-  readonly now: number
-  readonly options: StreamOptions
+  readonly standing: UserState
+  readonly admission: Admission<Profiles['users']>
+  readonly streaming: boolean
 }
 
 /** Writes a decision; false when it does not stand any more. */
 async function write(
   database: Database,
   bucket: number,
-  { going, decided, standing, rules, now, options }: Decision,
+  { going, decided, standing, admission: { profiles, now }, streaming }: PendingWrite,
 ): Promise<boolean> {
-  const stillKnown = knownGuard(bucket, going, rules.profiles)
+  const stillKnown = stillKnownCheck(bucket, going, profiles)
   const statements = [
     ...claimUsers(bucket, usersOf(going), standing),
     ...stillKnown,
     ...settle(bucket, going, now),
-    ...writeAdmitted(bucket, decided, now, options),
+    ...writeAdmitted(bucket, decided, now, { streaming }),
   ]
   try {
     const refusing = await runAtOnce(database, statements)
@@ -97,12 +97,12 @@ const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 function answersOf(
   units: readonly AdmissionUnit[],
-  held: readonly boolean[],
-  decided: readonly Decided[],
-): Array<readonly Decided[] | undefined> {
+  pending: readonly boolean[],
+  decided: readonly AdmissionDecision[],
+): Array<readonly AdmissionDecision[] | undefined> {
   let next = 0
   return units.map((unit, index) => {
-    if (!held[index]) return undefined
+    if (!pending[index]) return undefined
     const mine = decided.slice(next, next + unit.notifications.length)
     next += unit.notifications.length
     return mine
@@ -117,99 +117,94 @@ function usersOf(units: readonly AdmissionUnit[]): string[] {
 /** A user whose row was there when the profile was read, and is gone or another's now, was erased in between. */
 function refuseErased(
   units: readonly AdmissionUnit[],
-  { users }: Standing,
+  { users }: UserState,
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): void {
   for (const user of usersOf(units)) {
-    const met = profiles?.get(user)?.met
-    if (met !== undefined && users.get(user)?.met !== met) throw new UserErased()
+    const generation = profiles?.get(user)?.generation
+    if (generation !== undefined && users.get(user)?.generation !== generation) throw new UserErased()
   }
 }
 
 /** Of the users planned on what is known of them, before they had a row that erasure could take: it is known still. */
-function knownGuard(
+function stillKnownCheck(
   bucket: number,
   units: readonly AdmissionUnit[],
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): Statement[] {
   const users = usersOf(units).filter((user) => {
     const profile = profiles?.get(user)
-    return profile?.met === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
+    return profile?.generation === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
   })
   if (users.length === 0) return []
   const ofUser = 'WHERE k.bucket = $1::smallint AND k.user_id = u.user_id LIMIT 1'
   const text = `SELECT count(*) = $3::integer FROM unnest($2::text[]) AS u (user_id)
                  CROSS JOIN LATERAL (
                    (SELECT FROM notify.recipient k ${ofUser}) UNION ALL (SELECT FROM notify.device k ${ofUser}) LIMIT 1) AS found`
-  return [{ guard: true, text, values: [bucket, users, users.length] }]
+  return [{ precondition: true, text, values: [bucket, users, users.length] }]
 }
 
 /**
  * Locks the users in their order, the new ones first, and marks that their log is being written: the guards hold if
  * nobody wrote it since it was read.
  */
-function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: Standing): Statement[] {
-  const stamp = newId(bucket)
+function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: UserState): Statement[] {
+  const version = newId(bucket)
   const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
   const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
   return [
-    ...(fresh.length > 0 ? [meet(bucket, fresh, written, stamp)] : []),
-    ...(old.length > 0 ? [restamp(bucket, old, { known, written, stamp })] : []),
+    ...(fresh.length > 0 ? [addUsers(bucket, fresh, written, version)] : []),
+    ...(old.length > 0 ? [updateUsers(bucket, old, { known, written, version })] : []),
   ]
 }
 
-function meet(bucket: number, users: readonly string[], written: (user: string) => string, stamp: string): Statement {
+function addUsers(
+  bucket: number,
+  users: readonly string[],
+  written: (user: string) => string,
+  version: string,
+): Statement {
   return {
-    guard: true,
-    text: `WITH met AS (
-             INSERT INTO notify.cap (bucket, user_id, counters, met, stamp)
+    precondition: true,
+    text: `WITH added AS (
+             INSERT INTO notify.cap (bucket, user_id, counters, generation, version)
              SELECT $1::smallint, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
                FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS u (user_id, counters, place) ORDER BY u.place
              ON CONFLICT (bucket, user_id) DO NOTHING RETURNING 1
-           ) SELECT count(*) = $5::integer FROM met`,
-    values: [bucket, ...columns(users, (user) => user, written), stamp, users.length],
+           ) SELECT count(*) = $5::integer FROM added`,
+    values: [bucket, ...columns(users, (user) => user, written), version, users.length],
   }
 }
 
-interface Restamp {
-  readonly known: Standing['users']
+interface UserUpdate {
+  readonly known: UserState['users']
   readonly written: (user: string) => string
-  readonly stamp: string
+  readonly version: string
 }
 
-function restamp(bucket: number, users: readonly string[], { known, written, stamp }: Restamp): Statement {
+function updateUsers(bucket: number, users: readonly string[], { known, written, version }: UserUpdate): Statement {
   return {
-    guard: true,
-    text: `WITH locked AS MATERIALIZED (
-             SELECT u.user_id, u.counters FROM unnest($2::text[], $3::text[], $4::uuid[]) WITH ORDINALITY
-                    AS u (user_id, counters, stamp, place)
-              CROSS JOIN LATERAL (
-                SELECT c.stamp FROM notify.cap c WHERE c.bucket = $1::smallint AND c.user_id = u.user_id
-                 LIMIT 1 FOR UPDATE) AS found
-              WHERE found.stamp = u.stamp
-           ), changed AS (
-             UPDATE notify.cap c SET counters = l.counters::jsonb, stamp = $5::uuid FROM locked l
-              WHERE c.bucket = $1::smallint AND ${among('c.user_id', '$2', 'text')} AND c.user_id = l.user_id RETURNING 1
-           ) SELECT count(*) = $6::integer FROM changed`,
+    precondition: true,
+    text: queries['intake/update-users'],
     values: [
       bucket,
       ...columns(
         users,
         (user) => user,
         written,
-        (user) => known.get(user)?.stamp,
+        (user) => known.get(user)?.version,
       ),
-      stamp,
+      version,
       users.length,
     ],
   }
 }
 
 /** What `decide` needs to know for one notification, as it stands. */
-export function standingOf(
+export function readAdmissionState(
   database: Database,
   bucket: number,
   notification: PlannedNotification,
 ): Promise<AdmissionState> {
-  return readStanding(database, bucket, [{ notifications: [notification] }])
+  return readState(database, bucket, [{ notifications: [notification] }])
 }

@@ -1,33 +1,33 @@
 import type { Database } from '@gatehouse/kit'
-import type { RateAsked, RateGranted } from '../../store/store.ts'
-import { documents, timestamp } from '../sql/words.ts'
+import type { RateGrant, RateRequest } from '../../store/store.ts'
+import { documents, timestamp } from '../sql/columns.ts'
 
 /**
  * Takes from the event types' rates: fixed windows that all processes share. What may wait and gets nothing, or finds
  * others of its type waiting, is parked in the same transaction. All of it is one message to the server, which commits
  * before it reads on: a client that falls silent holds no rate.
  */
-export async function takeRates(
+export async function acquireRates(
   database: Database,
   bucket: number,
-  asked: readonly RateAsked[],
+  requests: readonly RateRequest[],
   now: number,
-): Promise<Map<string, RateGranted>> {
-  const sorted = [...asked].sort((a, b) => (a.event < b.event ? -1 : 1))
-  const given = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
-  const { rows } = await database.query<{ taken: ReadonlyArray<RateGranted & { readonly event: string }> | null }>({
-    name: 'notify_take_rates',
-    text: 'CALL notify.take_rates($1, $2, $3, $4, NULL)',
+): Promise<Map<string, RateGrant>> {
+  const sorted = [...requests].sort((a, b) => (a.event < b.event ? -1 : 1))
+  const waiting = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
+  const { rows } = await database.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
+    name: 'notify_acquire_rates',
+    text: 'CALL notify.acquire_rates($1, $2, $3, $4, NULL)',
     values: [
       bucket,
       documents(sorted, ({ event, count, parkable, rate }) => ({
         event,
         count,
         parkable: parkable.length,
-        most: rate.limit,
+        maximum: rate.limit,
         span_ms: rate.perSeconds * 1000,
       })),
-      documents(given, ({ event, key, place, turn, request, occurredAt }) => ({
+      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => ({
         event,
         key,
         place,
@@ -39,6 +39,6 @@ export async function takeRates(
       timestamp(now),
     ],
   })
-  const taken = rows[0]?.taken ?? []
-  return new Map(taken.map(({ event, ...granted }) => [event, granted]))
+  const results = rows[0]?.results ?? []
+  return new Map(results.map(({ event, ...granted }) => [event, granted]))
 }

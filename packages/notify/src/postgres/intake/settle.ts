@@ -2,10 +2,10 @@ import type { Query, Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/words.ts'
-import { heldItemsQuery, takeItems, takeWindows, whollyHeld } from '../waiting/windows.ts'
+import { among } from '../sql/plans.ts'
+import { countItemsQuery, findCompleteWindows, removeItems, removeWindows } from '../waiting/windows.ts'
 
-const tables = { scheduled: 'notify.scheduled', deferral: 'notify.deferral' } as const
+const tables = { scheduled: 'notify.scheduled', deferred: 'notify.deferred' } as const
 
 const thingsOf = (units: readonly AdmissionUnit[]) =>
   units.flatMap(({ settles }) => (settles ? [settles] : [])).sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -22,7 +22,7 @@ export function settledQueries(bucket: number, units: readonly AdmissionUnit[]):
     const text = `SELECT id FROM ${tables[kind]} WHERE bucket = $1 AND ${among('id', '$2')}`
     return ids.length === 0 ? [] : [{ name: `notify_find_${kind}`, text, values: [bucket, ids] }]
   })
-  return [...found, ...(windows.length === 0 ? [] : [heldItemsQuery(bucket, windows)])]
+  return [...found, ...(windows.length === 0 ? [] : [countItemsQuery(bucket, windows)])]
 }
 
 /** The answers to {@link settledQueries}: for each unit whether it may go on. False when another took its thing first. */
@@ -30,28 +30,28 @@ export function settledOf(units: readonly AdmissionUnit[], answers: ReadonlyArra
   const rows = answers.flatMap((answer) => answer.rows) as Array<{ id: string; items?: number }>
   const windows = windowsOf(units)
   const there = new Set(rows.flatMap(({ id, items }) => (items === undefined ? [id] : [])))
-  const held = rows.flatMap(({ id, items }) => (items === undefined ? [] : [{ id, items }]))
-  for (const id of whollyHeld(windows, held)) there.add(id)
+  const counts = rows.flatMap(({ id, items }) => (items === undefined ? [] : [{ id, items }]))
+  for (const id of findCompleteWindows(windows, counts)) there.add(id)
   return units.map(({ settles }) => settles === undefined || there.delete(settles.id))
 }
 
 /** Takes away what the units settle; holds if all of it is still there. */
 export function settle(bucket: number, units: readonly AdmissionUnit[], now: number): Statement[] {
   const windows = windowsOf(units)
-  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, eventId: newId(bucket) }]))
+  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, entryId: newId(bucket) }]))
   const parts = windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : []))
   return [
-    ...take(bucket, 'scheduled', idsOf(units, 'scheduled')),
-    ...take(bucket, 'deferral', idsOf(units, 'deferral')),
-    ...(whole.length > 0 ? [takeWindows(bucket, whole, now)] : []),
-    ...(parts.length > 0 ? takeItems(bucket, parts) : []),
+    ...removeByIds(bucket, 'scheduled', idsOf(units, 'scheduled')),
+    ...removeByIds(bucket, 'deferred', idsOf(units, 'deferred')),
+    ...(whole.length > 0 ? [removeWindows(bucket, whole, now)] : []),
+    ...(parts.length > 0 ? removeItems(bucket, parts) : []),
   ]
 }
 
-function take(bucket: number, kind: keyof typeof tables, ids: readonly string[]): Statement[] {
+function removeByIds(bucket: number, kind: keyof typeof tables, ids: readonly string[]): Statement[] {
   if (ids.length === 0) return []
-  const text = `WITH taken AS (
+  const text = `WITH removed AS (
                   DELETE FROM ${tables[kind]} WHERE bucket = $1::smallint AND ${among('id', '$2')} RETURNING 1
-                ) SELECT count(*) = $3::integer FROM taken`
-  return [{ guard: true, text, values: [bucket, ids, ids.length] }]
+                ) SELECT count(*) = $3::integer FROM removed`
+  return [{ precondition: true, text, values: [bucket, ids, ids.length] }]
 }

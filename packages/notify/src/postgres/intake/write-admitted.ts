@@ -1,26 +1,26 @@
-import type { Decided, DecidedDelivery, PlannedNotification } from '../../admission/admission.ts'
+import type { AdmissionDecision, DeliveryDecision, PlannedNotification } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
-import { tellReplays } from '../dead-letters/tell-replays.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, documents, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { storedDecisions } from '../timeline/decisions.ts'
-import type { StreamOptions } from '../timeline/stream-changes.ts'
+import { appendDuplicates } from '../timeline/duplicates.ts'
+import type { StreamOptions } from '../timeline/outbox.ts'
 import { joinWindows } from '../waiting/join-windows.ts'
-import { writeWoken } from '../waiting/write-woken.ts'
+import { writeResumed } from './write-resumed.ts'
 
 /** One channel of an admitted notification, beside the notification. */
-interface AdmittedDelivery extends DecidedDelivery {
+interface AdmittedDelivery extends DeliveryDecision {
   readonly of: PlannedNotification
 }
 
-const lanes = { critical: 0, normal: 1, low: 2 } as const
+const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
 
 /** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
 export function writeAdmitted(
   bucket: number,
-  decided: readonly Decided[],
+  decided: readonly AdmissionDecision[],
   now: number,
   options: StreamOptions,
 ): Statement[] {
@@ -37,8 +37,8 @@ export function writeAdmitted(
     ...writeDeferrals(bucket, decided),
     ...joinWindows(bucket, decided, now),
     ...writeDeadLetters(bucket, deliveries, now),
-    ...writeWoken(bucket, decided, now, options),
-    ...tellReplays(bucket, decided, now),
+    ...writeResumed(bucket, decided, now, options),
+    ...appendDuplicates(bucket, decided, now),
     ...erasedWhenSpent(
       bucket,
       spent.map(({ notification }) => notification.id),
@@ -46,7 +46,7 @@ export function writeAdmitted(
   ]
 }
 
-function writeNotifications(bucket: number, decided: readonly Decided[]): Statement[] {
+function writeNotifications(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const fresh = decided.filter(
     ({ notification, answerId }) => notification.stored === 'no' && answerId === notification.id,
   )
@@ -84,23 +84,23 @@ function writeNotifications(bucket: number, decided: readonly Decided[]): Statem
 const waiting: ReadonlySet<string> = new Set(['queued', 'deferred', 'aggregated', 'failed'])
 
 /** Whether it is sensitive and nothing of it will be sent, nor may be replayed: its data is then not kept at all. */
-function isSpent({ notification, deliveries }: Decided): boolean {
+function isSpent({ notification, deliveries }: AdmissionDecision): boolean {
   return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
 }
 
 function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
-  const burnt = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
-  if (burnt.length === 0) return []
+  const recorded = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
+  if (recorded.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, sent_at)
+      text: `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
            SELECT $1::smallint, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
              FROM unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
                   AS l (user_id, dedup_key, channel, notification_id, has_delivery)`,
       values: [
         bucket,
         ...columns(
-          burnt,
+          recorded,
           (d) => d.of.userId,
           (d) => d.logKey,
           (d) => d.channel,
@@ -147,12 +147,12 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   if (queued.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.work (bucket, delivery_id, user_id, channel, event, lane, due_at, sensitive, expires_at, message)
-           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.lane, $8::timestamptz, w.sensitive, w.expires_at, w.message
+      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
+           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
              FROM ROWS FROM (
                     unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
                     json_array_elements($9::json))
-                  AS w (delivery_id, user_id, channel, event, lane, sensitive, expires_at, message)`,
+                  AS w (delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
       values: [
         bucket,
         ...columns(
@@ -161,7 +161,7 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
           (d) => d.of.userId,
           (d) => d.channel,
           (d) => d.of.event,
-          (d) => lanes[d.of.priority],
+          (d) => priorityNumbers[d.of.priority],
           (d) => d.of.sensitive,
         ),
         timestamp(now),
@@ -172,21 +172,21 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   ]
 }
 
-function writeDeferrals(bucket: number, decided: readonly Decided[]): Statement[] {
+function writeDeferrals(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const deferred = decided.flatMap(({ notification, deliveries }) => {
     const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
     const [first] = waiting
     if (first?.plan.kind !== 'defer') return []
     const channels = waiting.map(({ channel }) => channel).join(',')
-    return [{ notification, channels, wakeAt: timestamp(first.plan.wakeAt) }]
+    return [{ notification, channels, resumeAt: timestamp(first.plan.resumeAt) }]
   })
   if (deferred.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.deferral (bucket, id, notification_id, user_id, channels, reason, wake_at)
-           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.wake_at
+      text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                  AS d (id, notification_id, user_id, channels, reason, wake_at)`,
+                  AS d (id, notification_id, user_id, channels, reason, resume_at)`,
       values: [
         bucket,
         ...columns(
@@ -196,7 +196,7 @@ function writeDeferrals(bucket: number, decided: readonly Decided[]): Statement[
           (d) => d.notification.userId,
           (d) => d.channels,
           (d) => d.notification.free ?? 'quiet_hours',
-          (d) => d.wakeAt,
+          (d) => d.resumeAt,
         ),
       ],
     },

@@ -1,4 +1,11 @@
--- Every table of a user's begins its keys with the user's bucket; hot statements stay within one bucket.
+-- The schema of the notification service.
+--
+-- Every table that belongs to a user begins its key with `bucket`, a fixed hash of the user, so that a hot statement
+-- stays on one node of a distributed database. Tables without a bucket are small, or are read by no hot statement.
+-- Columns stand in the order in which PostgreSQL stores them.
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Properties of the database and what configuration declares. Small tables that every node may copy.
 
 CREATE TABLE notify.property (
   name text PRIMARY KEY,
@@ -6,6 +13,7 @@ CREATE TABLE notify.property (
 );
 INSERT INTO notify.property (name, value) VALUES ('settings_version', 1);
 
+-- What the configuration file declared when it was last applied, so that only what was edited is written again.
 CREATE TABLE notify.declared (
   kind text,
   id text,
@@ -13,7 +21,15 @@ CREATE TABLE notify.declared (
   PRIMARY KEY (kind, id)
 );
 
--- Small tables that every node may copy.
+-- Secrets of the service's own, sealed with the encryption key. What is signed with them outlives that key.
+CREATE TABLE notify.sealed_secret (
+  name text PRIMARY KEY,
+  sealed text NOT NULL
+);
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Catalog: event types and templates. Every process keeps them in memory and reads them again when `settings_version`
+-- changes.
 
 CREATE TABLE notify.event_type (
   event text PRIMARY KEY,
@@ -42,23 +58,24 @@ CREATE TABLE notify.published_template (
   PRIMARY KEY (template_id, channel, locale)
 );
 
-CREATE TABLE notify.provider_health (
-  provider text PRIMARY KEY,
-  since timestamptz NOT NULL,
-  calls integer NOT NULL,
-  failures integer NOT NULL,
-  open_until timestamptz,
-  openings integer NOT NULL DEFAULT 0,
-  probe_until timestamptz
+-- Short links in SMS, push and in-app messages. The remainder of an id names its bucket.
+CREATE TABLE notify.short_link (
+  bucket smallint NOT NULL,
+  -- compared byte by byte: ids are random, and a linguistic order costs more
+  id text COLLATE "C",
+  delivery_id uuid NOT NULL,
+  user_id text NOT NULL,
+  target text NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (bucket, id)
 );
+-- for erasure
+CREATE INDEX short_link_user ON notify.short_link (bucket, user_id);
+-- for retention
+CREATE INDEX short_link_expires_at ON notify.short_link (bucket, expires_at);
 
-CREATE TABLE notify.event_rate (
-  event text PRIMARY KEY,
-  since timestamptz NOT NULL,
-  used integer NOT NULL
-);
-
--- Users: whom we can reach, and how they want to be reached.
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Users: where they can be reached, and what they want.
 
 CREATE TABLE notify.recipient (
   bucket smallint NOT NULL,
@@ -68,6 +85,8 @@ CREATE TABLE notify.recipient (
   locale text,
   zoneinfo text,
   updated_at timestamptz NOT NULL,
+  -- What the feed of another service last contained: an edit by API stands until the feed changes that very field.
+  last_feed jsonb NOT NULL DEFAULT '{}',
   PRIMARY KEY (bucket, user_id)
 );
 
@@ -93,7 +112,25 @@ CREATE TABLE notify.device (
   dead_reason text,
   PRIMARY KEY (bucket, user_id, device_id)
 );
+-- for retention: dead devices alone
+CREATE INDEX device_dead ON notify.device (bucket, dead_at) WHERE dead_at IS NOT NULL;
 
+-- The owner of a push token, by the token's hash (SHA-256, hexadecimal). The bucket is that of the hash, since a token
+-- may change its user. Registering a token replaces its owner and returns the former one, in one statement.
+CREATE TABLE notify.push_token (
+  bucket smallint NOT NULL,
+  token_hash text,
+  user_id text NOT NULL,
+  device_id text NOT NULL,
+  former_user_id text,
+  former_device_id text,
+  PRIMARY KEY (bucket, token_hash)
+);
+-- for erasure: the tokens of a user are in any bucket
+CREATE INDEX push_token_user ON notify.push_token (user_id);
+
+-- A suppression applies to one event type or to all (`*`), to one address or to every address of the user (`*`), and may
+-- expire. Each reason is a row of its own, so that lifting one leaves the others.
 CREATE TABLE notify.suppression (
   bucket smallint NOT NULL,
   user_id text,
@@ -101,18 +138,47 @@ CREATE TABLE notify.suppression (
   address text,
   reason text NOT NULL,
   since timestamptz NOT NULL,
-  PRIMARY KEY (bucket, user_id, channel, address)
+  id uuid NOT NULL,
+  scope text NOT NULL DEFAULT '*',
+  expires_at timestamptz,
+  detail text,
+  PRIMARY KEY (bucket, user_id, channel, address, scope, reason)
 );
+CREATE UNIQUE INDEX suppression_id ON notify.suppression (bucket, id);
+-- for retention
+CREATE INDEX suppression_expires_at ON notify.suppression (bucket, expires_at) WHERE expires_at IS NOT NULL;
 
--- One row a user: every writer of the user's log takes its lock first.
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Admission. It decides on what it read before, without a lock, and writes only if none of that has changed since.
+
+-- One row per user: the cap counters, and what admission compares. Whoever writes a user's dedup log locks this row
+-- first and gives it another `version`. `generation` stays as long as the row does, so that a user who was erased and
+-- came back is not mistaken for the one before.
 CREATE TABLE notify.cap (
   bucket smallint NOT NULL,
   user_id text,
   counters jsonb NOT NULL DEFAULT '{}',
+  generation uuid NOT NULL DEFAULT gen_random_uuid(),
+  version uuid NOT NULL DEFAULT gen_random_uuid(),
   PRIMARY KEY (bucket, user_id)
+  -- Every row is rewritten by each event of its user: with room on its page, no index is touched.
 ) WITH (fillfactor = 70);
 
--- What was accepted, and what became of it.
+-- Which notification used a dedup key, per channel.
+CREATE TABLE notify.dedup_log (
+  bucket smallint NOT NULL,
+  user_id text,
+  dedup_key text,
+  channel text,
+  notification_id uuid NOT NULL,
+  -- false while the notification is aggregated
+  has_delivery boolean NOT NULL,
+  recorded_at timestamptz NOT NULL,
+  PRIMARY KEY (bucket, user_id, dedup_key, channel)
+);
+-- For retention, which reads the head of a b-tree. A BRIN would tell block ranges apart only until the space of removed
+-- rows is used again; from then on every range holds old and new rows.
+CREATE INDEX dedup_log_recorded_at ON notify.dedup_log (bucket, recorded_at);
 
 CREATE TABLE notify.notification (
   bucket smallint NOT NULL,
@@ -121,27 +187,49 @@ CREATE TABLE notify.notification (
   event text NOT NULL,
   priority text NOT NULL,
   dedup_key text,
+  -- the channels that the request named, if it did
   requested text[],
   sensitive boolean NOT NULL,
-  data jsonb,
-  decisions jsonb NOT NULL,
+  -- `json`, not `jsonb`: written once, read whole, never searched, so it need not be parsed on the way in and out
+  data json,
+  decisions json NOT NULL,
   accepted_at timestamptz NOT NULL,
+  -- when it is not worth sending any more; null for never
+  expires_at timestamptz,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX notification_user ON notify.notification (bucket, user_id);
 
--- The notification log.
-CREATE TABLE notify.log (
-  bucket smallint NOT NULL,
-  user_id text,
-  dedup_key text,
-  channel text,
-  notification_id uuid NOT NULL,
-  has_delivery boolean NOT NULL,
-  sent_at timestamptz NOT NULL,
-  PRIMARY KEY (bucket, user_id, dedup_key, channel)
-);
-CREATE INDEX log_sent_at ON notify.log USING brin (sent_at);
+-- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
+-- another byte from it. Each statement has its own snapshot, and its own part of `parameters` as `$1`. A precondition
+-- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
+CREATE PROCEDURE notify.run_at_once(
+  statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
+LANGUAGE plpgsql AS $$
+DECLARE
+  first integer := 1;
+  passes boolean;
+BEGIN
+  FOR place IN 1 .. cardinality(statements) LOOP
+    IF preconditions[place] THEN
+      EXECUTE statements[place] INTO passes USING parameters[first : first + parameter_counts[place] - 1];
+      IF passes IS NOT TRUE THEN
+        ROLLBACK;
+        failed := place;
+        RETURN;
+      END IF;
+    ELSE
+      EXECUTE statements[place] USING parameters[first : first + parameter_counts[place] - 1];
+    END IF;
+    first := first + parameter_counts[place];
+  END LOOP;
+  COMMIT;
+  failed := 0;
+END
+$$;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Delivery.
 
 CREATE TABLE notify.delivery (
   bucket smallint NOT NULL,
@@ -152,23 +240,47 @@ CREATE TABLE notify.delivery (
   address text,
   provider text,
   provider_message_id text,
+  -- why nothing more is sent, where the state does not say so
   ended text,
   PRIMARY KEY (bucket, id)
-) WITH (fillfactor = 80);
+  -- Every row is rewritten once or more: with room on its page, no index is touched.
+) WITH (fillfactor = 55);
 
-CREATE TABLE notify.delivery_event (
+-- Deliveries that wait or are being sent: small rows that leave when there is nothing more to do.
+CREATE TABLE notify.delivery_queue (
   bucket smallint NOT NULL,
-  notification_id uuid,
-  id uuid,
   delivery_id uuid,
-  channel text,
-  at timestamptz NOT NULL,
-  what text NOT NULL,
-  state text,
-  detail jsonb,
-  PRIMARY KEY (bucket, notification_id, id)
+  user_id text NOT NULL,
+  channel text NOT NULL,
+  event text NOT NULL,
+  -- 0 critical, 1 normal, 2 low
+  priority smallint NOT NULL,
+  due_at timestamptz NOT NULL,
+  lease_until timestamptz,
+  attempt integer NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
+  crashes integer NOT NULL DEFAULT 0,
+  sensitive boolean NOT NULL,
+  message json NOT NULL,
+  expires_at timestamptz,
+  PRIMARY KEY (bucket, delivery_id)
+  -- A claim and every retry rewrite the row.
+) WITH (fillfactor = 45);
+-- For claims. With the id at its end every row has a position of its own, from which the next claim can continue.
+CREATE INDEX delivery_queue_due ON notify.delivery_queue (bucket, channel, priority, event, due_at, delivery_id);
+
+-- The circuit breakers of providers, shared by all processes.
+CREATE TABLE notify.provider_health (
+  provider text PRIMARY KEY,
+  since timestamptz NOT NULL,
+  calls integer NOT NULL,
+  failures integer NOT NULL,
+  open_until timestamptz,
+  openings integer NOT NULL DEFAULT 0,
+  probe_until timestamptz
 );
 
+-- Ids of reports that providers sent, so that each counts once.
 CREATE TABLE notify.provider_event (
   bucket smallint NOT NULL,
   provider text,
@@ -176,27 +288,95 @@ CREATE TABLE notify.provider_event (
   at timestamptz NOT NULL,
   PRIMARY KEY (bucket, provider, event_id)
 );
-CREATE INDEX provider_event_at ON notify.provider_event USING brin (at);
+-- for retention
+CREATE INDEX provider_event_at ON notify.provider_event (bucket, at);
 
--- Work under way: small rows that leave when the work is done.
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Timeline: what happened to a notification after it was accepted, and the log of state changes for consumers.
 
-CREATE TABLE notify.work (
+CREATE TABLE notify.timeline_entry (
   bucket smallint NOT NULL,
+  notification_id uuid,
+  id uuid,
   delivery_id uuid,
-  user_id text NOT NULL,
-  channel text NOT NULL,
-  event text NOT NULL,
-  lane smallint NOT NULL,
-  due_at timestamptz NOT NULL,
+  channel text,
+  at timestamptz NOT NULL,
+  entry_type text NOT NULL,
+  state text,
+  detail json,
+  PRIMARY KEY (bucket, notification_id, id)
+);
+
+-- State changes that have no number yet.
+CREATE TABLE notify.outbox (
+  bucket smallint NOT NULL,
+  id uuid,
+  payload jsonb NOT NULL,
   lease_until timestamptz,
-  attempt integer NOT NULL DEFAULT 0,
-  failures integer NOT NULL DEFAULT 0,
-  crashes integer NOT NULL DEFAULT 0,
-  sensitive boolean NOT NULL,
-  message jsonb NOT NULL,
-  PRIMARY KEY (bucket, delivery_id)
-) WITH (fillfactor = 70);
-CREATE INDEX work_due ON notify.work (bucket, channel, lane, event, due_at);
+  PRIMARY KEY (bucket, id)
+);
+
+-- State changes in one order, for readers that resume after the last one they have seen. Rows come from the outbox, are
+-- numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
+CREATE TABLE notify.state_change (
+  sequence bigint PRIMARY KEY,
+  id uuid NOT NULL,
+  payload jsonb NOT NULL,
+  recorded_at timestamptz NOT NULL
+);
+-- for erasure
+CREATE INDEX state_change_user ON notify.state_change ((payload->>'user_id'));
+
+-- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
+-- stream of NATS has them. The holder of the lease publishes.
+CREATE TABLE notify.state_change_position (
+  name text PRIMARY KEY,
+  sequence bigint NOT NULL,
+  holder uuid,
+  lease_until timestamptz
+);
+INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
+
+-- Numbers up to `max_rows` rows of the outbox with ids from `since` on, bucket by bucket from `first` on, and returns how
+-- many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
+-- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
+-- first rows.
+CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, max_rows integer, at timestamptz, since uuid)
+RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  newest bigint;
+  numbered integer := 0;
+  batch integer;
+  mine integer;
+BEGIN
+  FOR step IN 0 .. buckets - 1 LOOP
+    EXIT WHEN numbered >= max_rows;
+    mine := (first + step) % buckets;
+    CONTINUE WHEN NOT EXISTS (SELECT FROM notify.outbox WHERE bucket = mine AND id >= since);
+    IF newest IS NULL THEN
+      SELECT sequence INTO newest FROM notify.state_change_position WHERE name = 'last' FOR UPDATE;
+    END IF;
+    WITH waiting AS MATERIALIZED (
+      SELECT id FROM notify.outbox WHERE bucket = mine AND id >= since
+       ORDER BY id LIMIT (SELECT max_rows - numbered) FOR UPDATE SKIP LOCKED
+    ), removed AS (
+      DELETE FROM notify.outbox o WHERE o.bucket = mine AND o.id = ANY (ARRAY(SELECT id FROM waiting))
+      RETURNING o.id, o.payload
+    )
+    INSERT INTO notify.state_change (sequence, id, payload, recorded_at)
+    SELECT newest + row_number() OVER (ORDER BY removed.id), removed.id, removed.payload, at FROM removed;
+    GET DIAGNOSTICS batch = ROW_COUNT;
+    newest := newest + batch;
+    numbered := numbered + batch;
+  END LOOP;
+  IF numbered > 0 THEN
+    UPDATE notify.state_change_position SET sequence = newest WHERE name = 'last';
+  END IF;
+  RETURN numbered;
+END $$;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Waiting: events and notifications whose time has not come.
 
 CREATE TABLE notify.scheduled (
   bucket smallint NOT NULL,
@@ -205,27 +385,34 @@ CREATE TABLE notify.scheduled (
   fire_at timestamptz NOT NULL,
   payload jsonb NOT NULL,
   lease_until timestamptz,
+  -- `schedule`, or `topic` when it was parked
+  source text NOT NULL DEFAULT 'schedule',
+  -- when the event was first received: its age counts from then. Null: from when it is due.
+  occurred_at timestamptz,
+  -- attempts that failed because of the event itself
+  failures integer NOT NULL DEFAULT 0,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX scheduled_due ON notify.scheduled (bucket, fire_at);
 CREATE INDEX scheduled_user ON notify.scheduled (bucket, user_id);
 
--- Deliveries to be planned again: deferred by quiet hours, fallbacks, replays.
-CREATE TABLE notify.deferral (
+-- Deliveries that are planned again: deferred by quiet hours, fallbacks, replays.
+CREATE TABLE notify.deferred (
   bucket smallint NOT NULL,
   id uuid,
   notification_id uuid NOT NULL,
   user_id text NOT NULL,
   channels text[] NOT NULL,
   reason text NOT NULL,
-  wake_at timestamptz NOT NULL,
+  resume_at timestamptz NOT NULL,
   lease_until timestamptz,
   PRIMARY KEY (bucket, id)
 );
-CREATE INDEX deferral_due ON notify.deferral (bucket, wake_at);
-CREATE INDEX deferral_notification ON notify.deferral (bucket, notification_id);
+CREATE INDEX deferred_due ON notify.deferred (bucket, resume_at);
+-- for retention and for the data of sensitive notifications: is any of the notification still waiting?
+CREATE INDEX deferred_notification ON notify.deferred (bucket, notification_id);
 
--- The pending sets of aggregation: one open window per user and event type.
+-- Aggregation: one open window per user and event type, and the items in it.
 CREATE TABLE notify.pending_window (
   bucket smallint NOT NULL,
   id uuid,
@@ -234,6 +421,8 @@ CREATE TABLE notify.pending_window (
   state text NOT NULL,
   flush_at timestamptz NOT NULL,
   lease_until timestamptz,
+  -- A window of many items and few actors is sent item by item, so many at a time.
+  individual boolean NOT NULL DEFAULT false,
   PRIMARY KEY (bucket, id)
 );
 CREATE UNIQUE INDEX pending_window_open ON notify.pending_window (bucket, user_id, event) WHERE state = 'open';
@@ -248,8 +437,147 @@ CREATE TABLE notify.pending_item (
   data jsonb NOT NULL,
   channels text[] NOT NULL,
   by_request boolean NOT NULL,
+  expires_at timestamptz,
   PRIMARY KEY (bucket, window_id, notification_id)
 );
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Rates of event types. They are acquired, and parked events are released, within the server and on one message of the
+-- client: no lock on a rate, which all events of a type share, waits for another byte from a client.
+
+CREATE TABLE notify.event_rate (
+  event text PRIMARY KEY,
+  since timestamptz NOT NULL,
+  used integer NOT NULL
+);
+
+-- Events of the topic that exceeded the rate of their type, each once, in the order of their stream (`place`).
+CREATE TABLE notify.parked (
+  bucket smallint NOT NULL,
+  key text,
+  user_id text NOT NULL,
+  event text NOT NULL,
+  place bigint NOT NULL,
+  payload jsonb NOT NULL,
+  occurred_at timestamptz,
+  PRIMARY KEY (bucket, key)
+);
+CREATE INDEX parked_turn ON notify.parked (bucket, event, place);
+CREATE INDEX parked_user ON notify.parked (bucket, user_id);
+
+-- Counts against rates that the caller has locked: of each up to `maximums` in a window of `span_ms`. Returns what was
+-- granted and when the next window begins.
+CREATE FUNCTION notify.consume_rates(
+  events text[], wanted integer[], maximums integer[], span_ms bigint[], at timestamptz)
+RETURNS TABLE (event text, granted integer, next_at timestamptz)
+LANGUAGE sql AS $$
+  UPDATE notify.event_rate e SET since = t.since, used = t.used + t.granted
+    FROM (
+      SELECT r.event, r.span, r.since, r.used, greatest(0, least(r.wanted, r.maximum - r.used)) AS granted
+        FROM (
+          SELECT a.event, a.wanted, a.maximum, a.span_ms * interval '1 millisecond' AS span,
+                 CASE WHEN at < k.since + a.span_ms * interval '1 millisecond' THEN k.since ELSE at END AS since,
+                 CASE WHEN at < k.since + a.span_ms * interval '1 millisecond' THEN k.used ELSE 0 END AS used
+            FROM unnest(events, wanted, maximums, span_ms) AS a (event, wanted, maximum, span_ms)
+            JOIN notify.event_rate k ON k.event = a.event) AS r) AS t
+   WHERE e.event = t.event
+  RETURNING e.event, t.granted, t.since + t.span
+$$;
+
+-- Locks rates in the order of `events`.
+CREATE FUNCTION notify.lock_rates(events text[], at timestamptz) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO notify.event_rate (event, since, used)
+  SELECT r.event, at, 0 FROM unnest(events) WITH ORDINALITY AS r (event, place) ORDER BY r.place
+  ON CONFLICT (event) DO UPDATE SET event = excluded.event
+$$;
+
+-- `requests` names each event type once, with how many of its events must be answered now (`count`); `parkable` are those
+-- that may wait, in their order. Those that exceed the rate, or find others of their type waiting, are parked.
+CREATE FUNCTION notify.acquire_rates_locked(of_bucket smallint, requests json, parkable json, at timestamptz) RETURNS json
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  results json;
+BEGIN
+  PERFORM notify.lock_rates(
+    ARRAY(SELECT a.value->>'event' FROM json_array_elements(requests) WITH ORDINALITY AS a ORDER BY ordinality), at);
+  WITH each AS MATERIALIZED (
+    SELECT a.event, a.count, a.maximum, a.span_ms, CASE
+             WHEN EXISTS (SELECT FROM notify.parked p WHERE p.bucket = of_bucket AND p.event = a.event) THEN 0
+             ELSE a.parkable END AS passing
+      FROM json_to_recordset(requests) AS a (event text, count integer, parkable integer, maximum integer, span_ms bigint)
+  ), used AS (
+    SELECT u.* FROM (SELECT array_agg(event) AS events, array_agg(count + passing) AS wanted,
+                            array_agg(maximum) AS maximums, array_agg(span_ms) AS span_ms FROM each) AS e
+     CROSS JOIN LATERAL notify.consume_rates(e.events, e.wanted, e.maximums, e.span_ms, at) AS u
+  )
+  SELECT json_agg(json_build_object('event', event, 'granted', least(used.granted, each.count),
+                                    'passed', greatest(0, used.granted - each.count),
+                                    'nextAt', round(extract(epoch FROM used.next_at) * 1000)))
+    INTO results FROM used JOIN each USING (event);
+  -- A key that is there already is the same message, delivered again.
+  INSERT INTO notify.parked (bucket, key, user_id, event, place, payload, occurred_at)
+  SELECT of_bucket, g.key, g.user_id, g.event, g.place, g.payload, g.occurred_at
+    FROM (SELECT *, row_number() OVER (PARTITION BY r.event ORDER BY r.turn) AS rank
+            FROM json_to_recordset(parkable)
+                 AS r (key text, user_id text, event text, place bigint, turn integer, payload jsonb, occurred_at timestamptz)) AS g
+    JOIN json_to_recordset(results) AS t (event text, passed integer) ON t.event = g.event AND g.rank > t.passed
+   ORDER BY g.place
+  ON CONFLICT (bucket, key) DO NOTHING;
+  RETURN results;
+END $$;
+
+CREATE PROCEDURE notify.acquire_rates(
+  of_bucket smallint, requests json, parkable json, at timestamptz, INOUT results json)
+LANGUAGE plpgsql AS $$
+BEGIN
+  results := notify.acquire_rates_locked(of_bucket, requests, parkable, at);
+  COMMIT;
+END $$;
+
+-- Moves the first parked events of a type to `scheduled`, due at once: at most one for each of `ids`, and as many as the
+-- rate allows; all of them where the type has no rate (`maximum` is null). Returns how many.
+CREATE FUNCTION notify.release_parked_locked(
+  of_bucket smallint, of_event text, ids uuid[], maximum integer, span_ms bigint, at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  keys text[];
+  allowed integer;
+BEGIN
+  PERFORM notify.lock_rates(ARRAY[of_event], at);
+  keys := ARRAY(
+    SELECT key FROM notify.parked WHERE bucket = of_bucket AND event = of_event
+     ORDER BY place LIMIT (SELECT cardinality(ids)) FOR UPDATE);
+  allowed := cardinality(keys);
+  IF maximum IS NOT NULL THEN
+    SELECT granted INTO allowed
+      FROM notify.consume_rates(ARRAY[of_event], ARRAY[allowed], ARRAY[maximum], ARRAY[span_ms], at);
+  END IF;
+  IF allowed = 0 THEN
+    RETURN 0;
+  END IF;
+  WITH removed AS (
+    DELETE FROM notify.parked WHERE bucket = of_bucket AND key = ANY (ARRAY(SELECT unnest(keys[1 : allowed])))
+    RETURNING user_id, place, payload, occurred_at
+  ), ordered AS (
+    SELECT *, row_number() OVER (ORDER BY place) AS turn FROM removed
+  )
+  INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
+  SELECT of_bucket, ids[turn], user_id, at - (allowed - turn) * interval '1 microsecond', payload, 'topic', occurred_at
+    FROM ordered;
+  RETURN allowed;
+END $$;
+
+CREATE PROCEDURE notify.release_parked(
+  of_bucket smallint, of_event text, ids uuid[], maximum integer, span_ms bigint, at timestamptz, INOUT released integer)
+LANGUAGE plpgsql AS $$
+BEGIN
+  released := notify.release_parked_locked(of_bucket, of_event, ids, maximum, span_ms, at);
+  COMMIT;
+END $$;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Dead letters.
 
 CREATE TABLE notify.dead_letter (
   bucket smallint NOT NULL,
@@ -262,22 +590,29 @@ CREATE TABLE notify.dead_letter (
   detail text NOT NULL,
   died_at timestamptz NOT NULL,
   message jsonb,
-  replay_at timestamptz,
+  expires_at timestamptz,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX dead_letter_user ON notify.dead_letter (bucket, user_id);
+-- for retention
+CREATE INDEX dead_letter_died_at ON notify.dead_letter (bucket, died_at);
 
--- State changes on their way to the stream of events.
-CREATE TABLE notify.outbox (
+-- How often a message of the topic failed because of the message itself. Rows leave a week after the last failure.
+CREATE TABLE notify.topic_failure (
   bucket smallint NOT NULL,
-  id uuid,
-  payload jsonb NOT NULL,
-  lease_until timestamptz,
-  PRIMARY KEY (bucket, id)
+  key text,
+  attempts integer NOT NULL,
+  dead boolean NOT NULL,
+  at timestamptz NOT NULL,
+  PRIMARY KEY (bucket, key)
 );
+-- for retention
+CREATE INDEX topic_failure_at ON notify.topic_failure (bucket, at);
 
+-- ---------------------------------------------------------------------------------------------------------------------
 -- The in-app feed, and the mailbox of the embedded mode.
 
+-- `position` is the number an item arrived under, `changed` that of its last change.
 CREATE TABLE notify.inbox (
   bucket smallint NOT NULL,
   user_id text,
@@ -287,8 +622,30 @@ CREATE TABLE notify.inbox (
   body text NOT NULL,
   created_at timestamptz NOT NULL,
   read_at timestamptz,
+  seen_at timestamptz,
+  archived_at timestamptz,
+  position bigint NOT NULL,
+  changed bigint NOT NULL,
   PRIMARY KEY (bucket, user_id, id)
 );
+CREATE INDEX inbox_feed ON notify.inbox (bucket, user_id, position);
+CREATE INDEX inbox_unread ON notify.inbox (bucket, user_id, position) WHERE read_at IS NULL AND archived_at IS NULL;
+CREATE INDEX inbox_changed ON notify.inbox (bucket, user_id, changed);
+-- for retention
+CREATE INDEX inbox_created_at ON notify.inbox (bucket, created_at);
+
+-- One row per user. Whoever changes the user's inbox locks it first, so numbers become visible in the order in which they
+-- were assigned.
+CREATE TABLE notify.inbox_count (
+  bucket smallint NOT NULL,
+  user_id text,
+  -- the number of the last change
+  sequence bigint NOT NULL DEFAULT 0,
+  total integer NOT NULL DEFAULT 0,
+  unseen integer NOT NULL DEFAULT 0,
+  unread integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (bucket, user_id)
+) WITH (fillfactor = 70);
 
 CREATE TABLE notify.mailbox (
   id text PRIMARY KEY,
@@ -299,3 +656,5 @@ CREATE TABLE notify.mailbox (
   message jsonb NOT NULL,
   at timestamptz NOT NULL
 );
+-- for retention
+CREATE INDEX mailbox_at ON notify.mailbox (at);

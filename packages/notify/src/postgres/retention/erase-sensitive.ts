@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import { channels } from '../../model/channel.ts'
 import { deliveryIdOf, notificationIdOf } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/words.ts'
+import { among } from '../sql/plans.ts'
 
 /**
  * Erases the data of those notifications of the deliveries that are sensitive and have nothing under way any more. Others
@@ -28,10 +28,10 @@ export function erasedWhenSpent(bucket: number, notificationIds: readonly string
   return notificationIds.toSorted().map((id) => ({
     text: `UPDATE notify.notification n SET data = NULL
             WHERE n.bucket = $1::smallint AND n.id = $2::uuid AND n.sensitive AND n.data IS NOT NULL
-              AND NOT EXISTS (SELECT FROM notify.work w
+              AND NOT EXISTS (SELECT FROM notify.delivery_queue w
                                WHERE w.bucket = $1::smallint AND w.delivery_id = ANY($3::uuid[]))
               AND NOT EXISTS (SELECT FROM notify.dead_letter l WHERE l.bucket = $1::smallint AND l.id = ANY($3::uuid[]))
-              AND NOT EXISTS (SELECT FROM notify.deferral d
+              AND NOT EXISTS (SELECT FROM notify.deferred d
                                WHERE d.bucket = $1::smallint AND d.notification_id = $2::uuid)`,
     values: [bucket, id, channels.map((channel) => deliveryIdOf(id, channel))],
   }))

@@ -13,18 +13,18 @@ const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
  */
 const tables: ReadonlyArray<readonly [string, string]> = [
   ['dead_letter', ofUser],
-  ['work', ofUser],
-  ['deferral', ofUser],
+  ['delivery_queue', ofUser],
+  ['deferred', ofUser],
   ['scheduled', ofUser],
   ['parked', ofUser],
   ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
   ['pending_window', ofUser],
-  ['delivery_event', `bucket = $1 AND notification_id IN ${notificationsOf}`],
+  ['timeline_entry', `bucket = $1 AND notification_id IN ${notificationsOf}`],
   ['delivery', ofUser],
   ['outbox', "bucket = $1 AND payload->>'user_id' = $2"],
   ['state_change', "$1::integer IS NOT NULL AND payload->>'user_id' = $2"],
   ['notification', ofUser],
-  ['log', ofUser],
+  ['dedup_log', ofUser],
   ['inbox_count', ofUser],
   ['inbox', ofUser],
   ['mailbox', '$1::integer IS NOT NULL AND user_id = $2'],
@@ -37,6 +37,7 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['cap', ofUser],
 ]
 
+/** Export, erasure and retention of users’ data on PostgreSQL. */
 export function postgresPrivacy(database: Database, buckets: number, inboxes: Notifier): Privacy {
   return {
     async exportUser(userId) {
@@ -72,7 +73,7 @@ function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknow
   return {
     ...found,
     ...hide('notification', 'data', ({ sensitive }) => sensitive === true),
-    ...hide('work', 'message', ({ sensitive }) => sensitive === true),
+    ...hide('delivery_queue', 'message', ({ sensitive }) => sensitive === true),
     ...hide('mailbox', 'message', ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
     ...hide('dead_letter', 'message', ({ notification_id: id }) => id !== null && !open.has(id)),
   }
@@ -103,7 +104,7 @@ async function erase(tx: Transaction, bucket: number, userId: string): Promise<n
   }
 }
 
-const erased = tables.filter(([table]) => table !== 'delivery_event')
+const erased = tables.filter(([table]) => table !== 'timeline_entry')
 const eventsOf = '$2::text IS NOT NULL AND bucket = $1 AND notification_id = ANY ($3::uuid[])'
 
 /** The timelines go last, by the ids of all notifications that there were: nobody can write one any more. */
@@ -117,7 +118,7 @@ async function eraseOnce(tx: Transaction, values: readonly unknown[], notificati
     ),
   )
   for (const { id } of gone.flatMap(({ rows }) => rows)) if (id !== undefined) notifications.add(id)
-  const timelines = await tx.query(`DELETE FROM notify.delivery_event WHERE ${eventsOf}`, [
+  const timelines = await tx.query(`DELETE FROM notify.timeline_entry WHERE ${eventsOf}`, [
     ...values,
     [...notifications],
   ])
@@ -125,6 +126,6 @@ async function eraseOnce(tx: Transaction, values: readonly unknown[], notificati
 }
 
 /** On one snapshot: a row that has moved from one table to another is not missed in both. */
-const leftSql = `SELECT ${[...erased, ['delivery_event', eventsOf] as const]
+const leftSql = `SELECT ${[...erased, ['timeline_entry', eventsOf] as const]
   .map(([table, where]) => `EXISTS (SELECT FROM notify.${table} WHERE ${where})`)
   .join('\n    OR ')} AS left`

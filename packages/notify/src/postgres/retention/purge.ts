@@ -34,7 +34,9 @@ export function createPurge(
 ): (bucket: number, retention: Retention, now: number) => Promise<number> {
   const special: Readonly<Record<string, PurgeBatch>> = {
     dead_letter: async (tx, { bucket, before }) => ({ removed: await purgeDeadLetters(tx, bucket, before, batchSize) }),
-    device: async (tx, { bucket, before }) => ({ removed: await purgeDevices(tx, buckets, bucket, before, batchSize) }),
+    device: async (tx, { bucket, before }) => ({
+      removed: await purgeDevices(tx, buckets, { bucket, deadBefore: before, limit: batchSize }),
+    }),
     inbox: (tx, { bucket, before }) => purgeInboxes(tx, bucket, before, batchSize),
   }
   const rows = agingTables.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])
@@ -114,7 +116,7 @@ async function forgetUsers(tx: Transaction, bucket: number, users: readonly stri
   if (rows.length === 0) return
   await tx.query(
     `DELETE FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
-        AND NOT EXISTS (SELECT FROM notify.log l WHERE l.bucket = $1 AND l.user_id = c.user_id)
+        AND NOT EXISTS (SELECT FROM notify.dedup_log l WHERE l.bucket = $1 AND l.user_id = c.user_id)
         AND NOT EXISTS (SELECT FROM notify.notification n WHERE n.bucket = $1 AND n.user_id = c.user_id)`,
     [bucket, rows.map(({ user_id: user }) => user)],
   )

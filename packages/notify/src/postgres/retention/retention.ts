@@ -1,7 +1,7 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultOptions, type Retention } from '../../config/options.ts'
 import { firstIdAt } from '../../model/id.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** A table whose rows are removed for their age. */
 export interface AgingTable extends TableBound {
@@ -29,17 +29,17 @@ const providerEventDays = 7
 const topicFailureDays = 7
 
 /** A notification is needed as long as something of it waits to be planned again. */
-const awaited = 'EXISTS (SELECT FROM notify.deferral d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
+const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
 /**
  * What is removed for its age, in this order: children before what they hang on. Each has an index that begins with the
  * bucket and its age, so that a purge reads what it removes and nothing else.
  */
 export const agingTables: readonly AgingTable[] = [
-  aging('delivery_event', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
+  aging('timeline_entry', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
   aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
   aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited, user: 'user_id' }),
-  aging('log', 'sent_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
+  aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
   aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {
@@ -56,7 +56,7 @@ export const agingTables: readonly AgingTable[] = [
 /** What bounds every table of the schema `notify`. */
 export const notifyTables: readonly TableBound[] = [
   ...agingTables,
-  { table: 'cap', bound: 'one for each user who has a notification or a log entry' },
+  { table: 'cap', bound: 'one for each user who has a notification or a dedup log entry' },
   { table: 'inbox_count', bound: 'one for each user who has an item in the inbox' },
   { table: 'outbox', bound: 'state changes until they have their number in the log, about a second' },
   {
@@ -69,8 +69,11 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
   { table: 'preference', bound: 'one for each user and event type of the catalog' },
-  { table: 'work', bound: 'deliveries under way: sent, or a dead letter when their attempts or their patience end' },
-  { table: 'deferral', bound: 'deliveries that wait for the end of quiet hours, a fallback or a replay' },
+  {
+    table: 'delivery_queue',
+    bound: 'deliveries until they are sent, expire or become dead letters',
+  },
+  { table: 'deferred', bound: 'deliveries that wait for the end of quiet hours, a fallback or a replay' },
   { table: 'scheduled', bound: 'events whose time has not come' },
   { table: 'parked', bound: 'events of the topic over the rate of their type, until their turn' },
   { table: 'pending_window', bound: 'aggregations that wait for their flush' },
@@ -109,11 +112,11 @@ function aging(
     age: { column, holds },
     keeps,
     ...more,
-    ...described(keeps),
+    ...describeRetention(keeps),
   }
 }
 
-function described(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {
+function describeRetention(keeps: AgingTable['keeps']): Pick<TableBound, 'setting' | 'kept'> {
   if (keeps === 'expires') return { kept: 'until then' }
   if (typeof keeps === 'object') return { kept: `${keeps.days} days` }
   const setting = keeps.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

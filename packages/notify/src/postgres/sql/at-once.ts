@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { columns } from './words.ts'
+import { columns } from './columns.ts'
 
 type Value = string | number | boolean | null
 
@@ -8,7 +8,7 @@ export interface Statement {
   readonly text: string
   readonly values: ReadonlyArray<Value | readonly Value[]>
   /** It answers one boolean; unless that is true, nothing of the whole is written. */
-  readonly guard?: true
+  readonly precondition?: true
 }
 
 /**
@@ -19,20 +19,20 @@ export interface Statement {
  * @returns the guard that did not hold, where there is one; nothing was written then
  */
 export async function runAtOnce(database: Database, statements: readonly Statement[]): Promise<Statement | undefined> {
-  const given = statements.flatMap(({ values }) => values.map(textOf))
-  const slots = given.map((_, index) => `$${index + 4}`).join(', ')
-  const { rows } = await database.query<{ refused: number }>({
-    name: `notify_at_once_${given.length}`,
+  const parameters = statements.flatMap(({ values }) => values.map(textOf))
+  const slots = parameters.map((_, index) => `$${index + 4}`).join(', ')
+  const { rows } = await database.query<{ failed: number }>({
+    name: `notify_at_once_${parameters.length}`,
     text: `CALL notify.run_at_once($1, $2, $3, ARRAY[${slots}]::text[], NULL)`,
     values: [
       statements.map(({ text }) => fromOneArray(text)),
       statements.map(({ values }) => values.length),
-      statements.map(({ guard = false }) => guard),
-      ...given,
+      statements.map(({ precondition = false }) => precondition),
+      ...parameters,
     ],
   })
-  const [{ refused } = { refused: 0 }] = rows
-  return statements[refused - 1]
+  const [{ failed } = { failed: 0 }] = rows
+  return statements[failed - 1]
 }
 
 const rewritten = new Map<string, string>()

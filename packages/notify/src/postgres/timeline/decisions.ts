@@ -1,4 +1,4 @@
-import { type Decided, reasonOf } from '../../admission/admission.ts'
+import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { composeDedupKey } from '../../model/dedup-key.ts'
 import { deliveryIdOf } from '../../model/id.ts'
 import type { NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
@@ -8,8 +8,8 @@ export type StoredEntry = Omit<TimelineEntry, 'at'> & { readonly at?: number }
 
 type Detail = Readonly<Record<string, unknown>>
 
-/** What was decided of a notification when it was accepted, for its row: half the width of what {@link tellDecisions} tells. */
-export function storedDecisions({ notification, deliveries }: Decided): StoredEntry[] {
+/** What was decided of a notification when it was accepted, for its row: half the width of what {@link readDecisions} tells. */
+export function storedDecisions({ notification, deliveries }: AdmissionDecision): StoredEntry[] {
   const { id, acceptedAt, decisions, sensitive } = notification
   const outcomes = deliveries.map((delivery): StoredEntry => {
     const { id: deliveryId, channel, outcome } = delivery
@@ -17,7 +17,7 @@ export function storedDecisions({ notification, deliveries }: Decided): StoredEn
       ...(deliveryId === deliveryIdOf(id, channel) ? {} : { delivery_id: deliveryId ?? null }),
       ...(outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)),
     }
-    return { what: outcome, channel, ...given(detail) }
+    return { what: outcome, channel, ...withDetail(detail) }
   })
   return [...decisions.map((entry) => (entry.at === acceptedAt ? withoutRow(entry) : entry)), ...outcomes]
 }
@@ -25,10 +25,10 @@ export function storedDecisions({ notification, deliveries }: Decided): StoredEn
 function withoutRow({ at: _at, ...entry }: TimelineEntry): StoredEntry {
   if (entry.what !== 'accepted') return entry
   const { event: _event, priority: _priority, ...detail } = entry.detail ?? {}
-  return { what: entry.what, ...given(detail) }
+  return { what: entry.what, ...withDetail(detail) }
 }
 
-function given(detail: Detail): { readonly detail?: Detail } {
+function withDetail(detail: Detail): { readonly detail?: Detail } {
   return Object.keys(detail).length === 0 ? {} : { detail }
 }
 
@@ -48,14 +48,14 @@ export const outcomes: ReadonlySet<string> = new Set<Outcome>([
 ])
 
 /** The decisions of a row as its timeline tells them. */
-export function tellDecisions(row: DecidedRow, stored: readonly StoredEntry[]): TimelineEntry[] {
+export function readDecisions(row: DecidedRow, stored: readonly StoredEntry[]): TimelineEntry[] {
   return stored.map((entry) => {
     if (entry.at !== undefined) return { ...entry, at: entry.at }
     const { delivery_id: id, ...detail }: Detail = { ...ownDetail(row, entry), ...entry.detail }
     return {
       at: row.acceptedAt,
       ...entry,
-      ...given({ ...(typeof id === 'string' ? { delivery_id: id } : {}), ...detail }),
+      ...withDetail({ ...(typeof id === 'string' ? { delivery_id: id } : {}), ...detail }),
     }
   })
 }

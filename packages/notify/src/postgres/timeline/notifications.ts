@@ -5,8 +5,8 @@ import type { DeliveryState } from '../../model/delivery-state.ts'
 import { channelOf, deliveryIdOf, knownBucketOfId } from '../../model/id.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
 import type { Notifications } from '../../store/store.ts'
-import { present } from '../sql/words.ts'
-import { outcomes, type StoredEntry, tellDecisions } from './decisions.ts'
+import { withoutNulls } from '../sql/columns.ts'
+import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
 
 interface NotificationRow {
   readonly id: string
@@ -29,11 +29,12 @@ interface DeliveryRow {
 interface EventRow {
   readonly channel: Channel | null
   readonly at: number
-  readonly what: string
+  readonly entry_type: string
   readonly state: string | null
   readonly detail: Record<string, unknown> | null
 }
 
+/** Notifications with their timelines, on PostgreSQL. */
 export function postgresNotifications(database: Database, buckets: number): Notifications {
   return {
     async find(id) {
@@ -56,7 +57,7 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
   )
   const events = await database.query<EventRow>(
-    `SELECT channel, at, what, state, detail FROM notify.delivery_event
+    `SELECT channel, at, entry_type, state, detail FROM notify.timeline_entry
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
@@ -66,10 +67,10 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     event: row.event,
     priority: row.priority,
     acceptedAt: row.accepted_at,
-    ...present({ expiresAt: row.expires_at }),
+    ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
-  const timeline = [...tellDecisions(own, row.decisions), ...events.rows.map(entryOf)]
+  const timeline = [...readDecisions(own, row.decisions), ...events.rows.map(entryOf)]
   return {
     ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
@@ -90,10 +91,10 @@ function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly Deliver
 }
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
-  return { id, state, ...present({ provider, ended }) }
+  return { id, state, ...withoutNulls({ provider, ended }) }
 }
 
-function entryOf({ at, what, state, channel, detail }: EventRow): TimelineEntry {
+function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
   return {
     at,
     what,

@@ -1,7 +1,8 @@
 import type { Database } from '@gatehouse/kit'
 import { firstIdAt } from '../../model/id.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { queries } from '../queries/index.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** Changes that a read with a filter looks at, when few of them match. */
 const maxScanned = 5_000
@@ -20,41 +21,6 @@ SELECT max(sequence) FILTER (WHERE name = 'last') AS last,
 const lateMs = 20_000
 const lookAtAllEveryMs = 5_000
 
-/** One statement, and so one snapshot: what is found, how far was looked, and where the log begins and ends. */
-const readSql = `
-WITH position AS (${positionsSql}), scanned AS MATERIALIZED (
-  SELECT sequence, id, payload FROM notify.state_change WHERE sequence > $1 ORDER BY sequence LIMIT $2
-), matching AS (
-  SELECT sequence, id, payload FROM scanned
-   WHERE ($4::text IS NULL OR payload->>'event' = $4) AND ($5::text IS NULL OR payload->>'state' = $5)
-     AND ($6::text IS NULL OR payload->>'channel' = $6)
-   ORDER BY sequence LIMIT $3
-)
-SELECT p.last, p.removed, p.published, s.count AS scanned, s.through, m.sequence, m.id, m.payload
-  FROM position p CROSS JOIN (SELECT count(*) AS count, max(sequence) AS through FROM scanned) s
-  LEFT JOIN matching m ON true ORDER BY m.sequence`
-
-/** Begins behind what was removed before, so that it never reads over what is gone; one row tells that nothing is old. */
-const purgeSql = `
-WITH begin AS MATERIALIZED (
-  SELECT sequence FROM notify.state_change_position WHERE name = 'removed'
-), old AS MATERIALIZED (
-  SELECT c.sequence, c.recorded_at FROM notify.state_change c
-   WHERE c.sequence > (SELECT sequence FROM begin)
-     AND (NOT $2::boolean
-          OR c.sequence <= (SELECT sequence FROM notify.state_change_position WHERE name = 'published'))
-   ORDER BY c.sequence LIMIT $3
-), reach AS MATERIALIZED (
-  SELECT coalesce(min(sequence) FILTER (WHERE recorded_at >= $1::timestamptz) - 1, max(sequence)) AS through FROM old
-), gone AS (
-  DELETE FROM notify.state_change c
-   WHERE c.sequence > (SELECT sequence FROM begin) AND c.sequence <= (SELECT through FROM reach) RETURNING 1
-), moved AS (
-  UPDATE notify.state_change_position p SET sequence = r.through FROM reach r
-   WHERE p.name = 'removed' AND r.through > p.sequence RETURNING 1
-)
-SELECT count(*) AS removed FROM gone`
-
 const firstSql = `
 SELECT recorded_at FROM notify.state_change
  WHERE sequence > (SELECT sequence FROM notify.state_change_position WHERE name = 'removed') ORDER BY sequence LIMIT 1`
@@ -67,69 +33,76 @@ interface FoundRow extends LogPositions {
   readonly payload: LoggedChange['payload']
 }
 
+const acquireSql = `
+UPDATE notify.state_change_position SET holder = $1, lease_until = now() + $2::integer * interval '1 millisecond'
+ WHERE name = 'published' AND (holder = $1 OR lease_until IS NULL OR lease_until <= now()) RETURNING sequence`
+
+const recordPublishedSql = `
+UPDATE notify.state_change_position
+   SET sequence = greatest(sequence, $2),
+       lease_until = CASE WHEN holder = $1 THEN now() + $3::integer * interval '1 millisecond' ELSE lease_until END
+ WHERE name = 'published'`
+
+/** The log of state changes on PostgreSQL. */
 export function postgresStateChanges(database: Database, buckets: number): StateChanges {
+  return {
+    number: createNumbering(database, buckets),
+    positions: () => positions(database),
+    async read(after, limit, filter) {
+      const scan = isEmpty(filter) ? limit : maxScanned
+      const { event = null, state = null, channel = null } = filter
+      const values = [after, scan, limit, event, state, channel]
+      const { rows } = await database.query<FoundRow>(queries['timeline/read-state-changes'], values)
+      return pageOf(rows, after, limit, scan)
+    },
+    async acquire(holder, leaseMs) {
+      const { rows } = await database.query<{ sequence: number }>(acquireSql, [holder, leaseMs])
+      return rows[0]?.sequence
+    },
+    async recordPublished(holder, through, leaseMs) {
+      await database.query(recordPublishedSql, [holder, through, leaseMs])
+    },
+    purge: (before, onlyPublished, limit) => purge(database, [before, onlyPublished, limit]),
+  }
+}
+
+/** Numbers what waits in the outbox, beginning with another bucket each time. */
+function createNumbering(database: Database, buckets: number): StateChanges['number'] {
   let first = 0
   // Ids begin with the time they were made at, as the clock of this machine has it.
   let lookedAt = 0
   let lookAtAll = 0
-  return {
-    async number(limit, now) {
-      const begun = Date.now()
-      const atAll = begun >= lookAtAll
-      first = (first + 1) % buckets
-      const { rows } = await database.query<{ numbered: number }>(
-        'SELECT notify.number_state_changes($1, $2, $3, $4, $5) AS numbered',
-        [buckets, first, limit, timestamp(now), firstIdAt(atAll ? 0 : Math.max(0, lookedAt - lateMs))],
-      )
-      const numbered = rows[0]?.numbered ?? 0
-      if (numbered < limit) {
-        lookedAt = begun
-        if (atAll) lookAtAll = begun + lookAtAllEveryMs
-      }
-      return numbered
-    },
-    positions: () => positions(database),
-    async read(after, limit, filter) {
-      const scan = isEmpty(filter) ? limit : maxScanned
-      const { rows } = await database.query<FoundRow>(readSql, [
-        after,
-        scan,
-        limit,
-        filter.event ?? null,
-        filter.state ?? null,
-        filter.channel ?? null,
-      ])
-      return pageOf(rows, after, limit, scan)
-    },
-    async acquire(holder, leaseMs) {
-      const { rows } = await database.query<{ sequence: number }>(
-        `UPDATE notify.state_change_position SET holder = $1, lease_until = now() + $2::integer * interval '1 millisecond'
-          WHERE name = 'published' AND (holder = $1 OR lease_until IS NULL OR lease_until <= now()) RETURNING sequence`,
-        [holder, leaseMs],
-      )
-      return rows[0]?.sequence
-    },
-    async published(holder, through, leaseMs) {
-      await database.query(
-        `UPDATE notify.state_change_position
-            SET sequence = greatest(sequence, $2),
-                lease_until = CASE WHEN holder = $1 THEN now() + $3::integer * interval '1 millisecond' ELSE lease_until END
-          WHERE name = 'published'`,
-        [holder, through, leaseMs],
-      )
-    },
-    async purge(before, onlyPublished, limit) {
-      const { rows } = await database.query<{ recorded_at: number }>(firstSql)
-      if (!rows[0] || rows[0].recorded_at >= before) return 0
-      return database.transaction(async (tx) => {
-        const [, purged] = await Promise.all([
-          tx.query("SELECT FROM notify.state_change_position WHERE name = 'removed' FOR UPDATE"),
-          tx.query<{ removed: number }>(purgeSql, [timestamp(before), onlyPublished, limit]),
-        ])
-        return purged.rows[0]?.removed ?? 0
-      })
-    },
+  return async (limit, now) => {
+    const begun = Date.now()
+    const atAll = begun >= lookAtAll
+    first = (first + 1) % buckets
+    const { rows } = await database.query<{ numbered: number }>(
+      'SELECT notify.number_state_changes($1, $2, $3, $4, $5) AS numbered',
+      [buckets, first, limit, timestamp(now), firstIdAt(atAll ? 0 : Math.max(0, lookedAt - lateMs))],
+    )
+    const numbered = rows[0]?.numbered ?? 0
+    if (numbered < limit) {
+      lookedAt = begun
+      if (atAll) lookAtAll = begun + lookAtAllEveryMs
+    }
+    return numbered
   }
+}
+
+async function purge(
+  database: Database,
+  [before, onlyPublished, limit]: Parameters<StateChanges['purge']>,
+): Promise<number> {
+  const { rows } = await database.query<{ recorded_at: number }>(firstSql)
+  if (!rows[0] || rows[0].recorded_at >= before) return 0
+  const values = [timestamp(before), onlyPublished, limit]
+  return database.transaction(async (tx) => {
+    const [, purged] = await Promise.all([
+      tx.query("SELECT FROM notify.state_change_position WHERE name = 'removed' FOR UPDATE"),
+      tx.query<{ removed: number }>(queries['timeline/purge-state-changes'], values),
+    ])
+    return purged.rows[0]?.removed ?? 0
+  })
 }
 
 async function positions(database: Database): Promise<LogPositions> {

@@ -3,9 +3,10 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
+/** Devices and push tokens on PostgreSQL. */
 export function postgresDevices(database: Database, buckets: number): Devices {
   return {
     async list(userId) {
@@ -32,7 +33,7 @@ export function postgresDevices(database: Database, buckets: number): Devices {
         for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
         return rows.length > 0
       }),
-    async bury(userId, token, at, reason) {
+    async markDead(userId, token, at, reason) {
       const { rowCount } = await database.query(
         `UPDATE notify.device SET dead_at = $4, dead_reason = $5
           WHERE bucket = $1 AND user_id = $2 AND token = $3 AND dead_at IS NULL AND registered_at <= $4`,
@@ -64,6 +65,7 @@ class UserGone extends Error {
   readonly code = '40001'
 }
 
+/** A device to register, and for whom. */
 export interface NewDevice {
   readonly buckets: number
   readonly userId: string
@@ -94,7 +96,7 @@ export async function putDevice(
   const known = rows.filter((row) => row.device_id === deviceId).map((row) => ({ deviceId, token: row.token }))
   const released = [...dropped, ...known].filter((each) => each.token !== token)
   for (const each of [{ deviceId, token }, ...released].sort((a, b) => (a.token < b.token ? -1 : 1)))
-    await (each.token === token ? takeToken : releaseToken)(tx, buckets, {
+    await (each.token === token ? acquireToken : releaseToken)(tx, buckets, {
       userId,
       deviceId: each.deviceId,
       token: each.token,
@@ -115,13 +117,13 @@ export async function putDevice(
   return dropped
 }
 
-interface Claim {
+interface TokenOwner {
   readonly token: string
   readonly userId: string
   readonly deviceId: string
 }
 
-async function takeToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+async function acquireToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
   const place = [bucketOfUser(token, buckets), hash('sha256', token)]
   const { rows } = await tx.query<{ former_user_id: string | null; former_device_id: string | null }>(
     `INSERT INTO notify.push_token (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
@@ -147,7 +149,7 @@ async function takeToken(tx: Transaction, buckets: number, { token, userId, devi
   )
 }
 
-async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: Claim): Promise<void> {
+async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
   await tx.query(
     'DELETE FROM notify.push_token WHERE bucket = $1 AND token_hash = $2 AND user_id = $3 AND device_id = $4',
     [bucketOfUser(token, buckets), hash('sha256', token), userId, deviceId],
@@ -158,9 +160,7 @@ async function releaseToken(tx: Transaction, buckets: number, { token, userId, d
 export async function purgeDevices(
   tx: Transaction,
   buckets: number,
-  bucket: number,
-  deadBefore: string,
-  limit: number,
+  { bucket, deadBefore, limit }: { readonly bucket: number; readonly deadBefore: string; readonly limit: number },
 ): Promise<number> {
   const { rows } = await tx.query<{ user_id: string; device_id: string; token: string }>(
     `WITH old AS MATERIALIZED (

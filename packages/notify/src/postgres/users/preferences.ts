@@ -4,7 +4,7 @@ import { bucketOfUser } from '../../model/id.ts'
 import type { QuietHours } from '../../model/quiet-hours.ts'
 import { all } from '../../model/suppression.ts'
 import type { Preferences } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 import { type PreferenceRow, preferenceOf } from './profiles.ts'
 
 /** Channels with those of $5 and without those of $6, in the order of $4. */
@@ -25,6 +25,14 @@ VALUES ($1, $2, $3, ${turned(`coalesce(${ofAll}, $7::text[])`)}, $8)
 ON CONFLICT (bucket, user_id, event_type) DO UPDATE
    SET channels = ${turned(`coalesce(p.channels, ${ofAll}, $7::text[])`)}, updated_at = excluded.updated_at`
 
+const putSql = `
+INSERT INTO notify.preference (bucket, user_id, event_type, channels, quiet_start, quiet_end, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (bucket, user_id, event_type) DO UPDATE
+   SET channels = excluded.channels, quiet_start = excluded.quiet_start, quiet_end = excluded.quiet_end,
+       updated_at = excluded.updated_at`
+
+/** Preferences on PostgreSQL. */
 export function postgresPreferences(database: Database, buckets: number): Preferences {
   return {
     async list(userId) {
@@ -36,24 +44,17 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
       return rows.map(preferenceOf)
     },
     async put(userId, { eventType, channels, quietHours }, now) {
-      await database.query(
-        `INSERT INTO notify.preference (bucket, user_id, event_type, channels, quiet_start, quiet_end, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (bucket, user_id, event_type) DO UPDATE
-            SET channels = excluded.channels, quiet_start = excluded.quiet_start, quiet_end = excluded.quiet_end,
-                updated_at = excluded.updated_at`,
-        [
-          bucketOfUser(userId, buckets),
-          userId,
-          eventType,
-          channels ?? null,
-          quietHours?.start ?? null,
-          quietHours?.end ?? null,
-          timestamp(now),
-        ],
-      )
+      await database.query(putSql, [
+        bucketOfUser(userId, buckets),
+        userId,
+        eventType,
+        channels ?? null,
+        quietHours?.start ?? null,
+        quietHours?.end ?? null,
+        timestamp(now),
+      ])
     },
-    async turn(userId, eventType, { on, off, otherwise }, now) {
+    async switchChannels(userId, eventType, { on, off, otherwise }, now) {
       await database.query(turnSql, [
         bucketOfUser(userId, buckets),
         userId,
@@ -65,8 +66,8 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
         timestamp(now),
       ])
     },
-    keepQuiet: (userId, hours, now) =>
-      database.transaction((tx) => keepQuiet(tx, bucketOfUser(userId, buckets), userId, hours, now)),
+    setQuietHours: (userId, hours, now) =>
+      database.transaction((tx) => setQuietHours(tx, [bucketOfUser(userId, buckets), userId], hours, now)),
     async remove(userId, eventType) {
       const { rowCount } = await database.query(
         'DELETE FROM notify.preference WHERE bucket = $1 AND user_id = $2 AND event_type = $3',
@@ -77,10 +78,9 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
   }
 }
 
-async function keepQuiet(
+async function setQuietHours(
   tx: Transaction,
-  bucket: number,
-  userId: string,
+  [bucket, userId]: readonly [bucket: number, userId: string],
   hours: QuietHours | undefined,
   now: number,
 ): Promise<void> {

@@ -2,36 +2,20 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Suppression } from '../../model/suppression.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
-import { present, queryAfresh } from '../sql/words.ts'
-
-const profilesSql = `
-SELECT u.user_id,
-       (SELECT value FROM notify.property WHERE name = 'settings_version') AS settings_version,
-       r.user_id IS NOT NULL AS known, r.email, r.phone_number, r.locale, r.zoneinfo,
-       (SELECT met FROM notify.cap WHERE bucket = $1 AND user_id = u.user_id) AS met,
-       (SELECT json_agg(json_build_object('event_type', p.event_type, 'channels', p.channels,
-                                          'quiet_start', p.quiet_start, 'quiet_end', p.quiet_end))
-          FROM notify.preference p WHERE p.bucket = $1 AND p.user_id = u.user_id) AS preferences,
-       (SELECT json_agg(json_build_object('device_id', d.device_id, 'token', d.token, 'service', d.service,
-                                          'registered_at', round(extract(epoch FROM d.registered_at) * 1000))
-                        ORDER BY d.device_id)
-          FROM notify.device d WHERE d.bucket = $1 AND d.user_id = u.user_id AND d.dead_at IS NULL) AS devices,
-       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
-                                          'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-          FROM notify.suppression s WHERE s.bucket = $1 AND s.user_id = u.user_id) AS suppressions
-  FROM unnest($2::text[]) AS u (user_id)
-  LEFT JOIN LATERAL (
-    SELECT * FROM notify.recipient WHERE bucket = $1 AND user_id = u.user_id LIMIT 1) AS r ON true`
+import { queries } from '../queries/index.ts'
+import { withoutNulls } from '../sql/columns.ts'
+import { queryWithCustomPlan } from '../sql/plans.ts'
 
 interface ProfileRow extends RecipientRow {
   readonly settings_version: number
   readonly known: boolean
-  readonly met: string | null
+  readonly generation: string | null
   readonly preferences: PreferenceRow[] | null
   readonly devices: DeviceRow[] | null
   readonly suppressions: SuppressionRow[] | null
 }
 
+/** A row of `notify.recipient`. */
 export interface RecipientRow {
   readonly user_id: string
   readonly email: string | null
@@ -40,6 +24,7 @@ export interface RecipientRow {
   readonly zoneinfo: string | null
 }
 
+/** A row of `notify.preference`. */
 export interface PreferenceRow {
   readonly event_type: string
   readonly channels: Channel[] | null
@@ -47,6 +32,7 @@ export interface PreferenceRow {
   readonly quiet_end: string | null
 }
 
+/** A row of `notify.device`. */
 export interface DeviceRow {
   readonly device_id: string
   readonly token: string
@@ -56,14 +42,16 @@ export interface DeviceRow {
   readonly dead_reason?: string | null
 }
 
+/** A row of `notify.suppression`, as far as planning needs it. */
 export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
   readonly expires_at: number | null
 }
 
+/** Reads everything planning needs to know about users, in one statement. */
 export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
-  const { rows } = await queryAfresh<ProfileRow>(database, {
+  const { rows } = await queryWithCustomPlan<ProfileRow>(database, {
     name: 'notify_profiles',
-    text: profilesSql,
+    text: queries['users/read-profiles'],
     values: [bucket, userIds],
   })
   return {
@@ -74,7 +62,7 @@ export async function readProfiles(database: Database, bucket: number, userIds: 
 
 function profileOf(row: ProfileRow): Profile {
   return {
-    ...(row.met === null ? {} : { met: row.met }),
+    ...(row.generation === null ? {} : { generation: row.generation }),
     ...(row.known ? { recipient: recipientOf(row) } : {}),
     preferences: row.preferences?.map(preferenceOf) ?? [],
     devices: row.devices?.map(deviceOf) ?? [],
@@ -82,11 +70,13 @@ function profileOf(row: ProfileRow): Profile {
   }
 }
 
+/** The recipient of a row. */
 export function recipientOf(row: RecipientRow): Recipient {
   const { email, phone_number: phoneNumber, locale, zoneinfo } = row
-  return { userId: row.user_id, ...present({ email, phoneNumber, locale, zoneinfo }) }
+  return { userId: row.user_id, ...withoutNulls({ email, phoneNumber, locale, zoneinfo }) }
 }
 
+/** The preference of a row. */
 export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: PreferenceRow): Preference {
   return {
     eventType: event_type,
@@ -95,10 +85,12 @@ export function preferenceOf({ event_type, channels, quiet_start, quiet_end }: P
   }
 }
 
+/** The suppressions of rows; null stands for none. */
 export function suppressionsOf(rows: readonly SuppressionRow[] | null): Suppression[] {
-  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...present({ expiresAt: expires_at }) })) ?? []
+  return rows?.map(({ expires_at, ...row }) => ({ ...row, ...withoutNulls({ expiresAt: expires_at }) })) ?? []
 }
 
+/** The device of a row. */
 export function deviceOf(row: DeviceRow): Device {
   return {
     deviceId: row.device_id,

@@ -1,9 +1,10 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Recipient, Recipients } from '../../store/store.ts'
-import { columns, timestamp } from '../sql/words.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
+/** Recipients on PostgreSQL. */
 export function postgresRecipients(database: Database, buckets: number): Recipients {
   return {
     async find(userId) {
@@ -18,14 +19,14 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       for (const [bucket, mine] of byBucket)
         await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
-    async moveTo(userId, zoneinfo, now) {
+    async setZoneinfo(userId, zoneinfo, now) {
       await database.query(
         'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
         [bucketOfUser(userId, buckets), userId, zoneinfo, timestamp(now)],
       )
     },
     feed: (recipient, now) =>
-      database.transaction((tx) => feedRecipient(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
+      database.transaction((tx) => applyFeed(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
     async remove(userId) {
       const { rowCount } = await database.query('DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2', [
         bucketOfUser(userId, buckets),
@@ -42,6 +43,7 @@ function lastOfEach(recipients: readonly Recipient[]): Recipient[] {
   return [...byUser.values()].sort((a, b) => (a.userId < b.userId ? -1 : 1))
 }
 
+/** Stores recipients of one bucket, each once, in the order in which two writers lock them. */
 export async function putRecipients(
   tx: Transaction,
   bucket: number,
@@ -72,30 +74,30 @@ export async function putRecipients(
 }
 
 /** Under the lock of the user's row, so that two tellings, or a telling and an edit, don't undo each other. */
-async function feedRecipient(tx: Transaction, bucket: number, told: Recipient, now: number): Promise<void> {
-  const { rows } = await tx.query<RecipientRow & { readonly fed: Partial<Recipient> }>(
+async function applyFeed(tx: Transaction, bucket: number, feed: Recipient, now: number): Promise<void> {
+  const { rows } = await tx.query<RecipientRow & { readonly last_feed: Partial<Recipient> }>(
     `INSERT INTO notify.recipient (bucket, user_id, updated_at) VALUES ($1, $2, $3)
      ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id
-     RETURNING user_id, email, phone_number, locale, zoneinfo, fed`,
-    [bucket, told.userId, timestamp(now)],
+     RETURNING user_id, email, phone_number, locale, zoneinfo, last_feed`,
+    [bucket, feed.userId, timestamp(now)],
   )
   const [row] = rows
   if (!row) return
-  const next = fedRecipient(recipientOf(row), row.fed, told)
+  const next = fedRecipient(recipientOf(row), row.last_feed, feed)
   await putRecipients(tx, bucket, [next], now)
-  await tx.query('UPDATE notify.recipient SET fed = $3 WHERE bucket = $1 AND user_id = $2', [
+  await tx.query('UPDATE notify.recipient SET last_feed = $3 WHERE bucket = $1 AND user_id = $2', [
     bucket,
-    told.userId,
-    JSON.stringify(told),
+    feed.userId,
+    JSON.stringify(feed),
   ])
 }
 
 const fedFields = ['email', 'phoneNumber', 'locale', 'zoneinfo'] as const
 
-/** The recipient with the fields that the feed changed since it last told; one it took away is gone. */
-function fedRecipient(current: Recipient, last: Partial<Recipient>, told: Recipient): Recipient {
-  const changed = fedFields.filter((field) => told[field] !== last[field])
+/** The recipient with the fields that the feed changed since it last feed; one it took away is gone. */
+function fedRecipient(current: Recipient, last: Partial<Recipient>, feed: Recipient): Recipient {
+  const changed = fedFields.filter((field) => feed[field] !== last[field])
   const kept = Object.entries(current).filter(([field]) => !(changed as readonly string[]).includes(field))
-  const fresh = changed.flatMap((field) => (told[field] === undefined ? [] : [[field, told[field]] as const]))
-  return { ...Object.fromEntries([...kept, ...fresh]), userId: told.userId }
+  const fresh = changed.flatMap((field) => (feed[field] === undefined ? [] : [[field, feed[field]] as const]))
+  return { ...Object.fromEntries([...kept, ...fresh]), userId: feed.userId }
 }

@@ -3,13 +3,13 @@ import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, bucketOfUser, newId } from '../../model/id.ts'
 import { all, type SuppressionReason } from '../../model/suppression.ts'
 import type {
+  AttemptRecord,
   NewSuppression,
   SuppressionFilter,
   SuppressionRecord,
   Suppressions,
-  TryRecord,
 } from '../../store/store.ts'
-import { columns, present, timestamp } from '../sql/words.ts'
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface SuppressionRow {
   readonly id: string
@@ -34,6 +34,12 @@ function valuesOf(bucket: number, filter: SuppressionFilter): unknown[] {
   return [bucket, ids ?? null, userId ?? null, channel ?? null, address ?? null, scope ?? null, reason ?? null]
 }
 
+const listSql = `
+SELECT ${fields} FROM notify.suppression
+ WHERE ${matching} AND ($8::uuid IS NULL OR id < $8) AND (expires_at IS NULL OR expires_at > $9)
+ ORDER BY id DESC LIMIT $10`
+
+/** Suppressions on PostgreSQL. */
 export function postgresSuppressions(database: Database, buckets: number): Suppressions {
   const bucketsOf = ({ userId, ids }: SuppressionFilter): number[] => {
     if (userId !== undefined) return [bucketOfUser(userId, buckets)]
@@ -44,12 +50,8 @@ export function postgresSuppressions(database: Database, buckets: number): Suppr
     async list(filter, limit, before, now) {
       const found: SuppressionRow[] = []
       for (const bucket of bucketsOf(filter)) {
-        const { rows } = await database.query<SuppressionRow>(
-          `SELECT ${fields} FROM notify.suppression
-            WHERE ${matching} AND ($8::uuid IS NULL OR id < $8) AND (expires_at IS NULL OR expires_at > $9)
-            ORDER BY id DESC LIMIT $10`,
-          [...valuesOf(bucket, filter), before ?? null, timestamp(now), limit],
-        )
+        const values = [...valuesOf(bucket, filter), before ?? null, timestamp(now), limit]
+        const { rows } = await database.query<SuppressionRow>(listSql, values)
         found.push(...rows)
       }
       return found
@@ -121,11 +123,15 @@ export async function addSuppressions(
 }
 
 /** Suppresses the addresses that a batch of tries found to be at fault. */
-export async function suppressAddresses(on: Queryable, bucket: number, held: readonly TryRecord[]): Promise<void> {
-  const entries = held.flatMap(({ claimed: { userId, channel }, suppressed }) =>
+export async function suppressAddresses(
+  on: Queryable,
+  bucket: number,
+  records: readonly AttemptRecord[],
+): Promise<void> {
+  const entries = records.flatMap(({ claimed: { userId, channel }, suppressed }) =>
     suppressed && channel !== 'in-app' ? [{ userId, channel, scope: all, ...suppressed }] : [],
   )
-  await addSuppressions(on, bucket, entries, held[0]?.at ?? 0)
+  await addSuppressions(on, bucket, entries, records[0]?.at ?? 0)
 }
 
 function keyOf({ userId, channel, address, scope, reason }: NewSuppression): string {
@@ -133,5 +139,5 @@ function keyOf({ userId, channel, address, scope, reason }: NewSuppression): str
 }
 
 function recordOf({ user_id: userId, expires_at, detail, ...row }: SuppressionRow): SuppressionRecord {
-  return { ...row, userId, ...present({ expiresAt: expires_at, detail }) }
+  return { ...row, userId, ...withoutNulls({ expiresAt: expires_at, detail }) }
 }

@@ -1,7 +1,7 @@
-import type { Decided, PlannedNotification } from '../../admission/admission.ts'
+import type { AdmissionDecision, PlannedNotification } from '../../admission/admission.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { columns, optionalTimestamp, timestamp } from '../sql/words.ts'
+import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 
 interface Item {
   readonly notification: PlannedNotification
@@ -15,7 +15,7 @@ interface Item {
  * joins it where one is. Items for one window are grouped before the upsert; a joiner that meets a flush waits for its
  * row, finds it closed, and opens the next.
  */
-export function joinWindows(bucket: number, decided: readonly Decided[], now: number): Statement[] {
+export function joinWindows(bucket: number, decided: readonly AdmissionDecision[], now: number): Statement[] {
   const items = decided.flatMap(({ notification, deliveries }): Item[] => {
     const channels = deliveries.filter(({ outcome }) => outcome === 'aggregated').map(({ channel }) => channel)
     const { item } = notification

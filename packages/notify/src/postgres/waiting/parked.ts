@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { newId } from '../../model/id.ts'
 import type { Parked, ParkedHead } from '../../store/store.ts'
-import { timestamp } from '../sql/words.ts'
+import { timestamp } from '../sql/columns.ts'
 
 /** The first of each event type, one step of the index a type. */
 const headsSql = `
@@ -13,6 +13,7 @@ WITH RECURSIVE head AS (
      ORDER BY p.event, p.place LIMIT 1) AS next
 ) SELECT event, place FROM head`
 
+/** Parked events on PostgreSQL. */
 export function postgresParked(database: Database): Parked {
   return {
     async heads(bucket) {
@@ -23,8 +24,8 @@ export function postgresParked(database: Database): Parked {
       })
       return rows
     },
-    async release(bucket, event, rate, most, now) {
-      const ids = Array.from({ length: most }, () => newId(bucket))
+    async release(bucket, event, rate, max, now) {
+      const ids = Array.from({ length: max }, () => newId(bucket))
       const { rows } = await database.query<{ released: number }>({
         name: 'notify_release_parked',
         text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',

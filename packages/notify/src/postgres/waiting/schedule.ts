@@ -1,9 +1,11 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification.ts'
-import type { Schedule, Scheduled } from '../../store/store.ts'
+import type { Schedule, Scheduled, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
-import { atMost, present, queryAfresh, storable, timestamp } from '../sql/words.ts'
+import { queries } from '../queries/index.ts'
+import { storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { queryWithCustomPlan } from '../sql/plans.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -13,18 +15,7 @@ interface ScheduledRow {
   readonly occurred_at: number | null
 }
 
-const claimSql = `
-WITH due AS MATERIALIZED (
-  SELECT id FROM notify.scheduled
-   WHERE bucket = $1 AND fire_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY fire_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
-), claimed AS (
-  UPDATE notify.scheduled s SET lease_until = now() + $3::integer * interval '1 millisecond'
-   WHERE s.bucket = $1 AND s.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING s.id, s.fire_at, s.payload, s.source, s.occurred_at
-)
-SELECT id, fire_at, payload, source, occurred_at FROM claimed ORDER BY fire_at`
-
+/** Scheduled events on PostgreSQL. */
 export function postgresSchedule(database: Database, buckets: number): Schedule {
   return {
     async add(fireAt, payload) {
@@ -62,30 +53,47 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       ])
       return rowCount > 0
     },
-    async claim(bucket, limit, leaseMs, now) {
-      const { rows } = await queryAfresh<ScheduledRow>(database, {
-        name: 'notify_claim_scheduled',
-        text: claimSql,
-        values: [bucket, limit, leaseMs, timestamp(now)],
-      })
-      return rows.map(scheduledOf)
-    },
-    bury: (scheduled, cause, detail, now) =>
-      database.transaction((tx) => bury(tx, scheduled, { cause, detail, at: timestamp(now) })),
-    fail: (scheduled, maxAttempts, reason, now) =>
-      database.transaction(async (tx) => {
-        const { rows } = await tx.query<{ failures: number }>(
-          'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
-          [bucketOfId(scheduled.id), scheduled.id],
-        )
-        const failures = rows[0]?.failures
-        if (failures === undefined || failures < maxAttempts) return false
-        const cause = scheduled.source === 'topic' ? failedMessage : 'failed_schedule'
-        const detail = `${failures} attempts failed, the last: ${storable(reason)}`
-        await bury(tx, scheduled, { cause, detail, at: timestamp(now) })
-        return true
-      }),
+    moveToDeadLetters: (scheduled, cause, detail, now) =>
+      database.transaction((tx) => moveToDeadLetters(tx, scheduled, { cause, detail, at: timestamp(now) })),
+    recordFailure: (scheduled, maxAttempts, reason, now) =>
+      database.transaction((tx) => recordFailure(tx, scheduled, { maxAttempts, reason, now })),
   }
+}
+
+interface Failure {
+  readonly maxAttempts: number
+  readonly reason: string
+  readonly now: number
+}
+
+async function recordFailure(
+  tx: Transaction,
+  scheduled: Scheduled,
+  { maxAttempts, reason, now }: Failure,
+): Promise<boolean> {
+  const { rows } = await tx.query<{ failures: number }>(
+    'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
+    [bucketOfId(scheduled.id), scheduled.id],
+  )
+  const failures = rows[0]?.failures
+  if (failures === undefined || failures < maxAttempts) return false
+  const cause = scheduled.source === 'topic' ? failedMessage : 'failed_schedule'
+  const detail = `${failures} attempts failed, the last: ${storable(reason)}`
+  await moveToDeadLetters(tx, scheduled, { cause, detail, at: timestamp(now) })
+  return true
+}
+
+/** Claims scheduled events that are due. */
+export async function claimScheduled(
+  database: Database,
+  ...[bucket, limit, leaseMs, now]: Parameters<Waiting['claimScheduled']>
+): Promise<Scheduled[]> {
+  const { rows } = await queryWithCustomPlan<ScheduledRow>(database, {
+    name: 'notify_claim_scheduled',
+    text: queries['waiting/claim-scheduled'],
+    values: [bucket, limit, leaseMs, timestamp(now)],
+  })
+  return rows.map(scheduledOf)
 }
 
 interface Death {
@@ -94,10 +102,14 @@ interface Death {
   readonly at: string
 }
 
-async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail, at }: Death): Promise<void> {
+async function moveToDeadLetters(
+  tx: Transaction,
+  { id, payload }: Scheduled,
+  { cause, detail, at }: Death,
+): Promise<void> {
   const bucket = bucketOfId(id)
-  const taken = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
-  if (taken.rowCount === 0) return
+  const removed = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
+  if (removed.rowCount === 0) return
   const values = [bucket, id, payload.user_id, payload.event, cause, detail, at]
   await tx.query(
     `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
@@ -110,5 +122,5 @@ async function bury(tx: Transaction, { id, payload }: Scheduled, { cause, detail
 }
 
 function scheduledOf({ fire_at: fireAt, occurred_at: occurredAt, ...row }: ScheduledRow): Scheduled {
-  return { ...row, fireAt, ...present({ occurredAt }) }
+  return { ...row, fireAt, ...withoutNulls({ occurredAt }) }
 }

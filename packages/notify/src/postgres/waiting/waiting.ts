@@ -1,32 +1,19 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { Waiting, WokenDeferral } from '../../store/store.ts'
-import { atMost, present, queryAfresh, timestamp } from '../sql/words.ts'
+import type { DueDeferred, Waiting } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
+import { queryWithCustomPlan } from '../sql/plans.ts'
+import { claimScheduled } from './schedule.ts'
 import { closeWindows } from './windows.ts'
 
-const claimDeferralsSql = `
-WITH due AS MATERIALIZED (
-  SELECT id FROM notify.deferral
-   WHERE bucket = $1 AND wake_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY wake_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
-), claimed AS (
-  UPDATE notify.deferral d SET lease_until = now() + $3::integer * interval '1 millisecond'
-   WHERE d.bucket = $1 AND d.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING d.id, d.notification_id, d.user_id, d.channels, d.reason
-)
-SELECT c.id, c.notification_id, c.user_id, c.channels, c.reason,
-       n.event, n.data, n.dedup_key, n.requested, n.sensitive, n.accepted_at, n.expires_at
-  FROM claimed c CROSS JOIN LATERAL (
-    SELECT * FROM notify.notification WHERE bucket = $1 AND id = c.notification_id LIMIT 1) AS n
- ORDER BY c.id`
-
-interface DeferralRow {
+interface DeferredRow {
   readonly id: string
   readonly notification_id: string
   readonly user_id: string
   readonly channels: Channel[]
-  readonly reason: WokenDeferral['reason']
+  readonly reason: DueDeferred['reason']
   readonly event: string
   readonly data: Data | null
   readonly dedup_key: string | null
@@ -36,21 +23,23 @@ interface DeferralRow {
   readonly expires_at: number | null
 }
 
+/** Deferred deliveries and windows that are due, on PostgreSQL. */
 export function postgresWaiting(database: Database): Waiting {
   return {
-    async claimDeferrals(bucket, limit, leaseMs, now) {
-      const { rows } = await queryAfresh<DeferralRow>(database, {
-        name: 'notify_claim_deferrals',
-        text: claimDeferralsSql,
+    claimScheduled: (...args) => claimScheduled(database, ...args),
+    async claimDeferred(bucket, limit, leaseMs, now) {
+      const { rows } = await queryWithCustomPlan<DeferredRow>(database, {
+        name: 'notify_claim_deferred',
+        text: queries['waiting/claim-deferred'],
         values: [bucket, limit, leaseMs, timestamp(now)],
       })
-      return rows.map(deferralOf)
+      return rows.map(deferredOf)
     },
-    closeWindows: (bucket, limit, leaseMs, now) => closeWindows(database, bucket, limit, leaseMs, now),
+    closeWindows: (...args) => closeWindows(database, ...args),
   }
 }
 
-function deferralOf(row: DeferralRow): WokenDeferral {
+function deferredOf(row: DeferredRow): DueDeferred {
   const { dedup_key: dedupKey, requested, data, expires_at: expiresAt } = row
   return {
     id: row.id,
@@ -62,7 +51,7 @@ function deferralOf(row: DeferralRow): WokenDeferral {
       event: row.event,
       acceptedAt: row.accepted_at,
       sensitive: row.sensitive,
-      ...present({ dedupKey, requested, data, expiresAt }),
+      ...withoutNulls({ dedupKey, requested, data, expiresAt }),
     },
   }
 }

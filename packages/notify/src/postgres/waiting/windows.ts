@@ -2,63 +2,11 @@ import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, Waiting, WindowSummary } from '../../store/store.ts'
+import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { afresh, among, atMost, columns, present, timestamp } from '../sql/words.ts'
-
-/** Items of one window that are read at once, by number and by their bytes; one is read whatever its size. */
-const itemsAtOnce = { number: 100, bytes: 65_536 } as const
-/** Actors of a summary, and how much of each is kept. */
-const actorsTold = { number: 100, characters: 200 } as const
-
-/**
- * Closes what is due; a closed one whose flusher died is found again when its lease ends. What is closed is named to the
- * statements that follow in the same transaction.
- */
-const closeWindowsSql = `
-WITH due AS MATERIALIZED (
-  SELECT id FROM notify.pending_window
-   WHERE bucket = $1 AND flush_at <= $4 AND (lease_until IS NULL OR lease_until < now())
-   ORDER BY flush_at ${atMost('$2')} FOR UPDATE SKIP LOCKED
-), closed AS (
-  UPDATE notify.pending_window w SET state = 'closed', lease_until = now() + $3::integer * interval '1 millisecond'
-   WHERE w.bucket = $1 AND w.id = ANY (ARRAY(SELECT id FROM due))
-  RETURNING w.id, w.user_id, w.event, w.apart
-), named AS MATERIALIZED (
-  SELECT set_config('notify.closed', coalesce(array_agg(id)::text, ''), true),
-         set_config('notify.summed', coalesce(array_agg(id) FILTER (WHERE NOT apart)::text, ''), true) FROM closed
-)
-SELECT c.id, c.user_id, c.event FROM closed c CROSS JOIN named`
-
-const namedAs = (name: string) => `unnest(nullif(current_setting('${name}', true), '')::uuid[])`
-
-const itemsSql = `
-SELECT w.id AS window_id, i.notification_id, i.actor, i.at, i.data, i.channels, i.by_request, i.expires_at
-  FROM ${namedAs('notify.closed')} AS w (id) CROSS JOIN LATERAL (
-    SELECT f.*, row_number() OVER first AS place,
-           sum(octet_length(f.data::text) + octet_length(f.actor)) OVER first AS bytes
-      FROM (SELECT * FROM notify.pending_item WHERE bucket = $1 AND window_id = w.id
-             ORDER BY notification_id LIMIT ${itemsAtOnce.number}) AS f
-    WINDOW first AS (ORDER BY f.notification_id)) AS i
- WHERE i.place = 1 OR i.bytes <= ${itemsAtOnce.bytes}
- ORDER BY i.notification_id`
-
-const ofWindow = 'notify.pending_item WHERE bucket = $1 AND window_id = w.id'
-
-const summariesSql = `
-SELECT w.id, whole.*, actors.*, chosen.*,
-       (SELECT data FROM ${ofWindow} ORDER BY notification_id DESC LIMIT 1) AS last_data
-  FROM ${namedAs('notify.summed')} AS w (id)
- CROSS JOIN LATERAL (
-   SELECT count(*)::integer AS count, min(at) AS first_at, max(at) AS last_at FROM ${ofWindow}) AS whole
- CROSS JOIN LATERAL (
-   WITH each AS MATERIALIZED (
-     SELECT actor, min(notification_id::text COLLATE "C") AS first FROM ${ofWindow} GROUP BY actor)
-   SELECT (SELECT count(*)::integer FROM each) AS actor_count,
-          ARRAY(SELECT left(actor, ${actorsTold.characters}) FROM each ORDER BY first LIMIT ${actorsTold.number}) AS actors) AS actors
- CROSS JOIN LATERAL (
-   SELECT json_agg(json_build_object('channels', channels, 'byRequest', by_request)) AS chosen
-     FROM (SELECT DISTINCT channels, by_request FROM ${ofWindow}) AS ways) AS chosen`
+import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
+import { among, customPlan } from '../sql/plans.ts'
 
 interface WindowRow {
   readonly id: string
@@ -94,16 +42,17 @@ interface SummaryRow {
  */
 export async function closeWindows(
   database: Database,
-  bucket: number,
-  limit: number,
-  leaseMs: number,
-  now: number,
+  ...[bucket, limit, leaseMs, now]: Parameters<Waiting['closeWindows']>
 ): Promise<ClosedWindow[]> {
   const [, closed, read, counted] = await database.pipeline<object>([
-    afresh,
-    { name: 'notify_close_windows', text: closeWindowsSql, values: [bucket, limit, leaseMs, timestamp(now)] },
-    { name: 'notify_first_items', text: itemsSql, values: [bucket] },
-    { name: 'notify_sum_up_windows', text: summariesSql, values: [bucket] },
+    customPlan,
+    {
+      name: 'notify_close_windows',
+      text: queries['waiting/close-windows'],
+      values: [bucket, limit, leaseMs, timestamp(now)],
+    },
+    { name: 'notify_first_items', text: queries['waiting/read-first-items'], values: [bucket] },
+    { name: 'notify_summarize_windows', text: queries['waiting/summarize-windows'], values: [bucket] },
   ])
   const windows = (closed?.rows ?? []) as WindowRow[]
   const items = Map.groupBy((read?.rows ?? []) as ItemRow[], (row) => row.window_id)
@@ -121,7 +70,7 @@ function itemOf({
   window_id: _,
   ...item
 }: ItemRow): PendingItem {
-  return { ...item, notificationId, byRequest, ...present({ expiresAt }) }
+  return { ...item, notificationId, byRequest, ...withoutNulls({ expiresAt }) }
 }
 
 function summaryOf(row: SummaryRow): WindowSummary {
@@ -138,40 +87,24 @@ function summaryOf(row: SummaryRow): WindowSummary {
 
 /**
  * Takes whole windows away, and records in the timeline of each of their items what became of it; the database sees to
- * the items, however many they are. `eventId` is the id of that entry, one for each window. Holds if all were there.
+ * the items, however many they are. `entryId` is the id of that entry, one for each window. Holds if all were there.
  */
-export function takeWindows(
+export function removeWindows(
   bucket: number,
-  windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly eventId: string }>,
+  windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly entryId: string }>,
   now: number,
 ): Statement {
   return {
-    guard: true,
-    text: `WITH taken AS (
-             DELETE FROM notify.pending_window w
-              USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, event_id, what, detail, erases)
-              WHERE w.bucket = $1::smallint AND ${among('w.id', '$2')} AND w.id = s.id AND w.state = 'closed'
-             RETURNING w.id, s.event_id, s.what, s.detail, s.erases
-           ), gone AS (
-             DELETE FROM notify.pending_item i USING taken t
-              WHERE i.bucket = $1::smallint AND i.window_id = ANY (ARRAY(SELECT id FROM taken)) AND i.window_id = t.id
-             RETURNING i.notification_id, t.event_id, t.what, t.detail, t.erases
-           ), told AS (
-             INSERT INTO notify.delivery_event (bucket, notification_id, id, at, what, detail)
-             SELECT $1::smallint, notification_id, event_id, $7::timestamptz, what, detail::json
-               FROM gone WHERE what IS NOT NULL
-           ), erased AS (
-             UPDATE notify.notification SET data = NULL
-              WHERE bucket = $1::smallint AND id = ANY (ARRAY(SELECT notification_id FROM gone WHERE erases)) AND sensitive
-           ) SELECT count(*) = $8::integer FROM taken`,
+    precondition: true,
+    text: queries['waiting/remove-windows'],
     values: [
       bucket,
       ...columns(
         windows,
         ({ id }) => id,
-        ({ eventId }) => eventId,
-        ({ told }) => told?.what,
-        ({ told }) => (told ? JSON.stringify(told.detail) : null),
+        ({ entryId }) => entryId,
+        ({ timelineEntry: entry }) => entry?.what,
+        ({ timelineEntry: entry }) => (entry ? JSON.stringify(entry.detail) : null),
         ({ erases = false }) => erases,
       ),
       timestamp(now),
@@ -184,7 +117,7 @@ export function takeWindows(
  * Takes items out of closed windows; a window that holds no more goes with them, any other is free to be taken up again.
  * Holds if all of the items were there.
  */
-export function takeItems(
+export function removeItems(
   bucket: number,
   parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[]; readonly keepsTogether?: boolean }>,
 ): Statement[] {
@@ -192,7 +125,7 @@ export function takeItems(
   const items = parts.flatMap((part) => part.items)
   return [
     {
-      guard: true,
+      precondition: true,
       text: `WITH locked AS MATERIALIZED (
                SELECT id FROM notify.pending_window
                 WHERE bucket = $1::smallint AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE
@@ -200,7 +133,7 @@ export function takeItems(
       values: [bucket, ids, ids.length],
     },
     {
-      guard: true,
+      precondition: true,
       text: `WITH gone AS (
                DELETE FROM notify.pending_item
                 WHERE bucket = $1::smallint AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')}
@@ -214,25 +147,25 @@ export function takeItems(
       values: [bucket, ids],
     },
     {
-      text: `UPDATE notify.pending_window SET apart = apart OR id <> ALL ($3::uuid[]), lease_until = NULL
+      text: `UPDATE notify.pending_window SET individual = individual OR id <> ALL ($3::uuid[]), lease_until = NULL
               WHERE bucket = $1::smallint AND ${among('id', '$2')}`,
       values: [bucket, ids, parts.flatMap(({ id, keepsTogether }) => (keepsTogether ? [id] : []))],
     },
   ]
 }
 
-interface HeldRow {
+interface ItemCountRow {
   readonly id: string
   readonly items: number
 }
 
 /** How many items each of those windows holds that are closed, of the items given. */
-export function heldItemsQuery(
+export function countItemsQuery(
   bucket: number,
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
 ): Query {
   return {
-    name: 'notify_held_items',
+    name: 'notify_count_items',
     text: `SELECT w.id, (SELECT count(*) FROM notify.pending_item i
                           WHERE i.bucket = $1 AND i.window_id = w.id AND ${among('i.notification_id', '$3')}) AS items
              FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')} AND w.state = 'closed'`,
@@ -241,15 +174,15 @@ export function heldItemsQuery(
 }
 
 /** The windows whose items, as given, are all there; those of the others were taken by another. */
-export function whollyHeld(
+export function findCompleteWindows(
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
-  rows: readonly HeldRow[],
+  rows: readonly ItemCountRow[],
 ): string[] {
   const counts = new Map(rows.map(({ id, items }) => [id, items]))
   return parts.flatMap(({ id, items }) => {
-    const held = counts.get(id)
-    if (held === undefined || items === undefined) return held === undefined ? [] : [id]
-    if (held > 0 && held < items.length) throw new Error('a part of what is flushed together was flushed by another')
-    return held === items.length ? [id] : []
+    const count = counts.get(id)
+    if (count === undefined || items === undefined) return count === undefined ? [] : [id]
+    if (count > 0 && count < items.length) throw new Error('a part of what is flushed together was flushed by another')
+    return count === items.length ? [id] : []
   })
 }

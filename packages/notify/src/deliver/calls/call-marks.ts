@@ -1,0 +1,28 @@
+import { createBatcher } from '@gatehouse/kit'
+import type { Deliveries, MarkedCall } from '../../store/store.ts'
+
+/**
+ * Stores which provider is about to be called, where no other provider may be called after one that may have accepted the
+ * message: a process that dies before it knows the result can't record it. Marks made at the same time are written
+ * together.
+ */
+export interface CallMarks {
+  /** Marks calls; false for those whose delivery is no longer claimed by this process. */
+  mark(calls: readonly MarkedCall[]): Promise<readonly boolean[]>
+}
+
+const maxBatchSize = 500
+
+/** Creates the marks of a channel's worker. */
+export function createCallMarks(deliveries: Pick<Deliveries, 'markCalled'>): CallMarks {
+  const marks = createBatcher<MarkedCall, boolean>(
+    async (calls) => {
+      const marked = new Set<string>()
+      for (const [bucket, mine] of Map.groupBy(calls, ({ claimed }) => claimed.bucket))
+        for (const id of await deliveries.markCalled(bucket, mine)) marked.add(id)
+      return calls.map(({ claimed }) => marked.has(claimed.deliveryId))
+    },
+    { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
+  )
+  return { mark: (calls) => Promise.all(calls.map((each) => marks.add(each))) }
+}

@@ -1,0 +1,33 @@
+import { createBatcher } from '@gatehouse/kit'
+import { uncheckedMs } from '../../model/erasure.ts'
+import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
+
+/** Checks that claimed deliveries are still this process's to send: an erasure, a report or another claim ends that. */
+export interface ClaimCheck {
+  /**
+   * Whether each may be sent. A recent claim is trusted; older ones are looked up, those of several calls together.
+   * `claimedAt` is from before the claim was made, by `performance.now()`.
+   */
+  check(claimed: readonly ClaimedDelivery[], claimedAt: number): Promise<readonly boolean[]>
+}
+
+const maxBatchSize = 500
+
+/** Creates the check of a channel's worker. */
+export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
+  const lookups = createBatcher<ClaimedDelivery, boolean>(
+    async (claimed) => {
+      const current = new Set<string>()
+      for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
+        for (const id of await deliveries.findStillClaimed(bucket, mine)) current.add(id)
+      return claimed.map(({ deliveryId }) => current.has(deliveryId))
+    },
+    { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
+  )
+  return {
+    async check(claimed, claimedAt) {
+      if (performance.now() - claimedAt < uncheckedMs) return claimed.map(() => true)
+      return Promise.all(claimed.map((each) => lookups.add(each)))
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { setTimeout } from 'node:timers/promises'
+import { createBatcher, isRefusedValue, type Log } from '@gatehouse/kit'
+import type { NotifyOptions } from '../config/options.ts'
+import type { Hints } from '../context/hints.ts'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Deliveries } from '../store/store.ts'
+import type { AttemptStep, Release, Step } from './attempt.ts'
+import { createBacklog } from './backlog.ts'
+
+/** What the completer needs. */
+export interface CompleterOptions {
+  readonly channel: Channel
+  readonly deliveries: Deliveries
+  readonly options: NotifyOptions
+  readonly log: Log
+  readonly metrics: NotifyMetrics
+  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
+}
+
+/** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
+export interface Completer {
+  /** Records a step, together with others. */
+  complete(step: Step): void
+  /** Resolves when recording does not lag behind. */
+  waitForRoom(): Promise<void>
+  /** Resolves when every step is recorded. */
+  drain(): Promise<void>
+}
+
+/** How long a step waits for others when many are recorded, in milliseconds; after a crash in that time it is sent again. */
+const gatherMs = 25
+/** How many claims' worth of steps may wait to be recorded before no more deliveries are claimed. */
+const maxClaims = 2
+const persistPauseMs = 250
+
+/** Creates the completer of a channel's worker. */
+export function createCompleter(settings: CompleterOptions): Completer {
+  const { channel, options, log } = settings
+  const backlog = createBacklog(options.claimSize * maxClaims)
+  // An item of the inbox is seen only when it is recorded: it waits for few others.
+  const gathering = channel === 'in-app' ? {} : { gatherMs }
+  const batching = { maxBatch: options.claimSize, concurrency: 2, ...gathering, maxWaiting: Number.POSITIVE_INFINITY }
+  const steps = createBatcher<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
+  const releases = createBatcher<Release, true>((batch) => releaseAll(settings, batch), batching)
+  const logError = (error: unknown) =>
+    log.error({ err: error, channel }, 'a step could not be recorded; the lease of its delivery will end')
+  return {
+    complete: (step) => backlog.add(('next' in step ? steps.add(step) : releases.add(step)).catch(logError)),
+    waitForRoom: () => backlog.waitForRoom(),
+    drain: () => backlog.drain(),
+  }
+}
+
+async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
+  const { deliveries, channel, options, hints, log } = settings
+  for (const [bucket, mine] of Map.groupBy(steps, ({ claimed }) => claimed.bucket)) {
+    const late = await persist(() => deliveries.record(bucket, mine), options.leaseMs)
+    if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
+  }
+  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
+  hints.onChanged()
+  for (const [entry, { length }] of Map.groupBy(steps, ({ what }) => what)) countSteps(settings, entry, length)
+  return steps.map(() => true)
+}
+
+/** A delivery that expired or was deferred is not counted as an attempt. */
+function countSteps({ metrics, channel }: CompleterOptions, entry: string, count: number): void {
+  if (entry === 'expired') metrics.expired.inc({ channel }, count)
+  else if (entry === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
+  else metrics.attempts.inc({ channel, result: entry }, count)
+}
+
+async function releaseAll({ deliveries, options }: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
+  for (const [bucket, mine] of Map.groupBy(releases, ({ claimed }) => claimed.bucket))
+    for (const same of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
+      const claimed = same.map((each) => each.claimed)
+      const { dueAt = 0, waitsSince } = same[0] ?? {}
+      await persist(() => deliveries.release(bucket, claimed, dueAt, waitsSince), options.leaseMs)
+    }
+  return releases.map(() => true)
+}
+
+/** Repeats work while the lease lasts, whatever the error, unless the values are rejected: what is not recorded is sent again. */
+async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
+  const deadline = performance.now() + leaseMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() > deadline || isRefusedValue(error)) throw error
+      await setTimeout(persistPauseMs)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
+import type { NotifyMetrics } from '../context/metrics.ts'
+import type { CompleteMessages } from '../links/complete-messages.ts'
+import { type Call, noProvider } from './attempt.ts'
+import { callProvider, createOutgoing } from './calls/call-provider.ts'
+import { Preflight, type PreflightOptions } from './calls/preflight.ts'
+import { linksUnavailable } from './calls/skipped-targets.ts'
+import type { Concurrency } from './concurrency.ts'
+import type { ProviderPool } from './provider-pool.ts'
+
+/** What the dispatcher needs. */
+export interface DispatcherOptions extends PreflightOptions {
+  readonly metrics: NotifyMetrics
+  /** Adds what messages carry beside their text, just before they are sent. */
+  readonly completeMessages?: CompleteMessages
+}
+
+/** What the dispatcher uses of the worker. */
+export interface DispatcherResources {
+  readonly pool: ProviderPool
+  readonly concurrency: Concurrency
+  /** Delays the next call of a slot while too many steps wait to be recorded. */
+  readonly waitForRoom: () => Promise<void>
+}
+
+/** The share of a lease that is kept for recording what follows the call. */
+const recordingShare = 0.25
+
+/** Calls providers within the channel's slots. */
+export class Dispatcher {
+  readonly #settings: DispatcherOptions
+  readonly #resources: DispatcherResources
+  readonly #preflight: Preflight
+
+  constructor(settings: DispatcherOptions, resources: DispatcherResources) {
+    this.#settings = settings
+    this.#resources = resources
+    this.#preflight = new Preflight(settings, resources.pool)
+  }
+
+  /**
+   * Groups calls by provider and begins them as slots are free. Each call adds its result to its attempt; one that finds
+   * no slot in time is skipped. The lease of the deliveries ends at `leaseEndsAt`, by `performance.now()`.
+   */
+  dispatch(calls: readonly Call[], leaseEndsAt: number): void {
+    const { leaseMs } = this.#settings.options
+    const claimedAt = leaseEndsAt - leaseMs
+    for (const [provider, mine] of Map.groupBy(calls, (call) => call.provider)) {
+      const startBy = leaseEndsAt - provider.timeoutMs - leaseMs * recordingShare
+      for (const batch of splitBatches(mine, provider.batchSize ?? 1)) {
+        const start = () => this.#run(provider, batch, claimedAt)
+        this.#resources.concurrency.run({ start, skip: () => skip(batch) }, startBy)
+      }
+    }
+  }
+
+  /** Makes the calls of a batch. A provider that has begun to fail since it was chosen is called by its probe alone. */
+  async #run(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+    const { pool, waitForRoom } = this.#resources
+    if (pool.isPaused(provider) && !batch.some(({ isProbe }) => isProbe)) skip(batch)
+    else await this.#send(provider, batch, claimedAt)
+    await waitForRoom()
+  }
+
+  /** Calls the provider with a batch, and adds the results to the attempts. */
+  async #send(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+    const messages = await completeMessages(this.#settings, batch)
+    if (!messages) {
+      const results = batch.map(() => linksUnavailable)
+      return addResults(batch, noProvider, results)
+    }
+    const isAllowed = await this.#preflight.check(batch, claimedAt)
+    skip(batch.filter((_, index) => !isAllowed[index]))
+    const calls = batch.filter((_, index) => isAllowed[index])
+    if (calls.length === 0) return
+    const startedAt = performance.now()
+    const results = await callProvider(
+      provider,
+      messages.filter((_, index) => isAllowed[index]),
+    )
+    const seconds = (performance.now() - startedAt) / 1_000
+    this.#settings.metrics.providerSeconds.observe({ provider: provider.name }, seconds)
+    addResults(calls, provider.name, results)
+    await reportResults(this.#settings, this.#resources.pool, provider, results)
+  }
+}
+
+function skip(calls: readonly Call[]): void {
+  for (const { attempt, target } of calls) attempt.skip(target)
+}
+
+function addResults(calls: readonly Call[], provider: string, results: readonly SendResult[]): void {
+  for (const [index, { attempt, target }] of calls.entries()) {
+    const result = results[index]
+    if (result) attempt.addResult({ target, provider, result })
+    else attempt.skip(target)
+  }
+}
+
+function splitBatches<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  )
+}
+
+/** The messages as they are sent; undefined when they can't be completed at the moment. */
+async function completeMessages(
+  { channel, log, completeMessages: complete }: DispatcherOptions,
+  calls: readonly Call[],
+): Promise<readonly OutgoingMessage[] | undefined> {
+  const messages = calls.map(({ attempt, target }) => createOutgoing(attempt.claimed, target))
+  try {
+    return (await complete?.(messages)) ?? messages
+  } catch (error) {
+    log.warn({ err: error, channel }, 'settings for the links of mails could not be read; the mails wait')
+    return undefined
+  }
+}
+
+/** Reports results to the breaker. When it opens for rejected credentials or a closed account, an operator must act. */
+async function reportResults(
+  { channel, log, metrics }: DispatcherOptions,
+  pool: ProviderPool,
+  provider: Provider,
+  results: readonly SendResult[],
+): Promise<void> {
+  const misconfigured = results.filter(({ kind }) => kind === 'misconfigured')
+  if (misconfigured.length > 0) metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+  const isOpened = await pool.reportResults(provider, results)
+  const [first] = misconfigured
+  if (isOpened && first && 'reason' in first)
+    log.error(
+      { provider: provider.name, channel, reason: first.reason },
+      'a provider rejects our credentials or account',
+    )
+}

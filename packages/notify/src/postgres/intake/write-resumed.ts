@@ -1,0 +1,81 @@
+import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
+import { deliveryIdOf, newId } from '../../model/id.ts'
+import { queries } from '../queries/index.ts'
+import type { Statement } from '../sql/at-once.ts'
+import { columns } from '../sql/columns.ts'
+import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
+
+/**
+ * What became of notifications that were stored before (they woke, or their window was flushed): in their timelines what
+ * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
+ */
+export function writeResumed(
+  bucket: number,
+  decided: readonly AdmissionDecision[],
+  now: number,
+  { streaming }: StreamOptions,
+): Statement[] {
+  const resumed = decided.filter(({ notification }) => notification.stored !== 'no')
+  const entries = resumed.flatMap((each) => entriesOf(each, now))
+  if (entries.length === 0) return []
+  return [...appendTimeline(bucket, entries), ...endDeliveries(bucket, resumed, streaming ? now : undefined)]
+}
+
+/** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
+function entriesOf({ notification, deliveries }: AdmissionDecision, now: number): NewTimelineEntry[] {
+  const { id: notificationId, decisions, sensitive } = notification
+  const outcomes = deliveries.map((delivery) => {
+    const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
+    return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
+  })
+  return [...decisions, ...outcomes].map(({ what, channel, detail }) => ({
+    notificationId,
+    deliveryId: channel && deliveryIdOf(notificationId, channel),
+    channel,
+    at: now,
+    entryType: what,
+    detail,
+  }))
+}
+
+const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
+
+/** Ends deliveries; tells the stream, as of `streamedAt` where there is one, of those that had expired when they woke. */
+function endDeliveries(
+  bucket: number,
+  resumed: readonly AdmissionDecision[],
+  streamedAt: number | undefined,
+): Statement[] {
+  const ended = resumed.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
+    deliveries
+      .filter(({ outcome }) => !goesOn.has(outcome))
+      .map(({ channel, outcome }) => {
+        const id = deliveryIdOf(notificationId, channel)
+        const isStreamed = streamedAt !== undefined && outcome === 'expired'
+        return {
+          id,
+          ended: outcome === 'failed' ? 'dead_letter' : outcome,
+          change: isStreamed
+            ? changeRecord({ deliveryId: id, userId, channel, event, state: 'queued', ended: outcome, at: streamedAt })
+            : null,
+        }
+      }),
+  )
+  if (ended.length === 0) return []
+  return [
+    {
+      text: queries['intake/end-deliveries'],
+      values: [
+        bucket,
+        ...columns(
+          ended,
+          ({ id }) => id,
+          (each) => each.ended,
+          () => newId(bucket),
+          ({ change }) => change && JSON.stringify(change),
+        ),
+      ],
+    },
+  ]
+}

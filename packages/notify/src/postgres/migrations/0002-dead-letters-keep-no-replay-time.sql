@@ -1,1 +1,0 @@
-ALTER TABLE notify.dead_letter DROP COLUMN replay_at;

@@ -1,0 +1,28 @@
+import type { Database, Query, Rows, Transaction } from '@gatehouse/kit'
+
+/**
+ * SQL that finds rows by a key among those of a parameter, never by reading the table. Where statistics are missing the
+ * planner takes a bucket for a sliver of its table and reads the whole of it to join a few rows; where there are many keys
+ * it takes reading everything for cheaper. It can't count what comes out of a subquery, and so it uses the index.
+ */
+export function among(column: string, parameter: string, type: 'uuid' | 'text' = 'uuid'): string {
+  return `${column} = ANY (ARRAY(SELECT unnest(${parameter}::${type}[])))`
+}
+
+/**
+ * Has the statements of a transaction planned for the tables as they are now. A plan that was kept from when a table was
+ * small reads the whole of it for every batch once it has grown. It travels with the statement that follows, and costs a
+ * batch what one event costs.
+ */
+export const customPlan = 'SET LOCAL plan_cache_mode = force_custom_plan'
+
+/** Sends {@link customPlan}. */
+export function useCustomPlans(tx: Transaction): Promise<unknown> {
+  return tx.query(customPlan)
+}
+
+/** One statement in a transaction of its own, planned for the tables as they are now: one round trip. */
+export async function queryWithCustomPlan<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
+  const [, found] = await database.pipeline<Row>([customPlan, query])
+  return found as Rows<Row>
+}

@@ -1,0 +1,58 @@
+import type { EventType } from '../model/event-type.ts'
+import type { TemplateText } from '../templates/template.ts'
+import type { Device, Recipient } from './users.ts'
+
+/** The event types that the API stored. */
+export interface EventTypes {
+  /** Changes whenever an event type or a template does. */
+  version(): Promise<number>
+  list(): Promise<readonly EventType[]>
+  put(eventType: EventType, now: number): Promise<void>
+  remove(event: string): Promise<boolean>
+}
+
+/** What names the text of a template: its versions differ in nothing else. */
+export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
+
+/** Templates by channel and locale, each in versions. */
+export interface Templates {
+  listPublished(): Promise<readonly TemplateText[]>
+  /** Every version of the texts of a template, newest first, and which are published. */
+  listVersions(templateId: string): Promise<ReadonlyArray<TemplateText & { readonly published: boolean }>>
+  /** Stores a new version and answers its number; publishes it unless told otherwise. */
+  save(text: Omit<TemplateText, 'version'>, publish: boolean, now: number): Promise<number>
+  /** Makes a stored version the one in use. False when there is no such version. */
+  publish(key: TemplateKey, version: number, now: number): Promise<boolean>
+  /** Takes a text out of use; its versions stay. */
+  withdraw(key: TemplateKey): Promise<boolean>
+}
+
+/** Where a short link leads, and whose click it is. */
+export interface StoredLink {
+  readonly deliveryId: string
+  readonly target: string
+}
+
+/** The short links of messages. They are written with the deliveries they belong to. */
+export interface ShortLinks {
+  /** The link of an id that has not expired at `now` (Unix milliseconds). */
+  find(id: string, now: number): Promise<StoredLink | undefined>
+}
+
+/** A declared thing: its id among its kind, and what is declared of it. */
+interface Declared<Entry> {
+  readonly id: string
+  readonly entry: Entry
+}
+
+interface DeclaredRecipient {
+  readonly recipient: Recipient
+  readonly devices: ReadonlyArray<Omit<Device, 'registeredAt' | 'deadAt'>>
+}
+
+/** Writes what the configuration declares where it was edited since it was last applied. */
+export interface Declarations {
+  templates(declared: ReadonlyArray<Declared<Omit<TemplateText, 'version'>>>, now: number): Promise<void>
+  eventTypes(declared: ReadonlyArray<Declared<EventType>>, now: number): Promise<void>
+  recipients(declared: ReadonlyArray<Declared<DeclaredRecipient>>, now: number): Promise<void>
+}

@@ -1,0 +1,154 @@
+import type { BreakerRules } from '../config/options.ts'
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryReport } from '../model/delivery-state.ts'
+import type { Message, Target } from '../model/notification.ts'
+import type { QuietHours } from '../model/quiet-hours.ts'
+import type { Suppressing, Suppression } from '../model/suppression.ts'
+
+/** A delivery that is leased to a worker. */
+export interface ClaimedDelivery {
+  readonly bucket: number
+  readonly deliveryId: string
+  readonly userId: string
+  readonly channel: Channel
+  readonly event: string
+  readonly critical: boolean
+  /** Counts claims; a record made under an older one is refused. */
+  readonly attempt: number
+  /** Failed tries so far; a rate-limited one is none. */
+  readonly failures: number
+  /** Claims that ended with their worker's death. */
+  readonly crashes: number
+  readonly sensitive: boolean
+  readonly message: Message
+  /** From when on it is not sent any more, Unix milliseconds. */
+  readonly expiresAt?: number
+  /** The user's quiet hours and zone as they stood when it was claimed; those of critical ones are not looked up. */
+  readonly quietHours?: QuietHours & { readonly zone?: string }
+  /** What the user is not sent on the channel, as it stood when it was claimed: later than when it was planned. */
+  readonly suppressions: readonly Suppression[]
+}
+
+/** What is left of a message after a try: the targets that have not taken it, and whether any has. */
+interface Left {
+  readonly targets: readonly Target[]
+  readonly partlyAccepted: boolean
+  /** Undefined once an attempt counted. */
+  readonly waitsSince?: number | undefined
+  readonly postponements?: number
+  readonly failedProviders?: readonly string[]
+  /** Until when providers asked not to be called with it. */
+  readonly providerPauses?: Readonly<Record<string, number>>
+  /** Which providers may have taken it, by target id. */
+  readonly unresolved?: Readonly<Record<string, string>>
+}
+
+/** What one try came to. All of it is refused when the delivery has been claimed again meanwhile. */
+export interface AttemptRecord {
+  readonly claimed: ClaimedDelivery
+  readonly at: number
+  /** Set when at least one target took it. With `inInbox` the message is put into the user's inbox. */
+  readonly acknowledged?: { readonly provider: string; readonly providerMessageId?: string; readonly inInbox?: true }
+  readonly next:
+    | { readonly kind: 'done' }
+    | {
+        readonly kind: 'again'
+        readonly dueAt: number
+        readonly failures: number
+        /** Of its claims, where this one was none that tells anything; else 0. */
+        readonly crashes?: number
+        readonly left: Left
+      }
+    /** It is too old to be sent. */
+    | { readonly kind: 'expired' }
+    | {
+        readonly kind: 'dead'
+        readonly cause: string
+        readonly detail: string
+        readonly fallback: boolean
+        /** What a replay must keep of the last attempt; without it, what the delivery remembered before. */
+        readonly left?: Pick<Left, 'providerPauses' | 'unresolved'>
+      }
+  /** What the timeline tells of it. */
+  readonly what: string
+  readonly detail: Readonly<Record<string, unknown>>
+  /** Set when the provider says that it is the address that is at fault. */
+  readonly suppressed?: Suppressing & { readonly address: string; readonly detail: string }
+  readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
+}
+
+/** A call that may be carried out without its answer being recorded. */
+export interface MarkedCall {
+  readonly claimed: Pick<ClaimedDelivery, 'bucket' | 'deliveryId' | 'attempt'>
+  /** The target's id. */
+  readonly target: string
+  readonly provider: string
+}
+
+/** Deliveries on their way. */
+export interface Deliveries {
+  /**
+   * Up to `limit` due deliveries of a channel, leased to the caller: those of each priority as often as its weight says
+   * where there are more, fair between event types; in the answer what is critical comes first.
+   */
+  claim(
+    bucket: number,
+    channel: Channel,
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly ClaimedDelivery[]>
+  /** Stores what became of claimed deliveries; answers how many records came too late. */
+  record(bucket: number, records: readonly AttemptRecord[]): Promise<number>
+  /**
+   * Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. No failure is
+   * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already.
+   */
+  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<void>
+  /** The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
+  findStillClaimed(
+    bucket: number,
+    claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
+  ): Promise<ReadonlySet<string>>
+  /**
+   * Remembers of claimed deliveries which provider is about to be called for a target, so that no other one is called
+   * should this process die before it knows the answer. Answers the ids of those that are still their claimer's.
+   */
+  markCalled(bucket: number, calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
+  /** Applies later reports, in the order given; each event id counts once. Answers for each. */
+  report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
+}
+
+/** What a provider tells about a delivery after its ack. */
+export interface ProviderReport {
+  readonly provider: string
+  /** The provider's id of this very report. */
+  readonly eventId: string
+  readonly deliveryId: string
+  readonly report: DeliveryReport
+  readonly at: number
+  readonly reason?: string
+  /** A bounce after which the address is still good. */
+  readonly soft?: boolean
+  /** An open or a click that no person made: it is kept and changes no state. */
+  readonly machine?: boolean
+  /** The link or action that was followed. */
+  readonly link?: string
+  /** Reported by whoever received the message: it counts once for each delivery, report and link, in place of its event id. */
+  readonly byRecipient?: boolean
+  /** What it makes of the address. */
+  readonly suppressing?: Suppressing
+}
+
+/** What became of a report. `unchanged`: it was kept, and the state is what it was. */
+export type ReportOutcome = 'changed' | 'unchanged' | 'duplicate' | 'unknown'
+
+/** The circuit breakers of providers, shared by all processes. */
+export interface ProviderHealth {
+  /** For each provider that is open, until when it is left alone: its time, or that of a probe under way (Unix milliseconds). */
+  open(): Promise<ReadonlyMap<string, number>>
+  /** Counts calls. True when they opened the breaker. */
+  report(provider: string, calls: number, failures: number, rules: BreakerRules, now: number): Promise<boolean>
+  /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
+  probe(provider: string, now: number, untilMs: number): Promise<boolean>
+}

@@ -1,5 +1,0 @@
-import type { NotificationRecord } from '../model/notification.ts'
-
-export interface Notifications {
-  find(id: string): Promise<NotificationRecord | undefined>
-}

@@ -1,0 +1,56 @@
+import type { Channel } from '../model/channel.ts'
+import type { DeliveryState } from '../model/delivery-state.ts'
+import type { NotificationRecord } from '../model/notification.ts'
+import type { StreamedEvent } from '../model/topic.ts'
+
+/** Accepted notifications. */
+export interface Notifications {
+  find(id: string): Promise<NotificationRecord | undefined>
+}
+
+/** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */
+export interface LoggedChange extends StreamedEvent {
+  readonly sequence: number
+}
+
+/** Numbers of the log: the last that was given, the last of those removed for their age, the last that was published. */
+export interface LogPositions {
+  readonly last: number
+  readonly removed: number
+  readonly published: number
+}
+
+/** Which state changes; what is left out is any. */
+export interface ChangeFilter {
+  readonly event?: string
+  readonly state?: DeliveryState
+  readonly channel?: Channel
+}
+
+/** State changes in order, and how far the log was read. */
+export interface ChangePage extends LogPositions {
+  readonly changes: readonly LoggedChange[]
+  /** Everything up to here was looked at. */
+  readonly through: number
+}
+
+/**
+ * The log of state changes. What a transaction leaves in the outbox is numbered after its commit, so that a reader who
+ * resumes after a number misses nothing that is committed late.
+ */
+export interface StateChanges {
+  /** Numbers up to `limit` of those that wait in the outbox; answers how many. */
+  number(limit: number, now: number): Promise<number>
+  positions(): Promise<LogPositions>
+  /** Up to `limit` that match, with numbers above `after`, in order. Looks at a bounded number of changes. */
+  read(after: number, limit: number, filter: ChangeFilter): Promise<ChangePage>
+  /** Takes the right to publish for a time, or keeps it; undefined while another holds it. Answers what is published. */
+  acquire(holder: string, leaseMs: number): Promise<number | undefined>
+  /** Records that all up to `through` are published, and keeps or ends the lease. Never moves backwards. */
+  recordPublished(holder: string, through: number, leaseMs: number): Promise<void>
+  /**
+   * Removes up to `limit` of the oldest that were recorded before a time, where `onlyPublished` those alone that are;
+   * answers how many.
+   */
+  purge(before: number, onlyPublished: boolean, limit: number): Promise<number>
+}

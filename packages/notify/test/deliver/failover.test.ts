@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider, SendResult } from '../../src/index.ts'
+import { eventually, furnish, type Setup, setup } from '../setup.ts'
+
+const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
+const accepted: SendResult = { kind: 'accepted' }
+const broken: SendResult = { kind: 'transient', reason: 'the provider answered 503' }
+const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 60_000, maxOpenMs: 600_000 }
+const options = { breaker, caps: { total: 999, channels: {}, priorities: {} } }
+
+/** The two providers of email as one process has them, and the calls each got. */
+function pair(first: () => SendResult) {
+  const calls = { first: 0, second: 0 }
+  const provider = (name: 'first' | 'second', answer: () => SendResult): Provider => ({
+    name,
+    channel: 'email',
+    timeoutMs: 1_000,
+    async send(messages) {
+      calls[name] += messages.length
+      return messages.map(answer)
+    },
+  })
+  return { calls, providers: { email: [provider('first', first), provider('second', () => accepted)] } }
+}
+
+async function sent(s: Setup, count: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: count }, () => s.call('POST', '/v1/notify', mail)))
+  for (const { body } of answers)
+    await eventually(
+      async () => {
+        s.clock.advance(500)
+        return s.call('GET', `/v1/notifications/${body.id}`)
+      },
+      (answer) => answer.body.deliveries[0].state === 'sent',
+    )
+}
+
+test('a breaker that one process opened is open for another, which probes and closes it', async (t) => {
+  let isHealthy = false
+  const [ours, theirs] = [pair(() => (isHealthy ? accepted : broken)), pair(() => (isHealthy ? accepted : broken))]
+  const one = await setup({ providers: ours.providers, options })
+  t.after(one.close)
+  await furnish(one)
+  await sent(one, 10)
+  assert.equal(ours.calls.second, 10)
+  await one.notify.stop()
+
+  const other = await setup({ database: one.database, clock: one.clock, providers: theirs.providers, options })
+  t.after(() => other.notify.stop())
+  const { rows } = await one.database.query<{ open_until: number }>('SELECT open_until FROM notify.provider_health')
+  one.clock.set((rows[0]?.open_until ?? 0) - 30_000)
+  await sent(other, 3)
+  assert.deepEqual(theirs.calls, { first: 0, second: 3 }, 'it read it from the store')
+
+  isHealthy = true
+  one.clock.set(rows[0]?.open_until ?? 0)
+  await sent(other, 5)
+  assert.ok(theirs.calls.first >= 1, 'it probed')
+  const closed = await one.database.query('SELECT open_until FROM notify.provider_health')
+  assert.deepEqual(closed.rows, [{ open_until: null }])
+  const before = { ...theirs.calls }
+  await sent(other, 5)
+  assert.deepEqual(theirs.calls, { first: before.first + 5, second: before.second })
+})
+
+test('a failed probe keeps the breaker open twice as long; the other provider sends its message', async (t) => {
+  const { calls, providers } = pair(() => broken)
+  const s = await setup({ providers, options })
+  t.after(s.close)
+  await furnish(s)
+  await sent(s, 10)
+  const openUntil = async () => {
+    const { rows } = await s.database.query<{ open_until: number }>('SELECT open_until FROM notify.provider_health')
+    return rows[0]?.open_until ?? assert.fail('it is closed')
+  }
+  s.clock.set(await openUntil())
+  const probedAt = s.clock.now()
+  const before = calls.first
+  await sent(s, 1)
+  assert.equal(calls.first, before + 1, 'one call probed')
+  assert.ok((await openUntil()) - probedAt >= 2 * breaker.openMs)
+})

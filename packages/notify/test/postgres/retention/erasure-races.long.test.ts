@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { after, before, describe } from 'node:test'
+import type { Database } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import {
+  type AdmissionUnit,
+  createAdmission,
+  type DeliveryPlan,
+  type PlannedNotification,
+  type Settled,
+} from '../../../src/admission/admission.ts'
+import { defaultOptions } from '../../../src/config/options.ts'
+import type { Channel } from '../../../src/model/channel.ts'
+import { newId } from '../../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
+import { barrierAt, behind } from '../../barriers.ts'
+
+const now = Date.parse('2026-06-01T12:00:00Z')
+const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
+const forever = 86_400_000 * 3_650
+
+/** Something that happens about alice beside her erasure: what is prepared, and then the step that races. */
+type Racer = (store: NotifyStore) => Promise<(racing: NotifyStore) => Promise<unknown>>
+
+const racers: Readonly<Record<string, Racer>> = {
+  claim: async (store) => {
+    await admitted(store, 'email')
+    return ({ deliveries }) => deliveries.claim(0, 'email', 10, 60_000, now)
+  },
+  'a recorded success': (store) => recording(store, 'email', () => ({ next: { kind: 'done' } })),
+  'a recorded success in the inbox': (store) =>
+    recording(store, 'in-app', () => ({
+      acknowledged: { provider: 'inbox', inInbox: true },
+      next: { kind: 'done' },
+    })),
+  'a retry': (store) =>
+    recording(store, 'email', ({ message: { targets } }) => ({
+      next: { kind: 'again', dueAt: now, failures: 1, left: { targets, partlyAccepted: false } },
+    })),
+  'a dead letter': (store) => recording(store, 'email', () => ({ next: dead(false) })),
+  'a fallback to email': (store) => recording(store, 'push', () => ({ next: dead(true) })),
+  'a late acknowledgement': async (store) => {
+    const [claimed] = await claimedOf(store, 'email')
+    await store.deliveries.report([report(claimed, 'delivered')], now)
+    return ({ deliveries }) => deliveries.record(0, [tried(claimed, { next: { kind: 'done' } })])
+  },
+  'a webhook report': async (store) => {
+    const [claimed] = await claimedOf(store, 'email')
+    await store.deliveries.record(0, [tried(claimed, { next: { kind: 'done' } })])
+    return ({ deliveries }) => deliveries.report([report(claimed, 'bounced')], now)
+  },
+  'a webhook report before the record': async (store) => {
+    const [claimed] = await claimedOf(store, 'email')
+    return ({ deliveries }) => deliveries.report([report(claimed, 'bounced')], now)
+  },
+  'a replay': async (store) => {
+    const [claimed] = await claimedOf(store, 'email')
+    await store.deliveries.record(0, [tried(claimed, { next: dead(false) })])
+    return ({ deadLetters }) => deadLetters.replay({}, 10, now)
+  },
+  'a replay of what was never written': async (store) => {
+    await store.intake.admit(
+      0,
+      [unit('email', { kind: 'fail', cause: 'render', detail: 'no' })],
+      createAdmission(rules, now),
+    )
+    return ({ deadLetters }) => deadLetters.replay({}, 10, now)
+  },
+  'a flush': async (store) => {
+    await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
+    const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
+    const timelineEntry = { what: 'combined', detail: {} }
+    const flushed = unit('email', undefined, {
+      kind: 'window',
+      id: window?.id ?? assert.fail('no window'),
+      timelineEntry,
+    })
+    return ({ intake }) => intake.admit(0, [flushed], createAdmission(rules, now))
+  },
+  'a deferral that is due': async (store) => {
+    await store.intake.admit(0, [unit('email', { kind: 'defer', resumeAt: now })], createAdmission(rules, now))
+    const [due] = await store.waiting.claimDeferred(0, 10, 60_000, now)
+    assert.ok(due)
+    const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
+    const notifications = resumed.notifications.map((each) => ({
+      ...each,
+      id: due.notification.id,
+      stored: 'deliveries' as const,
+    }))
+    return ({ intake }) => intake.admit(0, [{ ...resumed, notifications }], createAdmission(rules, now))
+  },
+  'a schedule that is due': async (store) => {
+    const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
+    await store.waiting.claimScheduled(0, 10, 60_000, now)
+    return ({ intake }) =>
+      intake.admit(0, [unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
+  },
+  'parked events that follow': async (store) => {
+    const request = { event: 'order.shipped', user_id: 'alice', data: {} }
+    const parkable = [{ key: 's:1', place: 1, request, occurredAt: now }]
+    await store.intake.acquireRates(
+      0,
+      [{ event: request.event, count: 0, parkable, rate: { limit: 0, perSeconds: 1 } }],
+      now,
+    )
+    return ({ parked }) => parked.release(0, request.event, undefined, 10, now)
+  },
+  'a change of the inbox': async (store) => {
+    await store.inbox.put([{ id: newId(0), userId: 'alice', event: 'order.shipped', body: 'x', createdAt: now }])
+    return ({ inbox }) => inbox.change('alice', 'read', {}, now)
+  },
+  'the purge of old items': async (store) => {
+    await store.inbox.put([{ id: newId(0), userId: 'alice', event: 'order.shipped', body: 'x', createdAt: now }])
+    return ({ privacy }) => privacy.purge(0, defaultOptions.retention, now + forever)
+  },
+}
+
+describe('an erasure', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres({ settings: ['deadlock_timeout=20ms'] }).catch(() => undefined)
+  })
+  after(() => server?.stop())
+
+  for (const [name, racer] of Object.entries(racers))
+    testWith('postgresql', `leaves nothing behind in any interleaving with ${name}`, async () => {
+      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+      await migrateNotify(database)
+      const { rows: tables } = await database.query<{ name: string }>(tablesSql)
+      const stores = [database, database].map((each) => postgresNotifyStore(each, { streaming: true }))
+      const [store] = stores
+      assert.ok(store)
+      try {
+        for (const stopped of ['racer', 'erasure'] as const)
+          for (let place = 0, last = Number.POSITIVE_INFINITY; place <= last; place++) {
+            await known(store)
+            const step = await racer(store)
+            const barrier = barrierAt(place)
+            const slow = postgresNotifyStore(behind(barrier, database), { streaming: true })
+            const run = {
+              racer: (on: NotifyStore) => step(on),
+              erasure: (on: NotifyStore) => on.privacy.eraseUser('alice'),
+            }
+            const first = run[stopped](slow)
+            await Promise.race([barrier.reached, first])
+            const second = run[stopped === 'racer' ? 'erasure' : 'racer'](store)
+            await Promise.race([second, waiting(database)])
+            barrier.lift()
+            await Promise.all([first, second])
+            last = barrier.passes
+            assert.deepEqual(await leftIn(database, tables), [], `the ${stopped} was stopped before statement ${place}`)
+          }
+      } finally {
+        await database.close()
+      }
+    })
+})
+
+/** Every table that knows users by name, and those that hang on them. */
+const tablesSql = `
+SELECT DISTINCT table_name AS name FROM information_schema.columns
+ WHERE table_schema = 'notify'
+   AND (column_name = 'user_id' OR table_name IN ('timeline_entry', 'pending_item', 'outbox'))`
+
+async function leftIn(database: Database, tables: ReadonlyArray<{ readonly name: string }>): Promise<string[]> {
+  const counts = tables.map(({ name }) => `SELECT '${name}' AS name FROM notify.${name}`)
+  const { rows } = await database.query<{ name: string }>(counts.join(' UNION ALL '))
+  return rows.map(({ name }) => name)
+}
+
+/** Resolves when somebody waits for a lock. */
+async function waiting(database: Database): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  for (let looks = 0; looks < 50; looks++) {
+    if ((await database.query(sql)).rowCount > 0) return
+  }
+}
+
+async function known({ recipients, devices, preferences }: NotifyStore): Promise<void> {
+  await recipients.put([{ userId: 'alice', email: 'alice@example.com' }], now)
+  await devices.put('alice', { deviceId: 'phone', token: 't1', service: 'fcm' }, now)
+  await preferences.put('alice', { eventType: '*', channels: ['email'] }, now)
+}
+
+async function admitted({ intake }: NotifyStore, channel: Channel): Promise<void> {
+  await intake.admit(0, [unit(channel)], createAdmission(rules, now))
+}
+
+async function claimedOf(store: NotifyStore, channel: Channel): Promise<[ClaimedDelivery]> {
+  await admitted(store, channel)
+  const [claimed] = await store.deliveries.claim(0, channel, 10, 60_000, now)
+  return [claimed ?? assert.fail('nothing was claimed')]
+}
+
+async function recording(
+  store: NotifyStore,
+  channel: Channel,
+  came: (claimed: ClaimedDelivery) => Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>,
+) {
+  const [claimed] = await claimedOf(store, channel)
+  return ({ deliveries }: NotifyStore) => deliveries.record(0, [tried(claimed, came(claimed))])
+}
+
+function tried(claimed: ClaimedDelivery, came: Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>): AttemptRecord {
+  const suppressed = { address: 'alice@example.com', reason: 'bounced', detail: 'gone' } as const
+  return {
+    claimed,
+    at: now,
+    what: 'sent',
+    detail: {},
+    deadTokens: [{ token: 't1', at: now, reason: 'gone' }],
+    ...(came.next.kind === 'dead' ? { suppressed } : { acknowledged: { provider: 'p', providerMessageId: 'm' } }),
+    ...came,
+  }
+}
+
+const dead = (fallback: boolean) => ({ kind: 'dead', cause: 'permanent', detail: 'no', fallback }) as const
+
+function report({ deliveryId }: ClaimedDelivery, kind: 'delivered' | 'bounced') {
+  const suppressing = kind === 'bounced' ? { suppressing: { reason: 'bounced' as const } } : {}
+  return { provider: 'p', eventId: newId(0), deliveryId, report: kind, at: now, ...suppressing }
+}
+
+function unit(channel: Channel, plan?: DeliveryPlan, settles?: Settled): AdmissionUnit {
+  const message = { body: 'x', locale: 'en', targets: [{ id: channel, address: 'alice@example.com' }] }
+  const notification: PlannedNotification = {
+    id: newId(0),
+    userId: 'alice',
+    event: 'order.shipped',
+    data: {},
+    priority: 'normal',
+    acceptedAt: now,
+    sensitive: false,
+    decisions: [],
+    deliveries: [{ channel, logKey: newId(0), plan: plan ?? { kind: 'send', message } }],
+    item: { actor: 'Ann', flushAt: now },
+    stored: 'no',
+  }
+  return { ...(settles ? { settles } : {}), notifications: [notification] }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Database } from '@gatehouse/kit'
+import { defaultOptions } from '../../../src/config/options.ts'
+import type { Provider } from '../../../src/index.ts'
+import { newId } from '../../../src/model/id.ts'
+import { handTopic } from '../../hand-topic.ts'
+import { eventually, furnish, setup } from '../../setup.ts'
+
+interface Column {
+  readonly table_name: string
+  readonly column_name: string
+  readonly data_type: string
+}
+
+async function columnsOf(database: Database, where: string): Promise<Map<string, Column[]>> {
+  const { rows } = await database.query<Column>(
+    `SELECT c.table_name, c.column_name, c.data_type FROM information_schema.columns c
+      WHERE c.table_schema = 'notify' AND ${where} ORDER BY c.table_name, c.ordinal_position`,
+  )
+  return Map.groupBy(rows, (row) => row.table_name)
+}
+
+const values: Readonly<Record<string, unknown>> = {
+  text: 'x',
+  smallint: 0,
+  integer: 1,
+  bigint: 1,
+  boolean: false,
+  uuid: newId(0),
+  ARRAY: [],
+  json: '{}',
+  jsonb: '{}',
+  'timestamp with time zone': '2026-06-01T12:00:00Z',
+}
+
+test('no call begins for a user who was erased, though their deliveries were claimed before', async (t) => {
+  const begun: string[] = []
+  const [started, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Provider = {
+    name: 'slow',
+    channel: 'email',
+    timeoutMs: 20_000,
+    async send(messages) {
+      begun.push(...messages.map(({ userId }) => userId))
+      started.resolve()
+      await release.promise
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const concurrency = { ...defaultOptions.concurrency, email: 1 }
+  const s = await setup({ providers: { email: [slow] }, options: { concurrency } })
+  t.after(s.close)
+  await furnish(s)
+  const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] as const }
+  await s.notify.accept([event, event, event])
+  await started.promise
+  const claimed = () => s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')
+  await eventually(claimed, ({ rowCount }) => rowCount === 3)
+  assert.equal((await s.call('DELETE', '/v1/users/alice/data')).status, 200)
+  await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com', locale: 'en' })
+  await s.notify.accept([{ ...event, user_id: 'bob' }])
+  release.resolve()
+  await eventually(
+    async () => begun.includes('bob'),
+    (isLast) => isLast,
+  )
+  assert.deepEqual(begun, ['alice', 'bob'], 'the call that was under way, and the next user')
+})
+
+test('every table that names a user is exported and erased with the user’s data', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const named = await columnsOf(
+    s.database,
+    `EXISTS (SELECT FROM information_schema.columns u
+              WHERE u.table_schema = 'notify' AND u.table_name = c.table_name AND u.column_name = 'user_id')
+       AND (c.column_name = 'user_id' OR c.is_nullable = 'NO')`,
+  )
+  assert.ok(named.size >= 18, [...named.keys()].join())
+  for (const [table, columns] of named) {
+    const inserted = columns.map(({ column_name, data_type }) =>
+      column_name === 'user_id' ? 'alice' : values[data_type],
+    )
+    assert.ok(
+      inserted.every((value) => value !== undefined),
+      `${table} has a column of a type that this test can't fill`,
+    )
+    await s.database.query(
+      `INSERT INTO notify.${table} (${columns.map(({ column_name }) => column_name).join()})
+       VALUES (${columns.map((_, index) => `$${index + 1}`).join()})`,
+      inserted,
+    )
+  }
+  const { body } = await s.call('GET', '/v1/users/alice/data')
+  assert.deepEqual(Object.keys(body.data).sort(), [...named.keys()].sort())
+  await s.call('DELETE', '/v1/users/alice/data')
+  for (const table of named.keys())
+    assert.equal((await s.database.query(`SELECT FROM notify.${table}`)).rowCount, 0, `${table} still knows the user`)
+})
+
+/** Every row of every table, as text. */
+async function everything(database: Database): Promise<string[]> {
+  const tables = await columnsOf(database, 'true')
+  const found: string[] = []
+  for (const table of tables.keys()) {
+    const { rows } = await database.query<{ row: string }>(`SELECT t::text AS row FROM notify.${table} t`)
+    found.push(...rows.map(({ row }) => `${table}: ${row}`))
+  }
+  return found
+}
+
+test('of a user who was erased nothing is left in any table, whatever was under way', async (t) => {
+  const { topic, deliver, published } = handTopic()
+  const broken: Provider = {
+    name: 'broken',
+    channel: 'sms',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'permanent', code: '1', reason: 'zelda is unknown' })),
+  }
+  const fine: Provider = {
+    name: 'fine',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'accepted' })),
+  }
+  const s = await setup({ topic, tables: { streaming: true }, providers: { sms: [broken], email: [fine] } })
+  t.after(s.close)
+  await furnish(s)
+  await furnish(s, 'photo.liked', { aggregation: { actor: 'actor' } })
+  await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 3_600 } })
+  const data = { order_id: 'of zelda', actor: 'zelda' }
+  const eventOf = (event: string, more: object = {}) => ({ event, user_id: 'zelda', data, ...more })
+  await s.call('PUT', '/v1/recipients/zelda', { email: 'zelda@example.com', phone_number: '+14155550100' })
+  await s.call('PUT', '/v1/users/zelda/devices/zelda-phone', { token: 'token-of-zelda' })
+  await s.call('PUT', '/v1/users/zelda/preferences/photo.viewed', { quiet_hours: { start: '00:00', end: '23:59' } })
+  await s.call('POST', '/v1/suppressions', { user_id: 'zelda', channel: 'push', reason: 'unsubscribed' })
+  await s.call(
+    'POST',
+    '/v1/notify',
+    eventOf('order.shipped', { channels: ['sms', 'email', 'in-app'], dedup_key: 'zelda' }),
+  )
+  await s.call('POST', '/v1/notify', eventOf('photo.liked'))
+  await s.call('POST', '/v1/notify', eventOf('photo.viewed'))
+  await s.call('POST', '/v1/scheduled', { fire_at: '2030-01-01T00:00:00Z', payload: eventOf('order.shipped') })
+  await deliver(1, eventOf('photo.viewed'))
+  await deliver(2, eventOf('order.lost'))
+  await eventually(
+    () => s.database.query('SELECT FROM notify.dead_letter'),
+    ({ rowCount }) => rowCount === 2,
+  )
+  await eventually(
+    async () => published,
+    (events) => events.length === 2,
+  )
+  const before = await everything(s.database)
+  const tables = new Set(before.filter((row) => row.includes('zelda')).map((row) => row.split(':', 1)[0]))
+  for (const table of [
+    'parked',
+    'pending_item',
+    'deferred',
+    'scheduled',
+    'dead_letter',
+    'timeline_entry',
+    'inbox',
+    'dedup_log',
+  ])
+    assert.ok(tables.has(table), `nothing of the user is in ${table}: ${[...tables]}`)
+  await s.call('DELETE', '/v1/users/zelda/data')
+  assert.deepEqual(
+    (await everything(s.database)).filter((row) => row.includes('zelda')),
+    [],
+  )
+})

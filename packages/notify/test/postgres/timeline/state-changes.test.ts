@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Database } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
+import type { StateChanges } from '../../../src/store/store.ts'
+import { notifyDatabase } from '../../database.ts'
+import { eventually } from '../../setup.ts'
+
+const at = Date.UTC(2026, 5, 1)
+const day = 86_400_000
+
+type Writing = Parameters<Parameters<Database['transaction']>[0]>[0]
+
+/** A change of state, as a delivery leaves it in the outbox; it is known by its user. */
+const change = (userId: string, state: 'sent' | 'delivered' = 'sent') => ({
+  deliveryId: deliveryIdOf(newId(0), 'email'),
+  userId,
+  channel: 'email' as const,
+  event: 'order.shipped',
+  state,
+  at,
+})
+
+const writeAll = (tx: Writing, changes: ReadonlyArray<ReturnType<typeof change>>) =>
+  Promise.all(writeChanges(0, changes).map((query) => tx.query(query)))
+
+const write = (tx: Writing, ...users: string[]) =>
+  writeAll(
+    tx,
+    users.map((user) => change(user)),
+  )
+
+const usersOf = (changes: ReadonlyArray<{ readonly payload: Readonly<Record<string, unknown>> }>) =>
+  changes.map(({ payload }) => payload.user_id)
+
+interface World {
+  readonly database: Database
+  readonly changes: StateChanges
+}
+
+async function fresh(open: () => Promise<Database>): Promise<World> {
+  const database = await open()
+  await migrateNotify(database)
+  return { database, changes: postgresNotifyStore(database).stateChanges }
+}
+
+/** Reads from a cursor to the end, page by page. */
+async function walk(
+  changes: StateChanges,
+  after: number,
+  limit: number,
+): Promise<{ users: unknown[]; cursor: number }> {
+  const users: unknown[] = []
+  for (let cursor = after; ; ) {
+    const page = await changes.read(cursor, limit, {})
+    users.push(...usersOf(page.changes))
+    cursor = page.through
+    if (cursor >= page.last) return { users, cursor }
+  }
+}
+
+/** Behaviour on both engines. */
+function onBoth(title: string, body: (world: World) => Promise<void>): void {
+  const run = async (open: () => Promise<Database>) => {
+    const world = await fresh(open)
+    try {
+      await body(world)
+    } finally {
+      await world.database.close()
+    }
+  }
+  test(`${title} (embedded)`, () => run(notifyDatabase))
+  testWith('postgresql', `${title} (PostgreSQL)`, () =>
+    run(() => postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))),
+  )
+}
+
+let server: Server | undefined
+
+describe('the log of state changes', () => {
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+
+  onBoth('a change is read once it is numbered, in order, and not again behind the cursor', async (w) => {
+    await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
+    assert.equal((await w.changes.read(0, 10, {})).changes.length, 0)
+    assert.equal(await w.changes.number(100, at), 3)
+    const first = await w.changes.read(0, 2, {})
+    assert.deepEqual(usersOf(first.changes), ['a', 'b'])
+    assert.deepEqual([first.through, first.last], [2, 3])
+    assert.deepEqual(usersOf((await w.changes.read(first.through, 2, {})).changes), ['c'])
+    assert.equal((await w.changes.read(3, 2, {})).changes.length, 0)
+    assert.equal((await w.database.query('SELECT FROM notify.outbox')).rowCount, 0)
+  })
+
+  onBoth('a filter leaves out what does not match, and its cursor passes over it', async (w) => {
+    await w.database.transaction((tx) =>
+      writeAll(tx, [change('a'), change('b', 'delivered'), change('c'), change('d', 'delivered'), change('e')]),
+    )
+    await w.changes.number(100, at)
+    const first = await w.changes.read(0, 1, { state: 'delivered' })
+    assert.deepEqual([usersOf(first.changes), first.through], [['b'], 2])
+    const second = await w.changes.read(first.through, 1, { state: 'delivered' })
+    assert.deepEqual([usersOf(second.changes), second.through], [['d'], 4])
+    const third = await w.changes.read(second.through, 1, { state: 'delivered' })
+    assert.deepEqual([third.changes, third.through], [[], 5])
+    assert.equal((await w.changes.read(0, 10, { event: 'order.lost' })).changes.length, 0)
+    assert.equal((await w.changes.read(0, 10, { channel: 'sms' })).changes.length, 0)
+    assert.equal((await w.changes.read(0, 10, { channel: 'email', event: 'order.shipped' })).changes.length, 5)
+  })
+
+  onBoth('a change whose id was made long before it was committed is numbered too', async (w) => {
+    await w.changes.number(100, at)
+    await w.database.query(`INSERT INTO notify.outbox (bucket, id, payload) VALUES (0, $1, '{"user_id": "late"}')`, [
+      firstIdAt(Date.now() - day),
+    ])
+    await eventually(
+      () => w.changes.number(100, at),
+      (numbered) => numbered === 1,
+    )
+    assert.deepEqual((await walk(w.changes, 0, 10)).users, ['late'])
+  })
+
+  onBoth('a purge removes what is old and says so, and an emptied log keeps its numbers', async (w) => {
+    await w.database.transaction((tx) => write(tx, 'a', 'b'))
+    await w.changes.number(100, at)
+    await w.database.transaction((tx) => write(tx, 'c'))
+    await w.changes.number(100, at + day)
+    assert.equal(await w.changes.purge(at + 1, false, 1), 1)
+    assert.equal(await w.changes.purge(at + 1, false, 100), 1)
+    assert.equal(await w.changes.purge(at + 1, false, 100), 0)
+    const { removed, last, changes } = await w.changes.read(0, 10, {})
+    assert.deepEqual([removed, last, usersOf(changes)], [2, 3, ['c']])
+    assert.equal(await w.changes.purge(at + 2 * day, false, 100), 1)
+    await w.database.transaction((tx) => write(tx, 'd'))
+    await w.changes.number(100, at + 2 * day)
+    assert.deepEqual(
+      (await w.changes.read(3, 10, {})).changes.map(({ sequence }) => sequence),
+      [4],
+    )
+  })
+
+  onBoth('what is not published yet stays, however old it is, where it is to be published', async (w) => {
+    await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
+    await w.changes.number(100, at)
+    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0)
+    const holder = '00000000-0000-7000-8000-000000000001'
+    await w.changes.acquire(holder, 1_000)
+    await w.changes.recordPublished(holder, 2, 0)
+    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 2)
+    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0)
+  })
+
+  onBoth('one process publishes at a time, and what is published never goes back', async (w) => {
+    const [one, two] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
+    assert.equal(await w.changes.acquire(one, 60_000), 0)
+    assert.equal(await w.changes.acquire(one, 60_000), 0)
+    assert.equal(await w.changes.acquire(two, 60_000), undefined)
+    await w.changes.recordPublished(one, 7, 0)
+    assert.equal(await w.changes.acquire(two, 60_000), 7)
+    await w.changes.recordPublished(one, 5, 0)
+    assert.equal((await w.changes.positions()).published, 7)
+    assert.equal(await w.changes.acquire(one, 60_000), undefined, 'a late word of the former holder frees nothing')
+  })
+
+  testWith('postgresql', 'a transaction that commits late is read behind those that were read before', async () => {
+    const w = await fresh(() => postgresDatabase(server ?? assert.fail('PostgreSQL did not start')))
+    const [written, committing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const late = w.database.transaction(async (tx) => {
+      await write(tx, 'late')
+      written.resolve()
+      await committing.promise
+    })
+    await written.promise
+    await w.database.transaction((tx) => write(tx, 'early'))
+    await w.changes.number(100, at)
+    const first = await walk(w.changes, 0, 10)
+    assert.deepEqual(first.users, ['early'])
+    committing.resolve()
+    await late
+    await w.changes.number(100, at)
+    assert.deepEqual((await walk(w.changes, first.cursor, 10)).users, ['late'])
+    await w.database.close()
+  })
+
+  testWith(
+    'postgresql',
+    'whoever writes, numbers and reads at once: each reader reads all, once, in one order',
+    async () => {
+      const w = await fresh(() => postgresDatabase(server ?? assert.fail('PostgreSQL did not start'), 30))
+      const [writers, rounds] = [8, 12]
+      let left = writers
+      let number = 0
+      const expected: string[] = []
+      // In every round each writer has written before any commits, and they commit in the opposite order.
+      const writeAll = async () => {
+        for (let round = 0; round < rounds; round++) {
+          const barrier = Promise.withResolvers<void>()
+          const turns = Array.from({ length: writers + 1 }, () => Promise.withResolvers<void>())
+          left = writers
+          turns[writers]?.resolve()
+          await Promise.all(
+            Array.from({ length: writers }, async (_, writer) => {
+              const user = `user ${number++}`
+              expected.push(user)
+              await w.database.transaction(async (tx) => {
+                await write(tx, user)
+                if (--left === 0) barrier.resolve()
+                await barrier.promise
+                await turns[writer + 1]?.promise
+              })
+              turns[writer]?.resolve()
+            }),
+          )
+        }
+      }
+      let isWriting = true
+      const numberAll = async () => {
+        while (isWriting) await w.changes.number(3, at)
+      }
+      const readAll = async () => {
+        const users: unknown[] = []
+        let cursor = 0
+        while (users.length < writers * rounds) {
+          const walked = await walk(w.changes, cursor, 5)
+          users.push(...walked.users)
+          cursor = walked.cursor
+        }
+        return users
+      }
+      const reading = Promise.all([readAll(), readAll(), readAll()])
+      const numbering = Promise.all([numberAll(), numberAll(), numberAll()])
+      await writeAll()
+      const read = await reading
+      isWriting = false
+      await numbering
+      for (const users of read) {
+        assert.deepEqual(users, read[0], 'one order for all')
+        assert.deepEqual(users.toSorted(), expected.toSorted(), 'each once')
+      }
+      await w.database.close()
+    },
+  )
+})

@@ -10,6 +10,11 @@ export interface PackageLayout {
   readonly role: Role
   /** Folders below the features of the package: features and other lower folders may import them. */
   readonly lower?: readonly string[]
+  /**
+   * A lower folder of types that put together what the others provide. The others take their part of it, so it is left
+   * out of the cycles of folders; its files form no cycle either.
+   */
+  readonly assembly?: string
   /** Root files that only outsiders and other root files import; `index`, `routes` and `workers` always are. */
   readonly entries?: readonly string[]
 }
@@ -57,6 +62,7 @@ export const layout: Layout = {
       'sessions',
       'store',
     ],
+    assembly: 'context',
     entries: ['identity'],
   },
   notify: {

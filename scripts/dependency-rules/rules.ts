@@ -83,8 +83,9 @@ const lowerFolderCycleRule: Rule = (imports, layout) => {
     const name = packageOf(from)
     const [source, target] = [folderOf(from), folderOf(to)]
     if (name === undefined || name !== packageOf(to) || !source || !target || source === target) continue
-    const { lower = [] } = layout[name] ?? {}
+    const { lower = [], assembly } = layout[name] ?? {}
     if (!lower.includes(source) || !lower.includes(target)) continue
+    if (source === assembly || target === assembly) continue
     const node = `${name}: ${source}`
     edges.set(node, (edges.get(node) ?? new Set()).add(`${name}: ${target}`))
   }

@@ -18,10 +18,9 @@ export {
   UserPatch,
 } from './config/declarations.ts'
 export type { Features } from './config/features.ts'
-export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './config/lifetimes.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
-export type { Seeded } from './config/seed.ts'
 export { defaultPlan } from './context/create.ts'
+export type { Seeded } from './declarations/seed.ts'
 export { createIdentity, type Identity } from './identity.ts'
 export {
   type GoneRecipient,
@@ -34,6 +33,7 @@ export {
 } from './mail/messages.ts'
 export type { Authenticate, Caller } from './model/caller.ts'
 export { signingAlgorithms } from './model/client.ts'
+export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './model/lifetimes.ts'
 export { isManagementRole, isManagementScope } from './model/management-roles.ts'
 export { serviceScopes } from './model/service-scopes.ts'
 export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords/hasher.ts'

@@ -12,6 +12,7 @@ import {
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
+import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './catalog/apply-declarations.ts'
 import { createCatalogKeeper } from './catalog/catalog.ts'
 import {
   hideReserved,
@@ -20,7 +21,6 @@ import {
   type ReservedDeclarations,
   type ReservedMail,
 } from './catalog/reserved.ts'
-import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './config/declared.ts'
 import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
 import { createHints } from './context/hints.ts'

@@ -1,10 +1,15 @@
 import { invalidToken } from '../core/bearer-error.ts'
 import { type Caller, callerOf } from '../core/caller.ts'
 import type { JsonObject } from '../core/strict-json.ts'
-import type { VerificationKey } from '../keys/key-set.ts'
 import { checkClaims, type ExpectedClaims, type Validity } from './claims.ts'
 import type { CompactToken } from './compact.ts'
 import { parseJsonPart } from './token-part.ts'
+
+/** A key that verifies signatures of one algorithm. */
+export interface SignatureKey {
+  readonly kid: string | undefined
+  verify(data: Buffer, signature: Buffer): boolean
+}
 
 /** A token with a valid signature, issuer and audience. Its times are compared at each use. */
 export interface VerifiedToken extends Validity {
@@ -18,7 +23,7 @@ export interface VerifiedToken extends Validity {
  *
  * @throws BearerError `invalid_token`
  */
-export function verifyToken(token: CompactToken, key: VerificationKey, expected: ExpectedClaims): VerifiedToken {
+export function verifyToken(token: CompactToken, key: SignatureKey, expected: ExpectedClaims): VerifiedToken {
   if (!key.verify(token.signedBytes, token.signature)) throw invalidToken('signature')
   const claims = parseJsonPart(token.payload, 'claims')
   if (token.header.type === 'JWT' && isOtherToken(claims)) throw invalidToken('type')

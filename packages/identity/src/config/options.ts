@@ -3,12 +3,12 @@ import type { Branding } from '@gatehouse/kit/page'
 import type { Notify, OnRecipient } from '../mail/messages.ts'
 import type { Authenticate } from '../model/caller.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
+import type { Lifetimes } from '../model/lifetimes.ts'
 import type { PasswordOptions } from '../passwords/hasher.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
-import type { Lifetimes } from './lifetimes.ts'
 
 /** The declarations of the configuration file. */
 export interface IdentityDeclarations {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import type { Lifetimes } from '../../src/config/lifetimes.ts'
+import type { Lifetimes } from '../../src/model/lifetimes.ts'
 import { identityTables, postgresIdentityStore } from '../../src/postgres/index.ts'
 import {
   authorizeUrl,

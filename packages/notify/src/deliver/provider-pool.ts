@@ -1,6 +1,6 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
-import type { BreakerRules } from '../config/options.ts'
+import type { BreakerRules } from '../model/breaker.ts'
 import type { Target } from '../model/notification.ts'
 import type { ProviderHealth } from '../store/store.ts'
 import {

@@ -1,5 +1,5 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
-import { defaultLifetimes } from '../../config/lifetimes.ts'
+import { defaultLifetimes } from '../../model/lifetimes.ts'
 
 /** A table whose rows are deleted once they have expired. */
 export interface AgingTable extends TableBound {

@@ -9,6 +9,8 @@ import {
   tokenHash,
 } from '@gatehouse/kit'
 import { findClientFaults, parseMetadata } from '../clients/registration.ts'
+import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
+import type { IdentityOptions } from '../config/options.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
@@ -26,8 +28,6 @@ import {
   type NewUser,
   type WriteResult,
 } from '../store/index.ts'
-import type { ClientDeclaration, UserDeclaration } from './declarations.ts'
-import type { IdentityOptions } from './options.ts'
 
 /** A client or user that the declarations created at this start; with its secret when that was generated. */
 export type Seeded =

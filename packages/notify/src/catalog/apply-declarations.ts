@@ -1,10 +1,10 @@
 import { type Clock, emailAddressExpected, isEmailAddress } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
+import type { NotifyOptions } from '../config/options.ts'
 import { deviceFault } from '../providers/device-fault.ts'
 import type { NotifyStore } from '../store/store.ts'
 import type { TemplateDeclaration } from '../templates/read-templates.ts'
 import { type EventTypeDeclaration, eventTypeOf, type RecipientDeclaration, recipientOf } from './declaration.ts'
-import type { NotifyOptions } from './options.ts'
 
 /** What the configuration file declares for this service. */
 export interface NotifyDeclarations {

@@ -1,8 +1,8 @@
+import type { PlannedNotification } from '../admission/admission.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { EventType } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from '../store/store.ts'
-import type { PlannedNotification } from './admission.ts'
 
 /** What a notification is planned from. */
 export interface PlanInput {

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { channels } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
+import { priorities } from '../model/priority.ts'
+import { trackings } from '../model/tracking.ts'
 import type { Recipient } from '../store/store.ts'
-import { priorities, trackings } from './options.ts'
 
 const Channels = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
 

@@ -225,12 +225,12 @@ const dayMs = 86_400_000
 
 /** What mails lead to, and the pages that are found there. */
 function createLinkParts(
-  { branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
+  { branding: overrides, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
   store: NotifyStore,
   reserved: Reserved,
   options: NotifyOptions,
 ) {
-  const branding = brandingFrom(given)
+  const branding = brandingFrom(overrides)
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
   const { tracking, retention } = options

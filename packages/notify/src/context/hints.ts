@@ -26,7 +26,7 @@ export function createHints(workers: readonly Worker[]): Hints {
         for (const { channel, outcome } of deliveries) if (outcome === 'queued') queued.add(channel)
       if (queued.size > 0) hint(...[...queued].map((channel) => `deliver ${channel}`))
     },
-    onDeferred: () => hint('wake'),
+    onDeferred: () => hint('resume'),
     onDue: () => hint('schedule'),
     onChanged: () => hint('outbox'),
   }

@@ -50,12 +50,12 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       return found
     },
     listen(changed, missed) {
-      const heard = (payload: string) => {
+      const onChange = (payload: string) => {
         const users = changedKeys(payload)
         if (users) for (const userId of users) changed(userId)
         else missed()
       }
-      return database.listen(inboxChannel, { onNotification: heard, onGap: missed })
+      return database.listen(inboxChannel, { onNotification: onChange, onGap: missed })
     },
   }
 }

@@ -1,3 +1,4 @@
+import { bisect } from './bisect.ts'
 import { isFaultOfInput } from './database-error.ts'
 import { Problem } from './problem.ts'
 
@@ -85,24 +86,22 @@ export function createGatherer<Item, Result>(
   }
 }
 
-async function settle<Item, Result>(
+function settle<Item, Result>(
   batch: ReadonlyArray<Waiting<Item, Result>>,
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<void> {
-  try {
-    const results = await work(batch.map(({ item }) => item))
-    for (const [index, { resolve, reject }] of batch.entries()) {
+  const run = async (part: ReadonlyArray<Waiting<Item, Result>>) => {
+    const results = await work(part.map(({ item }) => item))
+    for (const [index, { resolve, reject }] of part.entries()) {
       const result = results[index]
       if (result === undefined) reject(new Error('a batch answered for fewer items than it was given'))
       else resolve(result)
     }
-  } catch (error) {
-    if (batch.length === 1 || !isFaultOfInput(error)) {
-      for (const { reject } of batch) reject(error)
-      return
-    }
-    const middle = Math.ceil(batch.length / 2)
-    await settle(batch.slice(0, middle), work)
-    await settle(batch.slice(middle), work)
   }
+  return bisect(batch, run, {
+    isFaultOfItem: isFaultOfInput,
+    onFailure(error, failed) {
+      for (const { reject } of failed) reject(error)
+    },
+  })
 }

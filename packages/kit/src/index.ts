@@ -1,4 +1,5 @@
 export * from './audit.ts'
+export { type BisectOptions, bisect } from './bisect.ts'
 export * from './clock.ts'
 export * from './database.ts'
 export { isFaultOfInput, isRefusedValue, isUnavailable, sqlState } from './database-error.ts'

@@ -14,24 +14,24 @@ import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import { createCatalogKeeper } from './catalog/catalog.ts'
 import {
+  hideReserved,
+  parseReserved,
   type Reserved,
   type ReservedDeclarations,
   type ReservedMail,
-  reservedOf,
-  withReserved,
 } from './catalog/reserved.ts'
 import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './config/declared.ts'
 import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
-import { hintsTo } from './context/hints.ts'
+import { createHints } from './context/hints.ts'
 import { createNotifyMetrics } from './context/metrics.ts'
 import { createReports } from './context/reports.ts'
 import { createTestSend } from './deliver/test-send.ts'
-import { shownInFull, shownMasked } from './inbox/record.ts'
+import { createFullView, createMaskedView } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
 import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { acceptReservedMail } from './intake/reserved-mail.ts'
-import { topicIntake } from './intake/topic.ts'
+import { createTopicIntake } from './intake/topic.ts'
 import { withReceiptTokens } from './links/complete-messages.ts'
 import { createLinks } from './links/links.ts'
 import { createMailLinks, mailVariables } from './links/mail-links.ts'
@@ -45,7 +45,7 @@ import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import { type Authenticate, createAccessControl, type WatchCredential } from './request/caller.ts'
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
-import { routes } from './routes.ts'
+import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
@@ -110,35 +110,54 @@ export interface Notify {
  * Builds the notification service. What it is given is all it has: no globals, no environment.
  * @throws RangeError naming what is declared and can't be
  */
-export async function createNotify(given: CreateNotifyOptions): Promise<Notify> {
-  const { clock, log, providers, topic, declared = {} } = given
-  const reserved = reservedOf(given.reserved)
-  const store = withReserved(given.store, reserved)
-  const options: NotifyOptions = { ...defaultOptions, channelsOff: uncarried(given), ...given.options }
-  const metrics = createNotifyMetrics(given.metrics)
-  const carriers = Object.values(providers).flat()
-  checkDeclarations(declared, carriers)
+export async function createNotify(settings: CreateNotifyOptions): Promise<Notify> {
+  const { clock, log, providers, topic, declared = {} } = settings
+  const reserved = parseReserved(settings.reserved)
+  const store = hideReserved(settings.store, reserved)
+  const options: NotifyOptions = {
+    ...defaultOptions,
+    channelsOff: channelsWithoutProvider(settings),
+    ...settings.options,
+  }
+  const metrics = createNotifyMetrics(settings.metrics)
+  const allProviders = Object.values(providers).flat()
+  checkDeclarations(declared, allProviders)
   await applyDeclarations(store, declared, options, clock)
-  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = linking(given, store, reserved, options)
+  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = createLinkParts(
+    settings,
+    store,
+    reserved,
+    options,
+  )
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const onChanges = () => readers.hint()
   const workers: Worker[] = []
-  const hints = hintsTo(workers)
+  const hints = createHints(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
   const common = { store, catalog, reserved, accept, options, clock, log, metrics }
-  if (given.work ?? true)
+  if (settings.work ?? true)
     workers.push(...startWorkers({ ...common, providers, hints, onChanges, completeMessages, ...(topic && { topic }) }))
   const { deadLetters } = store
   const attempts = options.topicAttempts
-  const consuming = await topic?.consume(topicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
-  const answering = answeringParts(given, { ...common, receiptTokens })
+  const consuming = await topic?.consume(createTopicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
+  const answering = createEndpointParts(settings, { ...common, receiptTokens })
   const { reports, streams } = answering
-  const onReplayed = hints.waiting
+  const onReplayed = hints.onDeferred
   return {
     plugin: (http) =>
-      routes(http, { ...common, ...answering, readers, plan, links, receiptTokens, pages, publicUrl, onReplayed }),
+      registerRoutes(http, {
+        ...common,
+        ...answering,
+        readers,
+        plan,
+        links,
+        receiptTokens,
+        pages,
+        publicUrl,
+        onReplayed,
+      }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
     mail: (mail) => acceptReservedMail({ accept, reserved }, mail, 'process'),
@@ -158,7 +177,7 @@ export async function createNotify(given: CreateNotifyOptions): Promise<Notify> 
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
-      await Promise.all(carriers.map((provider) => provider.close?.()))
+      await Promise.all(allProviders.map((provider) => provider.close?.()))
       await topic?.close()
     },
   }
@@ -170,7 +189,7 @@ type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> &
 }
 
 /** What only the endpoints need. */
-function answeringParts(
+function createEndpointParts(
   {
     authenticate,
     scopes = defaultScopes,
@@ -185,8 +204,8 @@ function answeringParts(
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
   const access = createAccessControl(authenticate, scopes)
-  const masked = shownMasked(catalog, options.locale)
-  const shown = shownInFull(receiptTokens, clock)
+  const masked = createMaskedView(catalog, options.locale)
+  const shown = createFullView(receiptTokens, clock)
   return {
     access,
     audit: createAudit(record, access),
@@ -205,7 +224,7 @@ function answeringParts(
 const dayMs = 86_400_000
 
 /** What mails lead to, and the pages that are found there. */
-function linking(
+function createLinkParts(
   { branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
   store: NotifyStore,
   reserved: Reserved,
@@ -232,6 +251,6 @@ function linking(
 }
 
 /** The channels that nobody carries. A process that does not work can't know: there it is the others' to say. */
-function uncarried({ providers, work = true }: CreateNotifyOptions): Channel[] {
+function channelsWithoutProvider({ providers, work = true }: CreateNotifyOptions): Channel[] {
   return work ? channels.filter((channel) => channel !== 'in-app' && !providers[channel]?.length) : []
 }

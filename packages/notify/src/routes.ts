@@ -37,10 +37,10 @@ import { subscriptionEndpoints } from './subscription/endpoint.ts'
 import { trackingEndpoints } from './tracking/links.ts'
 import { receiptEndpoint } from './tracking/receipts.ts'
 import { shortLinkEndpoint } from './tracking/short-links.ts'
-import { createVisitRecorder } from './tracking/visit.ts'
+import { createTrackingRecorder } from './tracking/tracked-request.ts'
 import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
 
-export interface Routes extends WebhookRoutes {
+export interface RouteContext extends WebhookRoutes {
   readonly access: AccessControl
   readonly audit: Audit
   readonly accept: Accept
@@ -70,12 +70,12 @@ export interface Routes extends WebhookRoutes {
 }
 
 /** Every endpoint of the service. */
-export async function routes(http: Http, given: Routes): Promise<void> {
-  const { access, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = given
+export async function registerRoutes(http: Http, context: RouteContext): Promise<void> {
+  const { access, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = context
   notifyEndpoint(http, access, accept)
   reservedMailEndpoint(http, { access, accept, reserved })
   await http.register((scope) => bulkEndpoint(scope as Http, access, accept))
-  explainEndpoint(http, { access, intake: store.intake, catalog, options, clock, plan: given.plan })
+  explainEndpoint(http, { access, intake: store.intake, catalog, options, clock, plan: context.plan })
   scheduleEndpoints(http, { access, audit, schedule: store.schedule, catalog })
   const { deadLetters, notifications } = store
   deadLetterEndpoints(http, { access, audit, store: deadLetters, notifications, clock, onReplayed })
@@ -90,32 +90,40 @@ export async function routes(http: Http, given: Routes): Promise<void> {
     catalog,
     clock,
     defaultLocale: options.locale,
-    testSend: given.testSend,
+    testSend: context.testSend,
   }
   templateToolEndpoints(http, tools)
   recipientEndpoints(http, { access, audit, store: store.recipients, clock })
   preferenceEndpoints(http, { access, audit, store: store.preferences, catalog, clock })
   const { devices } = store
   const limit = options.devicesPerUser
-  deviceEndpoints(http, { access, audit, store: devices, providers: given.providers, limit, clock, log: given.log })
-  choiceEndpoints(http, { access, audit, choices: given.choices, catalog })
+  deviceEndpoints(http, { access, audit, store: devices, providers: context.providers, limit, clock, log: context.log })
+  choiceEndpoints(http, { access, audit, choices: context.choices, catalog })
   suppressionEndpoints(http, { access, audit, store: store.suppressions, clock })
-  inboxEndpoints(http, { access, audit, inbox: store.inbox, reports, masked: given.masked, shown: given.shown, clock })
-  inboxStreamEndpoint(http, { access, streams: given.streams, clock, watch: given.watch })
-  const { readers, watch, log } = given
+  inboxEndpoints(http, {
+    access,
+    audit,
+    inbox: store.inbox,
+    reports,
+    masked: context.masked,
+    shown: context.shown,
+    clock,
+  })
+  inboxStreamEndpoint(http, { access, streams: context.streams, clock, watch: context.watch })
+  const { readers, watch, log } = context
   const rules = options.changeReaders
   changesEndpoint(http, { access, stateChanges: store.stateChanges, readers, rules, clock, watch, log })
   privacyEndpoints(http, access, store.privacy, audit)
-  const { links, receiptTokens, pages, choices } = given
-  if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: given.metrics, clock })
+  const { links, receiptTokens, pages, choices } = context
+  if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: context.metrics, clock })
   if (links) {
-    const recordVisit = createVisitRecorder({ reports, metrics: given.metrics, clock })
-    trackingEndpoints(http, { links, pages, recordVisit })
-    shortLinkEndpoint(http, { shortLinks: store.shortLinks, pages, recordVisit, clock })
+    const recordTracked = createTrackingRecorder({ reports, metrics: context.metrics, clock })
+    trackingEndpoints(http, { links, pages, recordTracked: recordTracked })
+    shortLinkEndpoint(http, { shortLinks: store.shortLinks, pages, recordTracked: recordTracked, clock })
     const { recipients } = store
     await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
   }
-  await http.register((scope) => webhookEndpoint(scope as Http, given))
+  await http.register((scope) => webhookEndpoint(scope as Http, context))
   if (devMailbox) {
     const { mailbox, devices } = store
     await http.register((scope) => mailboxEndpoints(scope as Http, { mailbox, reports, devices, clock }))

@@ -1,6 +1,6 @@
 import type { Clock, Log, Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
-import { startWakingWorker } from './aggregate/worker.ts'
+import { startResumeWorker } from './aggregate/worker.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { Hints } from './context/hints.ts'
@@ -46,9 +46,9 @@ export function startWorkers({ store, catalog, accept, hints, topic, onChanges, 
   const { retention } = rest.options
   return [
     ...channelWorkers({ ...rest, store, catalog, accept, hints, onChanges }, deliveries, buckets),
-    startWakingWorker({ ...common, intake, waiting, catalog, hints }),
+    startResumeWorker({ ...common, intake, waiting, catalog, hints }),
     startScheduleWorker({ ...common, schedule, waiting, accept: (event) => accept.one(event) }),
-    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.due }),
+    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.onDue }),
     startRetentionWorker({ ...common, privacy, stateChanges, publishes: topic !== undefined, retention }),
     startOutboxWorker({ ...rest, stateChanges, onNumbered }),
     ...(publishing ? [publishing] : []),
@@ -60,16 +60,16 @@ function channelWorkers(
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
-  const carried: WorkersOptions['providers'] = { 'in-app': [inboxProvider()], ...providers }
+  const providersOf: WorkersOptions['providers'] = { 'in-app': [inboxProvider()], ...providers }
   return channels.flatMap((channel) => {
-    const mine = carried[channel] ?? []
+    const mine = providersOf[channel] ?? []
     if (mine.length === 0) {
       log.warn({ channel }, 'no provider carries this channel: it is off')
       return []
     }
     const complete = completeMessages[channel]
-    const given = complete ? { completeMessages: complete } : {}
-    const common = { ...given, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
+    const completion = complete ? { completeMessages: complete } : {}
+    const common = { ...completion, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
     return [startChannelWorker({ ...common, channel, providers: mine, hints })]
   })
 }

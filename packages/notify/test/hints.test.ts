@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmissionDecision } from '../src/admission/admission.ts'
-import { hintsTo } from '../src/context/hints.ts'
+import { createHints } from '../src/context/hints.ts'
 import type { Channel } from '../src/model/channel.ts'
 
 /** Workers that tell which of them were woken. */
@@ -12,7 +12,7 @@ function woken() {
     wake: () => names.push(name),
     stop: async () => {},
   }))
-  return { hints: hintsTo(workers), names }
+  return { hints: createHints(workers), names }
 }
 
 const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): AdmissionDecision =>
@@ -20,20 +20,20 @@ const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): Admi
 
 test('a worker is woken for deliveries of its own channel alone, and once for many', () => {
   const { hints, names } = woken()
-  hints.admitted([decided(['email', 'queued'], ['push', 'capped']), decided(['email', 'queued'])])
+  hints.onAdmitted([decided(['email', 'queued'], ['push', 'capped']), decided(['email', 'queued'])])
   assert.deepEqual(names, ['deliver email'])
 })
 
 test('nobody is woken for what was dropped or put off', () => {
   const { hints, names } = woken()
-  hints.admitted([decided(['email', 'capped'], ['push', 'deferred'])])
+  hints.onAdmitted([decided(['email', 'capped'], ['push', 'deferred'])])
   assert.deepEqual(names, [])
 })
 
 test('what waits, is due or has changed wakes the one worker that sees to it', () => {
   const { hints, names } = woken()
-  hints.waiting()
-  hints.due()
-  hints.changed()
+  hints.onDeferred()
+  hints.onDue()
+  hints.onChanged()
   assert.deepEqual(names, ['wake', 'schedule', 'outbox'])
 })

@@ -185,7 +185,7 @@ test('where a provider quotes a sensitive message, its words are left out of tim
   const words = JSON.stringify([told.body, letter.body])
   assert.doesNotMatch(words, /hunter2/)
   assert.match(words, /451 try later/)
-  assert.match(letter.body.detail, /550: its words are left out/)
+  assert.match(letter.body.detail, /550: removed: it quotes/)
 })
 
 test('a sensitive event whose push dies is mailed instead, and leaves no data behind once its dead letter is gone', async (t) => {

@@ -2,31 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type AdmissionState, type Counters, decide, type PlannedNotification } from '../src/admission/admission.ts'
-import { nextHealth } from '../src/model/breaker.ts'
 import { channels } from '../src/model/channel.ts'
 import { composeDedupKey } from '../src/model/dedup-key.ts'
-import { type DeliveryState, deliveryReports, deliveryStates, nextState } from '../src/model/delivery-state.ts'
 import { bucketOfId, bucketOfUser, channelOf, deliveryIdOf, newId, notificationIdOf } from '../src/model/id.ts'
-import { backoffMs } from '../src/model/retry-policy.ts'
-
-describe('the state machine', () => {
-  test('whatever reports come, in whatever order and however often, no state is lowered and bounced is the end', () => {
-    const rank = (state: DeliveryState) => deliveryStates.indexOf(state)
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...deliveryReports)), (reports) => {
-        let state: DeliveryState = 'queued'
-        for (const report of reports) {
-          const next = nextState(state, report)
-          if (next) assert.ok(rank(next) > rank(state))
-          if (state === 'bounced') assert.equal(next, undefined)
-          state = next ?? state
-        }
-        const last = reports.includes('bounced') || reports.includes('complained')
-        assert.equal(state === 'bounced', last)
-      }),
-    )
-  })
-})
 
 describe('admission', () => {
   const planned = (n: number, user: string, key: string | undefined, critical: boolean): PlannedNotification => ({
@@ -118,31 +96,5 @@ describe('ids', () => {
     assert.equal(composeDedupKey('e', 'k', 'u', 'push'), 'e:k:u:push')
     assert.equal(composeDedupKey('e', 'e:k:u:push', 'u', 'push'), 'e:k:u:push')
     assert.equal(composeDedupKey('e', 'e:k:u:push', 'u', 'email'), 'e:e:k:u:push:u:email')
-  })
-})
-
-describe('retries and breakers', () => {
-  test('the pause is anything up to the longest of its failure, which grows and is bounded', () => {
-    const backoff = { baseMs: 1_000, factor: 10, maxMs: 900_000 }
-    assert.deepEqual(
-      [1, 2, 3, 4, 5].map((n) => backoffMs(n, backoff, 0.999_999)),
-      [999, 9_999, 99_999, 899_999, 899_999],
-    )
-    assert.equal(backoffMs(3, backoff, 0), 0)
-  })
-
-  test('a breaker opens at its rate, doubles its time with each probe that fails, and closes with one that does not', () => {
-    const rules = { windowMs: 1_000, minCalls: 4, failureRate: 0.5, openMs: 100, maxOpenMs: 300 }
-    let health = nextHealth({ since: 0, calls: 0, failures: 0, openings: 0 }, { calls: 3, failures: 3 }, rules, 0)
-    assert.equal(health.openUntil, undefined, 'too few calls')
-    health = nextHealth(health, { calls: 3, failures: 0 }, rules, 500)
-    assert.equal(health.openUntil, 600)
-    health = nextHealth(health, { calls: 1, failures: 1 }, rules, 550)
-    assert.equal(health.openUntil, 600, 'calls that were under way change nothing')
-    health = nextHealth(health, { calls: 1, failures: 1 }, rules, 600)
-    assert.equal(health.openUntil, 800)
-    health = nextHealth(health, { calls: 1, failures: 1 }, rules, 800)
-    assert.equal(health.openUntil, 1_100, 'bounded')
-    assert.equal(nextHealth(health, { calls: 1, failures: 0 }, rules, 1_100).openUntil, undefined)
   })
 })

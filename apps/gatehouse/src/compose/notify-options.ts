@@ -39,8 +39,8 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     receiptDays: declared.receipt_days,
     inboxStreams: {
       ...inboxStreams,
-      most: declared.inbox_streams ?? inboxStreams.most,
-      mostPerUser: declared.inbox_streams_per_user ?? inboxStreams.mostPerUser,
+      max: declared.inbox_streams ?? inboxStreams.max,
+      maxPerUser: declared.inbox_streams_per_user ?? inboxStreams.maxPerUser,
     },
     devicesPerUser: declared.devices_per_user,
     changeReaders: declared.events && {

@@ -255,8 +255,8 @@ export const NotifySection = Type.Object(
     ),
     topic,
     events,
-    inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.most),
-    inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.mostPerUser),
+    inbox_streams: whole(0, 1_000_000, 'Most open streams of in-app feeds a process.', inboxStreams.max),
+    inbox_streams_per_user: whole(1, 1_000, 'Most of them a user and process.', inboxStreams.maxPerUser),
     devices_per_user: whole(
       1,
       1_000,

@@ -22,7 +22,7 @@ export interface FlushInput {
  * own, so many at a time. Preferences, quiet hours and (in admission) the cap are looked at now. Items that have expired
  * leave first, and count for nothing. What settles the window, or the items, is admitted with it, so each is flushed once.
  */
-export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
+export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionUnit {
   const { window, catalog } = input
   const { items, summary } = window
   const whole = { kind: 'window', id: window.id } as const
@@ -35,21 +35,21 @@ export function flush(input: FlushInput, options: NotifyOptions): AdmissionUnit 
   if (expired.length > 0)
     return {
       settles: { ...whole, items: expired.map(({ notificationId }) => notificationId), keepsTogether: true },
-      notifications: expired.map((item) => individual(item, input, eventType, options)),
+      notifications: expired.map((item) => planIndividual(item, input, eventType, options)),
     }
   const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
   if (!summary || summary.count <= threshold)
     return {
       settles: { ...whole, items: items.map(({ notificationId }) => notificationId) },
-      notifications: items.map((item) => individual(item, input, eventType, options)),
+      notifications: items.map((item) => planIndividual(item, input, eventType, options)),
     }
-  const one = combined(summary, input, eventType, options)
+  const one = planCombined(summary, input, eventType, options)
   const told = { what: 'combined', detail: { into: one.id } }
   return { settles: { ...whole, timelineEntry: told, erases: eventType.sensitive }, notifications: [one] }
 }
 
 /** What a template of an aggregated event type may name, beside the data of the event itself. */
-function variables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingItem[]): Data {
+function templateVariables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingItem[]): Data {
   return {
     ...of.lastData,
     count: of.count,
@@ -62,34 +62,34 @@ function variables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingIte
   }
 }
 
-function individual(
+function planIndividual(
   item: PendingItem,
   input: FlushInput,
   eventType: EventType,
   options: NotifyOptions,
 ): PlannedNotification {
-  const wanted = wantedOf(item, input, eventType)
+  const wanted = channelsFor(item, input, eventType)
   const left = item.channels.filter((channel) => !wanted.includes(channel))
   const { actor, at, data } = item
   const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
-  const about = { id: item.notificationId, wanted, data: variables(alone, [item]), expiresAt: item.expiresAt }
-  const planned = plannedFor(about, input, eventType, options)
+  const about = { id: item.notificationId, wanted, data: templateVariables(alone, [item]), expiresAt: item.expiresAt }
+  const planned = planNotification(about, input, eventType, options)
   const excluded = left.map((channel) => ({ channel, plan: { kind: 'exclude', reason: 'preference' } as const }))
   return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
 }
 
-function combined(
+function planCombined(
   summary: WindowSummary,
   input: FlushInput,
   eventType: EventType,
   options: NotifyOptions,
 ): PlannedNotification {
-  const wanted = inOrder(summary.chosen.flatMap((item) => wantedOf(item, input, eventType)))
-  const requested = inOrder(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
-  const data = variables(summary, input.window.items)
+  const wanted = sortChannels(summary.chosen.flatMap((item) => channelsFor(item, input, eventType)))
+  const requested = sortChannels(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
+  const data = templateVariables(summary, input.window.items)
   const expiries = input.window.items.flatMap(({ expiresAt }) => expiresAt ?? [])
   const expiresAt = expiries.length > 0 ? Math.min(...expiries) : undefined
-  const planned = plannedFor({ id: newId(input.bucket), wanted, data, expiresAt }, input, eventType, options)
+  const planned = planNotification({ id: newId(input.bucket), wanted, data, expiresAt }, input, eventType, options)
   const { event } = input.window
   const detail = { source: 'aggregation', event, priority: eventType.priority, count: summary.count }
   return {
@@ -99,26 +99,26 @@ function combined(
   }
 }
 
-function inOrder(chosen: readonly Channel[]): readonly Channel[] {
+function sortChannels(chosen: readonly Channel[]): readonly Channel[] {
   return channels.filter((channel) => chosen.includes(channel))
 }
 
 /** The channels an item may still take: those its request named, or those the stored preferences of now leave it. */
-function wantedOf(item: ChosenBy, { profile }: FlushInput, eventType: EventType): readonly Channel[] {
+function channelsFor(item: ChosenBy, { profile }: FlushInput, eventType: EventType): readonly Channel[] {
   const chosen = chooseChannels(undefined, eventType, profile)
   const free = item.byRequest || chosen.because === 'event type'
   return free ? item.channels : item.channels.filter((channel) => chosen.channels.includes(channel))
 }
 
-interface Flushed {
+interface FlushedNotification {
   readonly id: string
   readonly wanted: readonly Channel[]
   readonly data: Data
   readonly expiresAt: number | undefined
 }
 
-function plannedFor(
-  { id, wanted, data, expiresAt }: Flushed,
+function planNotification(
+  { id, wanted, data, expiresAt }: FlushedNotification,
   { window, profile, catalog, now }: FlushInput,
   eventType: EventType,
   options: NotifyOptions,

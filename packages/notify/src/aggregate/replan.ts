@@ -12,24 +12,24 @@ import type { DueDeferred, Profile, StoredNotification } from '../store/store.ts
  * Plans again what waited: preferences and quiet hours are looked at afresh and the text is rendered afresh. A fallback
  * enters no channel that a stored preference excludes, nor one whose key was burnt meanwhile; it and a replay are free.
  */
-export function replan(
-  woken: DueDeferred,
+export function planAgain(
+  deferred: DueDeferred,
   profile: Profile,
   catalog: Catalog,
   options: NotifyOptions,
   now: number,
 ): AdmissionUnit {
-  const { notification, reason } = woken
+  const { notification, reason } = deferred
   const eventType = catalog.eventTypes.get(notification.event)
   const decisions: TimelineEntry[] = []
-  const plan = planFor(woken, profile, catalog, options, now, decisions)
-  const deliveries = woken.channels.map((channel): PlannedDelivery => {
+  const plan = planFor(deferred, profile, catalog, options, now, decisions)
+  const deliveries = deferred.channels.map((channel): PlannedDelivery => {
     const key = reason === 'fallback' ? notification.dedupKey : undefined
     const logKey = key && composeDedupKey(notification.event, key, notification.userId, channel)
     return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }
   })
   return {
-    settles: { kind: 'deferred', id: woken.id },
+    settles: { kind: 'deferred', id: deferred.id },
     notifications: [
       {
         id: notification.id,

@@ -1,4 +1,4 @@
-import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import { type AdmissionUnit, createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
@@ -6,10 +6,10 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import type { Intake, Profile, Waiting } from '../store/store.ts'
-import { flush } from './flush.ts'
-import { replan } from './replan.ts'
+import { planFlush } from './flush.ts'
+import { planAgain } from './replan.ts'
 
-export interface WakingWorkerOptions {
+export interface ResumeWorkerOptions {
   readonly intake: Intake
   readonly waiting: Waiting
   readonly catalog: CatalogKeeper
@@ -19,17 +19,17 @@ export interface WakingWorkerOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   /** Told after each admission, so that the channels' workers need not wait. */
-  readonly hints: Pick<Hints, 'admitted'>
+  readonly hints: Pick<Hints, 'onAdmitted'>
 }
 
 const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 /** The worker that plans again what waited: deferred deliveries, fallbacks and replays, and pending sets to be flushed. */
-export function startWakingWorker(settings: WakingWorkerOptions): Worker {
+export function startResumeWorker(settings: ResumeWorkerOptions): Worker {
   const pass = async (): Promise<boolean> => {
     let found = false
     for (const bucket of settings.buckets) {
-      if (await wakeDeferrals(settings, bucket)) found = true
+      if (await resumeDeferred(settings, bucket)) found = true
       if (await flushWindows(settings, bucket)) found = true
     }
     return found
@@ -37,22 +37,22 @@ export function startWakingWorker(settings: WakingWorkerOptions): Worker {
   return startWorker({ name: 'wake', log: settings.log, pass, idleMs: settings.options.idleMs })
 }
 
-async function wakeDeferrals(settings: WakingWorkerOptions, bucket: number): Promise<boolean> {
+async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
-  const woken = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
-  await admitAll(settings, bucket, woken, {
+  const due = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
+  await admitAll(settings, bucket, due, {
     userOf: ({ notification }) => notification.userId,
-    plan: (each, profile, catalog, now) => replan(each, profile, catalog, options, now),
+    plan: (each, profile, catalog, now) => planAgain(each, profile, catalog, options, now),
   })
-  return woken.length > 0
+  return due.length > 0
 }
 
-async function flushWindows(settings: WakingWorkerOptions, bucket: number): Promise<boolean> {
+async function flushWindows(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
   const windows = await waiting.closeWindows(bucket, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, bucket, windows, {
     userOf: ({ userId }) => userId,
-    plan: (window, profile, catalog, now) => flush({ bucket, window, profile, catalog, now }, options),
+    plan: (window, profile, catalog, now) => planFlush({ bucket, window, profile, catalog, now }, options),
   })
   return windows.length > 0
 }
@@ -63,31 +63,26 @@ interface Planning<Waited> {
   readonly plan: (waited: Waited, profile: Profile, catalog: Catalog, now: number) => AdmissionUnit
 }
 
-/** Admits what waited together. What fails is halved until the culprit stands alone: it is left until its lease ends. */
+/** Admits what waited together. What can't be planned stands alone at last, and is left until its lease ends. */
 async function admitAll<Waited extends { readonly id: string }>(
-  settings: WakingWorkerOptions,
+  settings: ResumeWorkerOptions,
   bucket: number,
   waited: readonly Waited[],
   planning: Planning<Waited>,
 ): Promise<void> {
-  try {
-    if (waited.length > 0) await admitBatch(settings, bucket, waited, planning)
-  } catch (error) {
-    if (isUnavailable(error)) throw error
-    const [first] = waited
-    if (waited.length === 1) {
+  if (waited.length === 0) return
+  await bisect(waited, (part) => admitBatch(settings, bucket, part, planning), {
+    isFaultOfItem: (error) => !isUnavailable(error),
+    onFailure(error, [first]) {
+      if (isUnavailable(error)) throw error
       settings.log.error({ err: error, id: first?.id }, 'what waited could not be planned again; its lease will end')
-      return
-    }
-    const middle = Math.ceil(waited.length / 2)
-    await admitAll(settings, bucket, waited.slice(0, middle), planning)
-    await admitAll(settings, bucket, waited.slice(middle), planning)
-  }
+    },
+  })
 }
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
 async function admitBatch<Waited>(
-  { intake, catalog: keeper, options, clock, metrics, hints }: WakingWorkerOptions,
+  { intake, catalog: keeper, options, clock, metrics, hints }: ResumeWorkerOptions,
   bucket: number,
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
@@ -101,6 +96,6 @@ async function admitBatch<Waited>(
     return intake.admit(bucket, units, createAdmission(rules, now))
   })
   const decided = admitted.flatMap((each) => each ?? [])
-  hints.admitted(decided)
+  hints.onAdmitted(decided)
   countDecided(metrics, decided)
 }

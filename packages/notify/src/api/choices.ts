@@ -17,7 +17,7 @@ const ChoiceOf = Type.Object({
   event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
 })
 
-type Asked = FastifyRequest<{ Params: { id: string; event?: string } }>
+type UserRequest = FastifyRequest<{ Params: { id: string; event?: string } }>
 
 const ChoicesBody = Type.Object(
   {
@@ -53,13 +53,13 @@ export function choiceEndpoints(http: Http, { access, audit, choices, catalog }:
     const known = await catalog.current()
     if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
   }
-  const auditChange = async (request: Asked, action: string, after: object) => {
+  const auditChange = async (request: UserRequest, action: string, after: object) => {
     const { id, event } = request.params
     if (!access.manages(request, id)) return
     const target = { type: 'user', id }
     await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
   }
-  const told = async (userId: string) => written(await choices.of(userId))
+  const readChoices = async (userId: string) => formatChoices(await choices.of(userId))
 
   http.get(
     '/v1/users/:id/choices',
@@ -67,7 +67,7 @@ export function choiceEndpoints(http: Http, { access, audit, choices, catalog }:
       onRequest: access.allowUnder('readOwn'),
       schema: { ...about('choices.get', 'readOwn'), params: User },
     },
-    ({ params }) => told(params.id),
+    ({ params }) => readChoices(params.id),
   )
   http.put(
     '/v1/users/:id/choices',
@@ -83,7 +83,7 @@ export function choiceEndpoints(http: Http, { access, audit, choices, catalog }:
       const { params, body } = request
       await auditChange(request, 'choices.unsubscribe', body)
       await choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
   http.put(
@@ -101,7 +101,7 @@ export function choiceEndpoints(http: Http, { access, audit, choices, catalog }:
       await mustBeKnown(params.event)
       await auditChange(request, 'choices.set', body)
       await choices.choose(params.id, params.event, body.channels)
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
   http.patch(
@@ -125,12 +125,12 @@ export function choiceEndpoints(http: Http, { access, audit, choices, catalog }:
       await mustBeKnown(params.event)
       await auditChange(request, 'choices.switch', { on, off })
       await choices.turn(params.id, params.event, { on, off })
-      return told(params.id)
+      return readChoices(params.id)
     },
   )
 }
 
-function written({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
+function formatChoices({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
   const types = choices.map(({ channels: offered, ...choice }) => ({ ...choice, channels: [...offered] }))
   return { unsubscribed, event_types: types }
 }

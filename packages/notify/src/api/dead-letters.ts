@@ -110,7 +110,9 @@ export function deadLetterEndpoints(
       const letters = await store.list(filterOf(query as Static<typeof Selection>), limit, before)
       const last = letters.at(-1)
       return {
-        dead_letters: letters.map((letter) => written(access.masks(request, letter.userId) ? masked(letter) : letter)),
+        dead_letters: letters.map((letter) =>
+          formatDeadLetter(access.masks(request, letter.userId) ? maskDeadLetter(letter) : letter),
+        ),
         ...(letters.length === limit && last ? { next: last.id } : {}),
       } as never
     },
@@ -133,7 +135,7 @@ export function deadLetterEndpoints(
       const timeline = notification ? notification.timeline : []
       const masks = access.masks(request, letter.userId)
       return {
-        ...written(masks ? masked(letter) : letter),
+        ...formatDeadLetter(masks ? maskDeadLetter(letter) : letter),
         timeline: (masks ? maskTimeline(timeline) : timeline).map((entry) => ({
           ...entry,
           at: new Date(entry.at).toISOString(),
@@ -211,7 +213,7 @@ export function deadLetterEndpoints(
 const selected = { type: 'dead-letters', id: 'selection' } as const
 
 /** Without the words of a provider, of a template's fault, or of a message that was not valid. */
-function masked(letter: DeadLetter): DeadLetter {
+function maskDeadLetter(letter: DeadLetter): DeadLetter {
   const { cause, detail, text } = letter
   return { ...letter, detail: maskLetterDetail(cause, detail), ...(text === undefined ? {} : { text: hidden }) }
 }
@@ -234,7 +236,7 @@ function filterOf({ cause, channel, event, user_id, ids }: Static<typeof Selecti
   }
 }
 
-function written({ notificationId, userId, diedAt, expiresAt, ...letter }: DeadLetter) {
+function formatDeadLetter({ notificationId, userId, diedAt, expiresAt, ...letter }: DeadLetter) {
   return {
     ...letter,
     ...(notificationId === undefined ? {} : { notification_id: notificationId }),

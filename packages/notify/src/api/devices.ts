@@ -60,7 +60,7 @@ const Registered = Type.Object(
   { title: 'RegisteredDevice' },
 )
 
-type Asked = FastifyRequest<{ Params: Static<typeof OneDevice> }>
+type DeviceRequest = FastifyRequest<{ Params: Static<typeof OneDevice> }>
 
 export interface DeviceRoutes {
   readonly access: AccessControl
@@ -85,13 +85,13 @@ export function deviceEndpoints(
     security: access.security(required),
   })
 
-  const auditDevice = (request: Asked, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
+  const auditDevice = (request: DeviceRequest, action: string, change: Pick<AuditedChange, 'before' | 'after'>) => {
     const { id, device_id: deviceId } = request.params
     return audit(request, { action, target: { type: 'device', id: `${id}/${deviceId}` }, ...change })
   }
 
   /** What is over the bound is known once it is gone: a trail that can't be written then leaves it to the log. */
-  const recordDropped = async (request: Asked, dropped: readonly Device[]) => {
+  const recordDropped = async (request: DeviceRequest, dropped: readonly Device[]) => {
     const { id } = request.params
     const devices = dropped.map(({ deviceId }) => deviceId)
     log.info({ user: id, devices, limit }, 'devices were dropped: their user has as many as allowed')
@@ -117,8 +117,8 @@ export function deviceEndpoints(
     async (request) => {
       const { id } = request.params
       const devices = await store.list(id)
-      const shown = access.masks(request, id) ? devices.map(masked) : devices
-      return { devices: shown.map((device) => written(id, device)) }
+      const shown = access.masks(request, id) ? devices.map(maskDevice) : devices
+      return { devices: shown.map((device) => formatDevice(id, device)) }
     },
   )
   http.put(
@@ -146,7 +146,7 @@ export function deviceEndpoints(
       }
       const registeredAt = clock.now()
       const dropped = await store.put(params.id, device, registeredAt, limit)
-      const record = written(params.id, { ...device, registeredAt })
+      const record = formatDevice(params.id, { ...device, registeredAt })
       if (dropped.length === 0) return record
       await recordDropped(request, dropped)
       return { ...record, dropped_devices: dropped.map(({ deviceId }) => deviceId) }
@@ -182,11 +182,11 @@ function missing(userId: string, deviceId: string): Problem {
   return new Problem(404, `The user ${userId} has no device ${deviceId}.`)
 }
 
-function masked({ deadReason, ...device }: Device): Device {
+function maskDevice({ deadReason, ...device }: Device): Device {
   return { ...device, ...(deadReason === undefined ? {} : { deadReason: maskReason(deadReason) }) }
 }
 
-function written(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {
+function formatDevice(userId: string, { deviceId, service, registeredAt, deadAt, deadReason }: Device) {
   return {
     user_id: userId,
     device_id: deviceId,

@@ -86,9 +86,11 @@ async function explain(
   const state = await intake.readAdmissionState(bucket, planned)
   const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
-  const shown = (channel: Explained) => (unmasked ? channel : masked(channel, eventType.templateId, catalog))
+  const shown = (channel: Explained) => (unmasked ? channel : maskExplained(channel, eventType.templateId, catalog))
   return {
-    channels: decided.flatMap(({ deliveries }) => deliveries).map((delivery) => shown(written(delivery, planned))),
+    channels: decided
+      .flatMap(({ deliveries }) => deliveries)
+      .map((delivery) => shown(formatExplained(delivery, planned))),
     ...(planned.expiresAt === undefined ? {} : { expires_at: new Date(planned.expiresAt).toISOString() }),
     decisions: (unmasked ? planned.decisions : maskTimeline(planned.decisions)).map((entry) => ({
       ...entry,
@@ -109,14 +111,14 @@ interface Explained {
 }
 
 /** With the text as it stands in the template, its variables unfilled. */
-function masked(explained: Explained, templateId: string, catalog: Catalog): Explained {
+function maskExplained(explained: Explained, templateId: string, catalog: Catalog): Explained {
   const { channel, outcome, reason, locale } = explained
   const text = locale === undefined ? {} : unfilledText(catalog, templateId, channel, locale)
   const failed = outcome === 'failed' && reason !== undefined
   return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
 }
 
-function written(delivery: DeliveryDecision, planned: PlannedNotification): Explained {
+function formatExplained(delivery: DeliveryDecision, planned: PlannedNotification): Explained {
   const { channel, outcome, plan } = delivery
   const { subject, body, locale } = plan.kind === 'send' ? plan.message : {}
   return { channel, outcome, ...whyOf(delivery, planned), subject, body, locale }
@@ -128,7 +130,7 @@ function whyOf(
 ): { reason?: string; until?: string } {
   const { outcome, plan, capped, id } = delivery
   if (outcome === 'duplicate')
-    return { reason: id === undefined ? 'its dedup_key is taken' : `its dedup_key is ${notificationIdOf(id)}'s` }
+    return { reason: id === undefined ? 'its dedup_key is in use' : `its dedup_key is ${notificationIdOf(id)}'s` }
   if (capped) {
     const { until } = reasonOf(delivery, false)
     const reason = `the cap ${capped.cap} of ${capped.limit} is reached`

@@ -61,18 +61,18 @@ export function notificationEndpoint(http: Http, access: AccessControl, store: N
     async (request) => {
       const { id } = request.params as { id: string }
       const found = await store.find(id)
-      if (!found || !access.maySee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
-      return written(access.masks(request, found.userId) ? masked(found) : found) as never
+      if (!found || !access.canSee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
+      return formatNotification(access.masks(request, found.userId) ? maskNotification(found) : found) as never
     },
   )
 }
 
-function masked(record: NotificationRecord): NotificationRecord {
+function maskNotification(record: NotificationRecord): NotificationRecord {
   const { dedupKey, timeline } = record
   return { ...record, ...(dedupKey === undefined ? {} : { dedupKey: hidden }), timeline: maskTimeline(timeline) }
 }
 
-function written({
+function formatNotification({
   userId,
   acceptedAt,
   expiresAt,

@@ -47,7 +47,7 @@ const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, descr
 const EventTypeName = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all others' })
 const Entry = Type.Object({ ...User.properties, event_type: EventTypeName })
 
-type Asked = FastifyRequest<{ Params: Static<typeof User> }>
+type UserRequest = FastifyRequest<{ Params: Static<typeof User> }>
 
 export interface PreferenceRoutes {
   readonly access: AccessControl
@@ -66,7 +66,7 @@ export function preferenceEndpoints(http: Http, { access, audit, store, catalog,
   })
   const find = async (userId: string, eventType: string) =>
     (await store.list(userId)).find((each) => each.eventType === eventType)
-  const auditChange = async (request: Asked, action: string, eventType: string, after?: Preference) => {
+  const auditChange = async (request: UserRequest, action: string, eventType: string, after?: Preference) => {
     const { id } = request.params
     if (!access.manages(request, id)) return
     const before = await find(id, eventType)
@@ -74,11 +74,11 @@ export function preferenceEndpoints(http: Http, { access, audit, store, catalog,
     await audit(request, {
       action,
       target: { type: 'preference', id: `${id}/${eventType}` },
-      ...(before ? { before: written(id, before) } : {}),
-      ...(after ? { after: written(id, after) } : {}),
+      ...(before ? { before: formatPreference(id, before) } : {}),
+      ...(after ? { after: formatPreference(id, after) } : {}),
     })
   }
-  const put = async (request: Asked, eventType: string, settings: Static<typeof PreferenceSettings>) => {
+  const put = async (request: UserRequest, eventType: string, settings: Static<typeof PreferenceSettings>) => {
     const { id: userId } = request.params
     const known = await catalog.current()
     if (eventType !== '*' && !known.eventTypes.has(eventType))
@@ -86,7 +86,7 @@ export function preferenceEndpoints(http: Http, { access, audit, store, catalog,
     const preference = preferenceOf(eventType, settings)
     await auditChange(request, 'preferences.update', eventType, preference)
     await store.put(userId, preference, clock.now())
-    return written(userId, preference)
+    return formatPreference(userId, preference)
   }
 
   http.get(
@@ -99,7 +99,9 @@ export function preferenceEndpoints(http: Http, { access, audit, store, catalog,
         response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
       },
     },
-    async ({ params }) => ({ preferences: (await store.list(params.id)).map((each) => written(params.id, each)) }),
+    async ({ params }) => ({
+      preferences: (await store.list(params.id)).map((each) => formatPreference(params.id, each)),
+    }),
   )
   http.put(
     '/v1/users/:id/preferences',
@@ -126,7 +128,7 @@ export function preferenceEndpoints(http: Http, { access, audit, store, catalog,
     async ({ params }) => {
       const found = await find(params.id, params.event_type)
       if (!found) throw missing(params.id, params.event_type)
-      return written(params.id, found)
+      return formatPreference(params.id, found)
     },
   )
   http.put(
@@ -165,7 +167,10 @@ function preferenceOf(eventType: string, { channels, quiet_hours }: Static<typeo
   return { eventType, ...(channels ? { channels } : {}), ...(quiet_hours ? { quietHours: quiet_hours } : {}) }
 }
 
-function written(userId: string, { eventType, channels, quietHours }: Preference): Static<typeof PreferenceRecord> {
+function formatPreference(
+  userId: string,
+  { eventType, channels, quietHours }: Preference,
+): Static<typeof PreferenceRecord> {
   return {
     user_id: userId,
     event_type: eventType,

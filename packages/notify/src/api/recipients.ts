@@ -12,7 +12,7 @@ import type { Access } from '../request/scopes.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
 
 const Params = Type.Object({ user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
-const mostAtOnce = 1_000
+const maxRecipients = 1_000
 
 export interface RecipientRoutes {
   readonly access: AccessControl
@@ -139,7 +139,10 @@ function bulkEndpoint(http: Http, { access, audit, store, clock }: RecipientRout
       bodyLimit: 1024 * 1024,
       schema: {
         ...aboutFor(access)('recipients.updateMany'),
-        body: Type.Object({ recipients: Type.Array(Entry, { maxItems: mostAtOnce }) }, { additionalProperties: false }),
+        body: Type.Object(
+          { recipients: Type.Array(Entry, { maxItems: maxRecipients }) },
+          { additionalProperties: false },
+        ),
         response: { 200: Type.Object({ stored: Type.Integer() }) },
       },
     },
@@ -215,6 +218,6 @@ function refuseUnknownPlaces(list: ReadonlyArray<Static<typeof RecipientSettings
     ]
   })
   if (faults.length === 0) return
-  const told = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-  throw new Problem(400, `The body is not valid: ${told}.`, { errors: faults })
+  const detail = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  throw new Problem(400, `The body is not valid: ${detail}.`, { errors: faults })
 }

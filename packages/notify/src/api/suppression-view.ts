@@ -4,12 +4,12 @@ import type { AccessControl } from '../request/caller.ts'
 import type { SuppressionRecord } from '../store/store.ts'
 
 /** A suppression as the API writes it, masked for callers who may not read personal data. */
-export function shown(access: AccessControl, request: FastifyRequest, record: SuppressionRecord) {
-  return written(access.masks(request, record.userId) ? masked(record) : record)
+export function formatForCaller(access: AccessControl, request: FastifyRequest, record: SuppressionRecord) {
+  return formatSuppression(access.masks(request, record.userId) ? maskSuppression(record) : record)
 }
 
 /** Without the address and the words of others. */
-export function masked(record: SuppressionRecord): SuppressionRecord {
+export function maskSuppression(record: SuppressionRecord): SuppressionRecord {
   const { channel, address, detail } = record
   return {
     ...record,
@@ -23,7 +23,7 @@ export function maskUnknown(address: string): string {
   return maskAddress(address.includes('@') ? 'email' : 'sms', address)
 }
 
-function written({ userId, since, expiresAt, ...record }: SuppressionRecord) {
+function formatSuppression({ userId, since, expiresAt, ...record }: SuppressionRecord) {
   return {
     ...record,
     user_id: userId,

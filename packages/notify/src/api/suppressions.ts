@@ -11,7 +11,7 @@ import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Access } from '../request/scopes.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store/store.ts'
-import { masked, maskUnknown, shown } from './suppression-view.ts'
+import { formatForCaller, maskSuppression, maskUnknown } from './suppression-view.ts'
 
 const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
 const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
@@ -59,13 +59,13 @@ interface SuppressionRoutes {
 }
 
 /** /v1/suppressions and those of one user: what is not sent where, and why; adding and lifting. */
-export function suppressionEndpoints(http: Http, given: SuppressionRoutes): void {
-  managementEndpoints(http, given)
-  ownEndpoints(http, given)
+export function suppressionEndpoints(http: Http, routes: SuppressionRoutes): void {
+  managementEndpoints(http, routes)
+  ownEndpoints(http, routes)
 }
 
-function managementEndpoints(http: Http, given: SuppressionRoutes): void {
-  const { access, audit, store, clock } = given
+function managementEndpoints(http: Http, routes: SuppressionRoutes): void {
+  const { access, audit, store, clock } = routes
   const about = (id: OperationId, required: Access = 'manage') => ({
     tags: ['suppressions'],
     ...operation(id),
@@ -83,7 +83,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, filterOf(request.query), request.query),
+    (request) => listSuppressions(routes, request, filterOf(request.query), request.query),
   )
   http.post(
     '/v1/suppressions/search',
@@ -95,7 +95,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, filterOf(request.body), request.body),
+    (request) => listSuppressions(routes, request, filterOf(request.body), request.body),
   )
   http.post(
     '/v1/suppressions',
@@ -135,7 +135,7 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
       })
       const [added] = await store.add([{ userId, channel, address, scope, reason, ...rest }], clock.now())
       if (!added) throw new Error('a suppression was neither added nor there')
-      return reply.code(201).send(shown(access, request, added))
+      return reply.code(201).send(formatForCaller(access, request, added))
     },
   )
   http.delete(
@@ -179,8 +179,8 @@ function managementEndpoints(http: Http, given: SuppressionRoutes): void {
   )
 }
 
-function ownEndpoints(http: Http, given: SuppressionRoutes): void {
-  const { access, audit, store, clock } = given
+function ownEndpoints(http: Http, routes: SuppressionRoutes): void {
+  const { access, audit, store, clock } = routes
   const about = (id: OperationId, required: Access) => ({
     tags: ['suppressions'],
     ...operation(id),
@@ -198,7 +198,8 @@ function ownEndpoints(http: Http, given: SuppressionRoutes): void {
         response: { 200: List },
       },
     },
-    (request) => listed(given, request, { ...filterOf(request.query), userId: request.params.id }, request.query),
+    (request) =>
+      listSuppressions(routes, request, { ...filterOf(request.query), userId: request.params.id }, request.query),
   )
   http.delete(
     '/v1/users/:id/suppressions/:suppression_id',
@@ -253,7 +254,7 @@ function filterOf({ user_id: userId, channel, address, scope, reason }: Query): 
   }
 }
 
-async function listed(
+async function listSuppressions(
   { access, store, clock }: SuppressionRoutes,
   request: FastifyRequest,
   filter: SuppressionFilter,
@@ -264,13 +265,13 @@ async function listed(
   const found = await store.list(filter, limit, before, clock.now())
   const last = found.at(-1)
   return {
-    suppressions: found.map((each) => shown(access, request, each)),
+    suppressions: found.map((each) => formatForCaller(access, request, each)),
     ...(found.length === limit && last ? { next: last.id } : {}),
   }
 }
 
 function auditLift(audit: Audit, request: FastifyRequest, found: SuppressionRecord): Promise<void> {
-  const { channel, address, scope, reason } = masked(found)
+  const { channel, address, scope, reason } = maskSuppression(found)
   const before = { channel, address, scope, reason }
   return audit(request, { action: 'suppressions.lift', target: { type: 'suppression', id: found.id }, before })
 }

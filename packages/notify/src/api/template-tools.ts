@@ -137,7 +137,7 @@ export function templateToolEndpoints(
       const compiled = isDraft
         ? orProblem(() => checkTemplate(text))
         : await published(params.template_id, channel, locale)
-      return preview(compiled, channel, data as Data, shortened(await catalog.current(), params.template_id)) as never
+      return preview(compiled, channel, data as Data, shortenText(await catalog.current(), params.template_id)) as never
     },
   )
   http.post(
@@ -172,16 +172,14 @@ export function templateToolEndpoints(
 }
 
 /** The text of an SMS as the event types that use the template send it: the longest, where some of them are tracked. */
-function shortened(catalog: Catalog, templateId: string): (content: Content) => string {
+function shortenText(catalog: Catalog, templateId: string): (content: Content) => string {
   const using = [...catalog.eventTypes.values()].filter((eventType) => eventType.templateId === templateId)
   const about = { userId: '', channel: 'sms', now: 0 } as const
   return (content) => {
     const texts = (using.length > 0 ? using : [{ sensitive: false }]).map(
       (eventType) => catalog.shortenLinks?.({ ...about, eventType, content }).content.body ?? content.body,
     )
-    return texts.reduce((longest, text) =>
-      smsSegments(text).segments > smsSegments(longest).segments ? text : longest,
-    )
+    return texts.reduce((max, text) => (smsSegments(text).segments > smsSegments(max).segments ? text : max))
   }
 }
 

@@ -74,7 +74,7 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
       onRequest: access.allow('readSettings'),
       schema: { ...about('templates.list', 'readSettings'), response: { 200: List } },
     },
-    async () => ({ templates: (await store.listPublished()).map((text) => written(text, true)) }),
+    async () => ({ templates: (await store.listPublished()).map((text) => formatTemplate(text, true)) }),
   )
   http.get(
     '/v1/templates/:template_id',
@@ -89,7 +89,7 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
     async ({ params }) => {
       const versions = await store.listVersions(params.template_id)
       if (versions.length === 0) throw new Problem(404, `There is no template ${params.template_id}.`)
-      return { templates: versions.map(({ published, ...text }) => written(text, published)) }
+      return { templates: versions.map(({ published, ...text }) => formatTemplate(text, published)) }
     },
   )
   http.put(
@@ -113,11 +113,11 @@ export function templateEndpoints(http: Http, { access, audit, store, reserved, 
       await audit(request, {
         action: 'templates.save',
         target: templateTarget(key),
-        ...(before ? { before: written(before, true) } : {}),
-        after: { ...written({ ...key, ...text, version: 0 }, publish), version: undefined },
+        ...(before ? { before: formatTemplate(before, true) } : {}),
+        after: { ...formatTemplate({ ...key, ...text, version: 0 }, publish), version: undefined },
       })
       const version = await store.save({ ...key, ...text }, publish, clock.now())
-      return { ...written({ ...key, ...text, version }, publish), variables: [...variables] }
+      return { ...formatTemplate({ ...key, ...text, version }, publish), variables: [...variables] }
     },
   )
   http.delete(
@@ -169,6 +169,6 @@ function checkedVariables(text: TemplateText): readonly string[] {
   }
 }
 
-function written({ templateId, ...text }: TemplateText, published: boolean) {
+function formatTemplate({ templateId, ...text }: TemplateText, published: boolean) {
   return { template_id: templateId, ...text, published }
 }

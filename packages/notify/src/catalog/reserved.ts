@@ -39,7 +39,7 @@ export interface Reserved {
 
 const nothing: ReservedDeclarations = { owner: '', eventTypes: [], templates: [] }
 
-export function reservedOf({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
+export function parseReserved({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
   const known = new Map(
     eventTypes.map(({ event, ...settings }) => [event, { ...eventTypeOf(event, settings, 1), ...mailedAtOnce }]),
   )
@@ -65,7 +65,7 @@ const mailedAtOnce = {
 } as const satisfies Partial<EventType>
 
 /** The store as everybody reads it: what is reserved stands in the place of whatever is stored under its names. */
-export function withReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
+export function hideReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
   return {
     ...store,
     eventTypes: reservedEventTypes(store.eventTypes, reserved),

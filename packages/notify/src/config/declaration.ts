@@ -73,14 +73,14 @@ export const EventTypeSettings = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'What people are told it is, where they choose what reaches them. Default: from its name',
+        description: 'The name people see where they choose what reaches them. Default: derived from the name',
         examples: ['Your order is on its way'],
       }),
     ),
     tracking: Type.Optional(
       Type.Union([Type.Enum([...trackings]), TrackingByChannel], {
         description:
-          'What its messages tell about their reader: opens (of mails), clicks, both (on) or nothing (off), on every channel or by channel. Default: as notify.tracking',
+          'What its messages record about their reader: opens (of mails), clicks, both (on) or nothing (off), on every channel or by channel. Default: as notify.tracking',
       }),
     ),
     failover_on_timeout: Type.Optional(
@@ -113,7 +113,7 @@ export const EventTypeDeclaration = Type.Object(
     event: EventTypeName,
     ...EventTypeSettings.properties,
   },
-  { title: 'EventType', additionalProperties: false, description: 'An event type that producers may tell' },
+  { title: 'EventType', additionalProperties: false, description: 'An event type that producers may submit' },
 )
 
 export type EventTypeDeclaration = Static<typeof EventTypeDeclaration>

@@ -62,12 +62,12 @@ export interface BreakerRules {
 
 /** How many streams of in-app feeds a process holds open, and for how long. */
 export interface InboxStreamRules {
-  readonly most: number
-  readonly mostPerUser: number
+  readonly max: number
+  readonly maxPerUser: number
   /** From one sign of life to the next, in milliseconds; a reader that takes nothing for two of them is cut off. */
   readonly heartbeatMs: number
   /** How long one lasts at most, in milliseconds; its reader comes again with a token that is checked again. */
-  readonly longestMs: number
+  readonly maxLifeMs: number
   /** From one look at the inboxes that are read to the next, in milliseconds, for changes whose notice was lost. */
   readonly pollMs: number
 }
@@ -177,7 +177,7 @@ export const defaultOptions: NotifyOptions = {
   },
   // ours: until the management lifts it, or the user has another address
   suppressionDays: {},
-  inboxStreams: { most: 10_000, mostPerUser: 10, heartbeatMs: 20_000, longestMs: 900_000, pollMs: 5_000 },
+  inboxStreams: { max: 10_000, maxPerUser: 10, heartbeatMs: 20_000, maxLifeMs: 900_000, pollMs: 5_000 },
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
   changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },

@@ -28,8 +28,8 @@ export function createAudit(record: RecordChange, access: AccessControl): Audit 
       action,
       actor: actorOf(request, access),
       target,
-      before: bounded(mask(changed.before)),
-      after: bounded(mask(changed.after)),
+      before: truncateMembers(mask(changed.before)),
+      after: truncateMembers(mask(changed.after)),
     })
   }
 }
@@ -52,12 +52,12 @@ const maxTextLength = 1_000
 const maxItems = 100
 
 /** What is long is cut: an event of the trail says what was changed, and does not keep it. */
-function bounded(members: Members): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, boundedValue(value)]))
+function truncateMembers(members: Members): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, truncateValue(value)]))
 }
 
-function boundedValue(value: unknown): unknown {
+function truncateValue(value: unknown): unknown {
   if (typeof value === 'string') return value.length > maxTextLength ? `${value.slice(0, maxTextLength)}…` : value
-  if (Array.isArray(value)) return value.slice(0, maxItems).map(boundedValue)
-  return typeof value === 'object' && value !== null ? bounded(value as Members) : value
+  if (Array.isArray(value)) return value.slice(0, maxItems).map(truncateValue)
+  return typeof value === 'object' && value !== null ? truncateMembers(value as Members) : value
 }

@@ -11,7 +11,7 @@ export interface Reports {
    * Stores and applies reports; resolves once they are committed, and answers for each. Those that come together are
    * committed together. One about a delivery that isn't ours, or no more, is `unknown`.
    */
-  take(provider: string, reports: readonly WebhookReport[]): Promise<readonly ReportOutcome[]>
+  record(provider: string, reports: readonly WebhookReport[]): Promise<readonly ReportOutcome[]>
   /** Resolves when everything taken so far is stored. */
   idle(): Promise<void>
 }
@@ -32,7 +32,7 @@ export function createReports({ deliveries, suppressionDays, clock, metrics }: R
   }
   const gatherer = createGatherer<Batch, ReportOutcome[]>(store, { most: 100, lanes: 2, mostWaiting: 2_000 })
   return {
-    async take(provider, reports) {
+    async record(provider, reports) {
       const now = clock.now()
       const readable = reports.map((report) => readReport(provider, report, suppressionDays, now))
       const known = readable.filter((report) => report !== undefined)
@@ -47,8 +47,8 @@ export function createReports({ deliveries, suppressionDays, clock, metrics }: R
 }
 
 const ours = new RegExp(idPattern)
-const mostIdLength = 256
-const mostReasonLength = 500
+const maxIdLength = 256
+const maxReasonLength = 500
 const oneDayMs = 86_400_000
 
 /** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
@@ -59,7 +59,7 @@ function readReport(
   now: number,
 ): ProviderReport | undefined {
   if (deliveryId === undefined || !ours.test(deliveryId)) return undefined
-  if (eventId === '' || eventId.length > mostIdLength || !isCleanText(eventId)) return undefined
+  if (eventId === '' || eventId.length > maxIdLength || !isCleanText(eventId)) return undefined
   const suppressing = suppressingOf(report, soft, days, now)
   return {
     provider,
@@ -67,15 +67,15 @@ function readReport(
     deliveryId,
     report,
     at: Number.isFinite(at) && at > 0 && at < now + oneDayMs ? Math.trunc(at) : now,
-    ...(reason === undefined ? {} : { reason: clean(reason) }),
+    ...(reason === undefined ? {} : { reason: truncateText(reason) }),
     ...(soft ? { soft } : {}),
     ...(machine ? { machine } : {}),
-    ...(link === undefined ? {} : { link: clean(link) }),
+    ...(link === undefined ? {} : { link: truncateText(link) }),
     ...(byRecipient ? { byRecipient } : {}),
     ...(suppressing ? { suppressing } : {}),
   }
 }
 
-function clean(text: string): string {
-  return text.slice(0, mostReasonLength).replaceAll('\u0000', '').toWellFormed()
+function truncateText(text: string): string {
+  return text.slice(0, maxReasonLength).replaceAll('\u0000', '').toWellFormed()
 }

@@ -1,13 +1,14 @@
-/** What is under way beside its givers, who wait when there is too much of it. */
+/** Work under way beside its callers, who wait when there is too much of it. */
 export interface Backlog {
-  /** Takes work that has begun; it must not reject. */
+  /** Adds work that has begun; it must not reject. */
   add(work: Promise<unknown>): void
-  /** Resolves when it is no longer full. */
+  /** Resolves when less than the maximum is under way. */
   waitForRoom(): Promise<void>
   /** Resolves when nothing is under way. */
   drain(): Promise<void>
 }
 
+/** Creates a backlog of at most `max` pieces of work; adding more is not prevented. */
 export function createBacklog(max: number): Backlog {
   let size = 0
   let waiting: Array<{ readonly below: number; readonly resolve: () => void }> = []

@@ -4,98 +4,84 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Channel } from '../model/channel.ts'
-import type { AttemptRecord, ClaimedDelivery, Deliveries } from '../store/store.ts'
+import type { Deliveries } from '../store/store.ts'
+import type { AttemptStep, Release, Step } from './attempt.ts'
 import { createBacklog } from './backlog.ts'
 
+/** What the completer needs. */
 export interface CompleterOptions {
   readonly channel: Channel
   readonly deliveries: Deliveries
   readonly options: NotifyOptions
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly hints: Pick<Hints, 'waiting' | 'changed'>
+  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
 }
 
-/** Stores what became of deliveries beside whatever else is going on. What can't be stored is left until its lease ends. */
+/** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
 export interface Completer {
-  record(record: AttemptRecord): void
-  /**
-   * Gives a delivery back untried, due no sooner than `dueAt` (default: as soon as it was); it has been waiting for a
-   * provider since `waitsSince`, where that is given. Both in Unix milliseconds.
-   */
-  returnDelivery(claimed: ClaimedDelivery, dueAt?: number, waitsSince?: number): void
-  /** Resolves when storing does not lag behind. */
+  /** Records a step, together with others. */
+  complete(step: Step): void
+  /** Resolves when recording does not lag behind. */
   waitForRoom(): Promise<void>
-  /** Resolves when all of it is stored. */
+  /** Resolves when every step is recorded. */
   drain(): Promise<void>
 }
 
-/** How long a try waits for others when many are stored; while it does, a crash would send it again. */
+/** How long a step waits for others when many are recorded, in milliseconds; after a crash in that time it is sent again. */
 const gatherMs = 25
-/** How many claims' worth of tries may wait to be stored before no more are begun. */
+/** How many claims' worth of steps may wait to be recorded before no more deliveries are claimed. */
 const maxClaims = 2
 const persistPauseMs = 250
 
-interface Untried {
-  readonly claimed: ClaimedDelivery
-  readonly dueAt: number
-  readonly waitsSince: number | undefined
-}
-
+/** Creates the completer of a channel's worker. */
 export function createCompleter(settings: CompleterOptions): Completer {
   const { channel, options, log } = settings
   const backlog = createBacklog(options.claimSize * maxClaims)
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
-  const together = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
-  const ended = createGatherer<AttemptRecord, true>((records) => recordAll(settings, records), together)
-  const untried = createGatherer<Untried, true>((list) => releaseAll(settings, list), together)
-  const aside = (work: Promise<unknown>) =>
-    backlog.add(
-      work.catch((error) =>
-        log.error({ err: error, channel }, 'what became of a delivery could not be recorded; its lease will end'),
-      ),
-    )
+  const batching = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
+  const steps = createGatherer<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
+  const releases = createGatherer<Release, true>((batch) => releaseAll(settings, batch), batching)
+  const logError = (error: unknown) =>
+    log.error({ err: error, channel }, 'a step could not be recorded; the lease of its delivery will end')
   return {
-    record: (record) => aside(ended.do(record)),
-    returnDelivery: (claimed, dueAt = 0, waitsSince) => aside(untried.do({ claimed, dueAt, waitsSince })),
+    complete: (step) => backlog.add(('next' in step ? steps.do(step) : releases.do(step)).catch(logError)),
     waitForRoom: () => backlog.waitForRoom(),
     drain: () => backlog.drain(),
   }
 }
 
-async function recordAll(settings: CompleterOptions, records: readonly AttemptRecord[]): Promise<true[]> {
-  for (const [bucket, mine] of Map.groupBy(records, ({ claimed }) => claimed.bucket)) {
-    const late = await persist(() => settings.deliveries.record(bucket, mine), settings.options.leaseMs)
-    if (late > 0) settings.log.warn({ late, channel: settings.channel }, 'tries were recorded too late and left out')
+async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
+  const { deliveries, channel, options, hints, log } = settings
+  for (const [bucket, mine] of Map.groupBy(steps, ({ claimed }) => claimed.bucket)) {
+    const late = await persist(() => deliveries.record(bucket, mine), options.leaseMs)
+    if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   }
-  if (records.some(({ next }) => next.kind === 'dead' && next.fallback)) settings.hints.waiting()
-  settings.hints.changed()
-  for (const [what, mine] of Map.groupBy(records, (each) => each.what)) countRecorded(settings, what, mine.length)
-  return records.map(() => true)
+  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
+  hints.onChanged()
+  for (const [entry, { length }] of Map.groupBy(steps, ({ what }) => what)) countSteps(settings, entry, length)
+  return steps.map(() => true)
 }
 
-/** One that was held back was no attempt. */
-function countRecorded({ metrics, channel }: CompleterOptions, what: string, count: number): void {
-  if (what === 'expired') metrics.expired.inc({ channel }, count)
-  else if (what === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
-  else metrics.attempts.inc({ channel, result: what }, count)
+/** A delivery that expired or was deferred is not counted as an attempt. */
+function countSteps({ metrics, channel }: CompleterOptions, entry: string, count: number): void {
+  if (entry === 'expired') metrics.expired.inc({ channel }, count)
+  else if (entry === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
+  else metrics.attempts.inc({ channel, result: entry }, count)
 }
 
-async function releaseAll({ deliveries, options }: CompleterOptions, untried: readonly Untried[]): Promise<true[]> {
-  for (const [bucket, mine] of Map.groupBy(untried, ({ claimed }) => claimed.bucket))
-    for (const [, same] of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`)) {
+async function releaseAll({ deliveries, options }: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
+  for (const [bucket, mine] of Map.groupBy(releases, ({ claimed }) => claimed.bucket))
+    for (const same of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
       const claimed = same.map((each) => each.claimed)
       const { dueAt = 0, waitsSince } = same[0] ?? {}
       await persist(() => deliveries.release(bucket, claimed, dueAt, waitsSince), options.leaseMs)
     }
-  return untried.map(() => true)
+  return releases.map(() => true)
 }
 
-/**
- * What became of a claim must be stored, or it is sent again: it is tried for as long as the lease lasts, whatever the
- * error, unless the values themselves are refused.
- */
+/** Repeats work while the lease lasts, whatever the error, unless the values are rejected: what is not recorded is sent again. */
 async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
   const deadline = performance.now() + leaseMs
   for (;;) {

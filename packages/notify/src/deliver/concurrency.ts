@@ -1,88 +1,110 @@
-/** Work that comes to one of two ends: it is begun, or left. */
+/** Work that is either started or skipped. */
 export interface SlotWork {
-  begin(): Promise<unknown>
-  leave(): void
+  start(): Promise<unknown>
+  skip(): void
 }
 
-/** Work that runs beside its giver, so much at a time; what finds no slot waits its turn. */
-export interface Concurrency {
-  /** What has found no slot by `beginBy` (by `performance.now()`) is left then. */
-  run(work: SlotWork, startBy: number): void
-  /** Resolves when nothing waits for a slot any more. */
-  waitForSlot(): Promise<void>
-  /** Leaves what waits and what is still given; resolves when nothing runs. */
-  close(): Promise<void>
+interface WaitingWork {
+  readonly work: SlotWork
+  /** By `performance.now()`. */
+  readonly startBy: number
 }
 
-export function createConcurrency(max: number, onError: (error: unknown) => void): Concurrency {
-  const listeners: Array<{ readonly isMet: () => boolean; readonly resolve: () => void }> = []
-  let waiting: Array<SlotWork & { readonly beginBy: number }> = []
-  let running = 0
-  let alarm: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
+interface Waiter {
+  readonly isMet: () => boolean
+  readonly resolve: () => void
+}
 
-  const next = () => {
-    while (running < max) {
-      const work = waiting.shift()
-      if (!work) break
-      if (work.beginBy <= performance.now()) work.leave()
-      else begin(work)
-    }
-    notify()
+/** The slots of a channel: work runs beside its caller, at most `max` pieces at a time; the rest waits its turn. */
+export class Concurrency {
+  readonly #max: number
+  readonly #onError: (error: unknown) => void
+  #running = 0
+  #waiting: WaitingWork[] = []
+  #waiters: Waiter[] = []
+  #timer: NodeJS.Timeout | undefined
+  /** When the timer fires, by `performance.now()`. */
+  #timerAt = Number.POSITIVE_INFINITY
+  #isClosed = false
+
+  /** `onError` is given what started work rejects with. */
+  constructor(max: number, onError: (error: unknown) => void) {
+    this.#max = max
+    this.#onError = onError
   }
-  const begin = (work: SlotWork) => {
-    running++
+
+  /** Starts work as soon as a slot is free. What found none by `startBy` (by `performance.now()`) is skipped then. */
+  run(work: SlotWork, startBy: number): void {
+    if (this.#isClosed) {
+      work.skip()
+      return
+    }
+    this.#waiting.push({ work, startBy })
+    this.#startNext()
+    if (this.#waiting.length > 0 && startBy < this.#timerAt) this.#setTimer()
+  }
+
+  /** Resolves when no work waits for a slot. */
+  waitForSlot(): Promise<void> {
+    return this.#until(() => this.#waiting.length === 0)
+  }
+
+  /** Skips what waits and what still comes; resolves when nothing runs. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#skipUntil(Number.POSITIVE_INFINITY)
+    clearTimeout(this.#timer)
+    return this.#until(() => this.#running === 0)
+  }
+
+  #startNext(): void {
+    while (this.#running < this.#max) {
+      const next = this.#waiting.shift()
+      if (!next) break
+      if (next.startBy <= performance.now()) next.work.skip()
+      else this.#start(next.work)
+    }
+    this.#resolveWaiters()
+  }
+
+  #start(work: SlotWork): void {
+    this.#running++
     work
-      .begin()
-      .catch(onError)
+      .start()
+      .catch(this.#onError)
       .finally(() => {
-        running--
-        next()
+        this.#running--
+        this.#startNext()
       })
   }
-  const skipUntil = (time: number) => {
-    const late = waiting.filter(({ beginBy }) => beginBy <= time)
-    waiting = waiting.filter(({ beginBy }) => beginBy > time)
-    for (const work of late) work.leave()
-    notify()
-  }
-  const schedule = () => {
-    clearTimeout(alarm?.timer)
-    alarm = undefined
-    if (waiting.length === 0) return
-    const at = Math.min(...waiting.map(({ beginBy }) => beginBy))
-    const ring = () => {
-      skipUntil(at)
-      schedule()
-    }
-    alarm = { at, timer: setTimeout(ring, Math.max(0, at - performance.now())) }
-  }
-  const notify = () => {
-    if (listeners.length === 0) return
-    for (const listener of listeners.filter(({ isMet }) => isMet())) {
-      listeners.splice(listeners.indexOf(listener), 1)
-      listener.resolve()
-    }
-  }
-  const until = (isMet: () => boolean) =>
-    isMet() ? Promise.resolve() : new Promise<void>((resolve) => listeners.push({ isMet, resolve }))
-  let isClosed = false
 
-  return {
-    run({ begin, leave }, beginBy) {
-      if (isClosed) {
-        leave()
-        return
-      }
-      waiting.push({ begin, leave, beginBy })
-      next()
-      if (waiting.length > 0 && beginBy < (alarm?.at ?? Number.POSITIVE_INFINITY)) schedule()
-    },
-    waitForSlot: () => until(() => waiting.length === 0),
-    close() {
-      isClosed = true
-      skipUntil(Number.POSITIVE_INFINITY)
-      clearTimeout(alarm?.timer)
-      return until(() => running === 0)
-    },
+  #skipUntil(time: number): void {
+    const late = this.#waiting.filter(({ startBy }) => startBy <= time)
+    this.#waiting = this.#waiting.filter(({ startBy }) => startBy > time)
+    for (const { work } of late) work.skip()
+    this.#resolveWaiters()
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer)
+    const at = Math.min(...this.#waiting.map(({ startBy }) => startBy))
+    this.#timerAt = at
+    if (this.#waiting.length === 0) return
+    const onTime = () => {
+      this.#skipUntil(at)
+      this.#setTimer()
+    }
+    this.#timer = setTimeout(onTime, Math.max(0, at - performance.now()))
+  }
+
+  #resolveWaiters(): void {
+    if (this.#waiters.length === 0) return
+    const met = this.#waiters.filter(({ isMet }) => isMet())
+    this.#waiters = this.#waiters.filter((waiter) => !met.includes(waiter))
+    for (const { resolve } of met) resolve()
+  }
+
+  #until(isMet: () => boolean): Promise<void> {
+    return isMet() ? Promise.resolve() : new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }))
   }
 }

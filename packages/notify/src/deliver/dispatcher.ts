@@ -1,151 +1,136 @@
-import type { Clock } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
+import type { NotifyMetrics } from '../context/metrics.ts'
 import type { CompleteMessages } from '../links/complete-messages.ts'
-import type { Call, PendingAttempt } from './attempt.ts'
-import { createCallMarks } from './calls/call-marks.ts'
+import { type Call, noProvider } from './attempt.ts'
 import { callProvider, createOutgoing } from './calls/call-provider.ts'
-import { createClaimCheck } from './calls/claim-check.ts'
-import { canSend } from './calls/send-conditions.ts'
+import { Preflight, type PreflightOptions } from './calls/preflight.ts'
 import { linksUnavailable } from './calls/skipped-targets.ts'
-import type { CompleterOptions } from './completer.ts'
-import { noProvider } from './next-step.ts'
-import { unresolvedProvider } from './provider-history.ts'
+import type { Concurrency } from './concurrency.ts'
 import type { ProviderPool } from './provider-pool.ts'
 
-export interface SenderOptions
-  extends Pick<CompleterOptions, 'channel' | 'deliveries' | 'options' | 'log' | 'metrics'> {
-  readonly clock: Clock
-  /** Gives messages what they carry beside their text, just before they go out. */
+/** What the dispatcher needs. */
+export interface DispatcherOptions extends PreflightOptions {
+  readonly metrics: NotifyMetrics
+  /** Adds what messages carry beside their text, just before they are sent. */
   readonly completeMessages?: CompleteMessages
 }
 
-/** Calls providers, and hands each try on as soon as all of its targets are answered. */
-export interface Sender {
-  /** When calls of a provider must begin, so that what comes of them is stored under the lease; by `performance.now()`. */
-  beginBy(provider: Provider, leaseEndsAt: number): number
-  /**
-   * Makes calls of one provider together; those that expired by now, whose user's quiet hours began, or whose user was
-   * erased, are left. `claimedAt` is from before their deliveries were claimed.
-   */
-  send(provider: Provider, calls: readonly Call[], claimedAt: number): Promise<void>
-  /** For calls that are not made. */
-  leave(provider: Provider, calls: readonly Call[]): void
+/** What the dispatcher uses of the worker. */
+export interface DispatcherResources {
+  readonly pool: ProviderPool
+  readonly concurrency: Concurrency
+  /** Delays the next call of a slot while too many steps wait to be recorded. */
+  readonly waitForRoom: () => Promise<void>
 }
 
-/** The share of a lease that is kept for storing what came of the call. */
+/** The share of a lease that is kept for recording what follows the call. */
 const recordingShare = 0.25
 
-/** A sender that has what providers answer counted. */
-export function createSender(
-  settings: SenderOptions,
-  pool: ProviderPool,
-  finish: (ended: PendingAttempt) => void,
-): Sender {
-  const { options, metrics, clock } = settings
-  const answer = (provider: Provider, { of, target }: Call, result: SendResult | undefined) => {
-    for (const ended of of.answered(target, provider.name, result)) finish(ended)
+/** Calls providers within the channel's slots. */
+export class Dispatcher {
+  readonly #settings: DispatcherOptions
+  readonly #resources: DispatcherResources
+  readonly #preflight: Preflight
+
+  constructor(settings: DispatcherOptions, resources: DispatcherResources) {
+    this.#settings = settings
+    this.#resources = resources
+    this.#preflight = new Preflight(settings, resources.pool)
   }
-  const claimCheck = createClaimCheck(settings.deliveries)
-  /** What can't be looked up is left alone: nothing is sent that may have been erased. */
-  const heldAmong = async (calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> => {
-    try {
-      return await claimCheck.check(
-        calls.map(({ of }) => of.claimed),
-        claimedAt,
-      )
-    } catch (error) {
-      settings.log.warn(
-        { err: error, channel: settings.channel },
-        'claimed deliveries could not be looked up; they wait',
-      )
-      return calls.map(() => false)
-    }
-  }
-  const callMarks = createCallMarks(settings.deliveries)
-  const needsMark = ({ of: { claimed }, target }: Call) =>
-    claimed.message.failoverOnTimeout === false &&
-    unresolvedProvider(claimed.message, target) === undefined &&
-    pool.availability(target, {}).length > 1
-  /** Of those that may go, the ones that still may once it is remembered who is called, where it must be. */
-  const markedAmong = async (provider: Provider, calls: readonly Call[], may: readonly boolean[]) => {
-    const needing = calls.filter((call, index) => may[index] && needsMark(call))
-    if (needing.length === 0) return may
-    try {
-      const marks = needing.map(({ of, target }) => ({
-        claimed: of.claimed,
-        target: target.id,
-        provider: provider.name,
-      }))
-      const marked = await callMarks.mark(marks)
-      const left = new Set(needing.filter((_, index) => !marked[index]))
-      const now = clock.now()
-      return calls.map(
-        (call, index) => may[index] === true && !left.has(call) && canSend(call.of.claimed, options, now),
-      )
-    } catch (error) {
-      settings.log.warn({ err: error, channel: settings.channel }, 'calls could not be marked; their deliveries wait')
-      return calls.map((call, index) => may[index] === true && !needing.includes(call))
-    }
-  }
-  return {
-    beginBy: ({ timeoutMs }, leaseEndsAt) => leaseEndsAt - timeoutMs - options.leaseMs * recordingShare,
-    async send(provider, all, claimedAt) {
-      const messages = await complete(settings, all)
-      if (!messages) {
-        for (const { of, target } of all)
-          for (const ended of of.answered(target, noProvider, linksUnavailable)) finish(ended)
-        return
+
+  /**
+   * Groups calls by provider and begins them as slots are free. Each call adds its result to its attempt; one that finds
+   * no slot in time is skipped. The lease of the deliveries ends at `leaseEndsAt`, by `performance.now()`.
+   */
+  dispatch(calls: readonly Call[], leaseEndsAt: number): void {
+    const { leaseMs } = this.#settings.options
+    const claimedAt = leaseEndsAt - leaseMs
+    for (const [provider, mine] of Map.groupBy(calls, (call) => call.provider)) {
+      const startBy = leaseEndsAt - provider.timeoutMs - leaseMs * recordingShare
+      for (const batch of splitBatches(mine, provider.batchSize ?? 1)) {
+        const start = () => this.#run(provider, batch, claimedAt)
+        this.#resources.concurrency.run({ start, skip: () => skip(batch) }, startBy)
       }
-      const held = await heldAmong(all, claimedAt)
-      const now = clock.now()
-      const may = all.map(({ of }, index) => held[index] === true && canSend(of.claimed, options, now))
-      const goes = await markedAmong(provider, all, may)
-      for (const [index, call] of all.entries()) if (!goes[index]) answer(provider, call, undefined)
-      const going = all.filter((_, index) => goes[index])
-      if (going.length === 0) return
-      const begun = performance.now()
-      const results = await callProvider(
-        provider,
-        messages.filter((_, index) => goes[index]),
-      )
-      metrics.providerSeconds.observe({ provider: provider.name }, (performance.now() - begun) / 1_000)
-      for (const [index, call] of going.entries()) answer(provider, call, results[index])
-      await count(settings, pool, provider, results)
-    },
-    leave(provider, calls) {
-      for (const call of calls) answer(provider, call, undefined)
-    },
+    }
+  }
+
+  /** Makes the calls of a batch. A provider that has begun to fail since it was chosen is called by its probe alone. */
+  async #run(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+    const { pool, waitForRoom } = this.#resources
+    if (pool.isPaused(provider) && !batch.some(({ isProbe }) => isProbe)) skip(batch)
+    else await this.#send(provider, batch, claimedAt)
+    await waitForRoom()
+  }
+
+  /** Calls the provider with a batch, and adds the results to the attempts. */
+  async #send(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+    const messages = await completeMessages(this.#settings, batch)
+    if (!messages) {
+      const results = batch.map(() => linksUnavailable)
+      return addResults(batch, noProvider, results)
+    }
+    const isAllowed = await this.#preflight.check(batch, claimedAt)
+    skip(batch.filter((_, index) => !isAllowed[index]))
+    const calls = batch.filter((_, index) => isAllowed[index])
+    if (calls.length === 0) return
+    const startedAt = performance.now()
+    const results = await callProvider(
+      provider,
+      messages.filter((_, index) => isAllowed[index]),
+    )
+    const seconds = (performance.now() - startedAt) / 1_000
+    this.#settings.metrics.providerSeconds.observe({ provider: provider.name }, seconds)
+    addResults(calls, provider.name, results)
+    await reportResults(this.#settings, this.#resources.pool, provider, results)
   }
 }
 
-/** What goes out; undefined when it can't be completed at the moment. */
-async function complete(
-  { channel, log, completeMessages }: SenderOptions,
+function skip(calls: readonly Call[]): void {
+  for (const { attempt, target } of calls) attempt.skip(target)
+}
+
+function addResults(calls: readonly Call[], provider: string, results: readonly SendResult[]): void {
+  for (const [index, { attempt, target }] of calls.entries()) {
+    const result = results[index]
+    if (result) attempt.addResult({ target, provider, result })
+    else attempt.skip(target)
+  }
+}
+
+function splitBatches<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  )
+}
+
+/** The messages as they are sent; undefined when they can't be completed at the moment. */
+async function completeMessages(
+  { channel, log, completeMessages: complete }: DispatcherOptions,
   calls: readonly Call[],
 ): Promise<readonly OutgoingMessage[] | undefined> {
-  const bare = calls.map((call) => createOutgoing(call.of.claimed, call.target))
+  const messages = calls.map(({ attempt, target }) => createOutgoing(attempt.claimed, target))
   try {
-    return (await completeMessages?.(bare)) ?? bare
+    return (await complete?.(messages)) ?? messages
   } catch (error) {
-    log.warn({ err: error, channel }, 'the settings that mails need for their links could not be read; they wait')
+    log.warn({ err: error, channel }, 'settings for the links of mails could not be read; the mails wait')
     return undefined
   }
 }
 
-/** Tells the breaker; that it opens for refused credentials or a closed account is an operator's matter. */
-async function count(
-  { channel, log, metrics }: SenderOptions,
+/** Reports results to the breaker. When it opens for rejected credentials or a closed account, an operator must act. */
+async function reportResults(
+  { channel, log, metrics }: DispatcherOptions,
   pool: ProviderPool,
   provider: Provider,
-  answers: readonly SendResult[],
+  results: readonly SendResult[],
 ): Promise<void> {
-  const refused = answers.filter(({ kind }) => kind === 'misconfigured')
-  if (refused.length > 0) metrics.misconfigured.inc({ provider: provider.name }, refused.length)
-  const opened = await pool.reportResults(provider, answers)
-  const [first] = refused
-  if (opened && first && 'reason' in first)
+  const misconfigured = results.filter(({ kind }) => kind === 'misconfigured')
+  if (misconfigured.length > 0) metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+  const isOpened = await pool.reportResults(provider, results)
+  const [first] = misconfigured
+  if (isOpened && first && 'reason' in first)
     log.error(
       { provider: provider.name, channel, reason: first.reason },
-      'a provider refuses our credentials or account',
+      'a provider rejects our credentials or account',
     )
 }

@@ -1,8 +1,9 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { Message, Target } from '../model/notification.ts'
-import { type Backoff, backoffMs } from '../model/retry-policy.ts'
+import { backoffMs, type RetryPolicy, resultRules, transitions } from '../model/retry-policy.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
-import type { AttemptRecord, ClaimedDelivery } from '../store/store.ts'
+import type { ClaimedDelivery } from '../store/store.ts'
+import { type Attempt, type AttemptStep, acceptedBefore, noProvider, type Step, type TargetResult } from './attempt.ts'
 import {
   type Availability,
   failoverPauseMs,
@@ -12,27 +13,8 @@ import {
 } from './provider-history.ts'
 import { redactQuotes } from './redaction.ts'
 
-/** What came back for one target of a delivery. */
-export interface TargetResult {
-  readonly target: Target
-  readonly provider: string
-  readonly result: SendResult
-}
-
-/** Stands for the provider of a target that nobody was called for. */
-export const noProvider = 'none'
-
-export interface RetryPolicy {
-  /** Tries before a delivery is given up. */
-  readonly attempts: number
-  readonly backoff: Backoff
-  readonly suppressionDays: SuppressionDays
-  /** How long a delivery waits for its providers, without an attempt that counts, before it is given up, in milliseconds. */
-  readonly patienceMs: number
-}
-
 /** What is known at the moment of the decision. */
-export interface RetryContext {
+export interface StepContext {
   /** Unix milliseconds. */
   readonly now: number
   /** In [0, 1). */
@@ -41,177 +23,197 @@ export interface RetryContext {
   availability(target: Target, history: ProviderHistory): readonly Availability[]
 }
 
-/** Claims that may end with their worker's death before the delivery is taken out of the way. */
-export const maxCrashes = 5
-/** From so many on it is held by itself, so that its like are not taken out of the way with the one at fault. */
-export const suspectCrashes = 3
+/** The results of an attempt, and what they mean for the delivery. */
+interface Assessment {
+  readonly results: readonly TargetResult[]
+  /** The targets that are sent to again, unless the delivery ends. */
+  readonly left: readonly TargetResult[]
+  readonly isFailure: boolean
+  /** Failed attempts, this one included. */
+  readonly failures: number
+}
 
-const waits: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'transient', 'ambiguous', 'misconfigured'])
-const spares: ReadonlySet<SendResult['kind']> = new Set(['rate_limited', 'misconfigured'])
+/** When the next attempt is due, and what the delivery remembers until then. */
+type NextAttempt = ReturnType<typeof planNextAttempt>
 
-/**
- * Decides what follows a try: done, again (only the targets that have not taken it), or a dead letter. A rate limit
- * or a refused credential burns no try; a permanent answer spares the others. What failed goes to the next healthy
- * provider at its next try, and no provider is called before the end of the pause it asked for. A delivery that would
- * wait for its providers longer than it may is given up; a push that is given up falls back to email.
- */
-export function nextStep(
-  claimed: ClaimedDelivery,
-  answers: readonly TargetResult[],
-  policy: RetryPolicy,
-  context: RetryContext,
-): AttemptRecord {
-  const { now } = context
-  const results = redactQuotes(claimed, answers)
-  const accepted = results.find(({ result }) => result.kind === 'accepted')
-  const record = {
-    claimed,
-    at: now,
-    ...(accepted ? { acknowledged: acknowledgement(accepted) } : {}),
-    detail: { results: results.map(told) },
-    ...suppressedBy(results, policy.suppressionDays, now),
-    deadTokens: deadTokensIn(results, now),
-  }
-  const left = results.filter(({ result }) => waits.has(result.kind))
-  const burns = left.some(({ result }) => !spares.has(result.kind))
-  const failures = claimed.failures + (burns ? 1 : 0)
-  const counted = burns ? failures : undefined
-  const { dueAt, backoffEndsAt, history } = nextAttempt(claimed, results, counted, policy, context)
-  const taken = accepted !== undefined || claimed.message.accepted === true
-  /** Where some target took it, what the others came to is no matter for a dead letter. */
-  const end = (death: { readonly cause: string; readonly detail: string }): AttemptRecord =>
-    taken
-      ? { ...record, what: accepted ? 'sent' : 'finished', next: { kind: 'done' } }
-      : { ...record, what: 'dead_letter', next: { kind: 'dead', ...death, fallback: isPush(claimed), left: history } }
-  if (left.length === 0) return end(permanent(results))
-  const last = reasonOf(left.at(-1))
-  if (burns && failures >= policy.attempts)
-    return end({ cause: 'attempts_exhausted', detail: `${failures} tries failed, the last: ${last}` })
-  // The pause after a failure that counted is the operator's own: it is no waiting for a provider, however long it is.
-  if (dueAt > Math.max((history.waitsSince ?? now) + policy.patienceMs, backoffEndsAt))
-    return end({ cause: 'waited_too_long', detail: `no provider took it in time, the last: ${last}` })
-  const what = accepted ? 'sent' : burns ? 'attempt_failed' : 'postponed'
-  const targets = left.map(({ target }) => target)
-  return { ...record, what, next: { kind: 'again', dueAt, failures, left: { targets, accepted: taken, ...history } } }
+/** Why a delivery ends. */
+interface End {
+  readonly cause: string
+  readonly detail: string
+  /** What a replay must remember of the last attempt. */
+  readonly left?: ProviderHistory
 }
 
 /**
- * When what is left of a delivery is tried again, and what it remembers until then: as soon as one of its providers may be
- * called, but no sooner than its backoff after a failure that counted (the `failures`-th), and no later than it expires.
+ * The step that follows an attempt, by the tables of `model/retry-policy.ts`: the delivery is done, is attempted again for
+ * the targets that are left, or becomes a dead letter. A failure goes to the next healthy provider, and no provider is
+ * called before the end of the pause it asked for. A delivery that waits for its providers longer than the policy allows
+ * ends; a push that ends falls back to email. An attempt that was never made releases its delivery.
  */
-function nextAttempt(
-  { message, expiresAt = Number.POSITIVE_INFINITY }: ClaimedDelivery,
-  results: readonly TargetResult[],
-  failures: number | undefined,
-  { backoff }: RetryPolicy,
-  { now, random, availability }: RetryContext,
-) {
-  const burns = failures !== undefined
-  const postponements = burns ? 0 : (message.postponements ?? 0) + 1
-  const pauses = results.map((each) => ({ ...each, pauseMs: pauseMs(each, postponements) }))
-  const called = pauses.filter(({ provider }) => provider !== noProvider)
-  const asked = called.map((each) => ({ provider: each.provider, until: now + each.pauseMs }))
-  const providers = {
-    failedProviders: providersFailed(message, called),
-    providerPauses: mergePauses(message, asked, now),
-    unresolved: unresolvedAfter(message, called),
+export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepContext): Step {
+  const { claimed } = attempt
+  if (!attempt.isMade) return { claimed }
+  const assessment = assessResults(attempt)
+  const { results, left, isFailure, failures } = assessment
+  const retry = planNextAttempt(claimed, assessment, policy, context)
+  const end = findEnd(claimed, assessment, retry, { policy, now: context.now })
+  const accepted = results.find(({ result }) => result.kind === 'accepted')
+  const column = accepted ? 'now' : acceptedBefore(claimed)
+  const record = {
+    claimed,
+    at: context.now,
+    ...(accepted ? { acknowledged: acknowledgementOf(accepted) } : {}),
+    detail: { results: results.map(describeResult) },
+    ...suppressionOf(results, policy.suppressionDays, context.now),
+    deadTokens: deadTokensOf(results, context.now),
   }
-  const left = results.filter(({ result }) => waits.has(result.kind))
-  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target, providers), providers, now)))
+  const { dueAt, history } = retry
+  if (end) return { ...record, ...endOf(claimed, transitions.ended[column], { ...end, left: history }) }
+  const { entry, next } = transitions[isFailure ? 'failed' : 'postponed'][column]
+  const targets = left.map(({ target }) => target)
+  const remembered = { targets, partlyAccepted: column !== 'never', ...history }
+  return { ...record, what: entry, next: { kind: next, dueAt, failures, left: remembered } }
+}
+
+/** The step of a delivery whose workers died too often: it becomes a dead letter without another attempt. */
+export function stepAfterCrashes(claimed: ClaimedDelivery, now: number): AttemptStep {
+  const detail = `${claimed.crashes} workers died while they held it`
+  const end = { cause: 'worker_died', detail }
+  const transition = transitions.crashed[acceptedBefore(claimed)]
+  return { claimed, at: now, detail: { reason: detail }, deadTokens: [], ...endOf(claimed, transition, end) }
+}
+
+/** The step of a delivery that waited for a provider as long as the policy allows. */
+export function stepAfterWaiting(claimed: ClaimedDelivery, now: number): AttemptStep {
+  const detail = 'no provider accepted it in time: each was failing, or asked for a pause'
+  const end = { cause: 'waited_too_long', detail }
+  const transition = transitions.ended[acceptedBefore(claimed)]
+  return { claimed, at: now, detail: { reason: detail }, deadTokens: [], ...endOf(claimed, transition, end) }
+}
+
+/** How a delivery ends. Only push has a fallback: email. */
+function endOf(
+  { channel }: ClaimedDelivery,
+  { entry, next }: { readonly entry: string; readonly next: 'done' | 'dead' },
+  end: End,
+): Pick<AttemptStep, 'what' | 'next'> {
+  if (next === 'done') return { what: entry, next: { kind: next } }
+  return { what: entry, next: { kind: next, ...end, fallback: channel === 'push' } }
+}
+
+function assessResults({ claimed, results: all }: Attempt): Assessment {
+  const results = redactQuotes(claimed, all)
+  const left = results.filter(({ result }) => resultRules[result.kind].retries)
+  const isFailure = left.some(({ result }) => resultRules[result.kind].counts)
+  return { results, left, isFailure, failures: claimed.failures + (isFailure ? 1 : 0) }
+}
+
+/** Why the delivery ends; undefined where it is attempted again. */
+function findEnd(
+  { message }: Pick<ClaimedDelivery, 'message'>,
+  { results, left, isFailure, failures }: Assessment,
+  { dueAt, backoffEndsAt }: NextAttempt,
+  { policy, now }: { readonly policy: RetryPolicy; readonly now: number },
+): End | undefined {
+  if (left.length === 0) return causeOf(results)
+  const last = reasonOf(left.at(-1))
+  if (isFailure && failures >= policy.attempts)
+    return { cause: 'attempts_exhausted', detail: `${failures} attempts failed, the last: ${last}` }
+  const waitsSince = isFailure ? now : (message.waitsSince ?? now)
+  // The pause after a failure that counts is the operator's own: it is no wait for a provider, however long it is.
+  if (dueAt <= Math.max(waitsSince + policy.patienceMs, backoffEndsAt)) return undefined
+  return { cause: 'waited_too_long', detail: `no provider accepted it in time, the last: ${last}` }
+}
+
+/**
+ * When what is left of a delivery is attempted again, and what it remembers until then: as soon as one of its providers
+ * may be called, but no sooner than its backoff after a failure, and no later than it expires.
+ */
+function planNextAttempt(
+  { message, expiresAt = Number.POSITIVE_INFINITY }: ClaimedDelivery,
+  { results, left, isFailure, failures }: Assessment,
+  { backoff }: RetryPolicy,
+  { now, random, availability }: StepContext,
+) {
+  const postponements = isFailure ? 0 : (message.postponements ?? 0) + 1
+  const called = results
+    .filter(({ provider }) => provider !== noProvider)
+    .map((each) => ({ ...each, pauseMs: pauseMsOf(each, postponements) }))
+  const pauses = called.map(({ provider, pauseMs }) => ({ provider, until: now + pauseMs }))
+  const history = {
+    failedProviders: mergeFailedProviders(message, called),
+    providerPauses: mergePauses(message, pauses, now),
+    unresolved: mergeUnresolved(message, called),
+  }
+  const freeAt = Math.min(...left.map(({ target }) => nextCallAt(availability(target, history), history, now)))
   const isCalled = left.some(({ provider }) => provider !== noProvider)
-  const postponedFor = isCalled ? minPostponedMs : postponedMs(postponements)
-  const leastMs = burns ? backoffMs(failures, backoff, random) : postponedFor
+  const postponedMs = isCalled ? minPostponedMs : postponedMsOf(postponements)
+  const minMs = isFailure ? backoffMs(failures, backoff, random) : postponedMs
   return {
-    dueAt: Math.min(Math.max(now + leastMs, freeAt), expiresAt),
-    backoffEndsAt: burns ? now + leastMs : now,
-    history: { postponements, ...providers, waitsSince: burns ? undefined : (message.waitsSince ?? now) },
+    dueAt: Math.min(Math.max(now + minMs, freeAt), expiresAt),
+    backoffEndsAt: isFailure ? now + minMs : now,
+    history: { postponements, ...history, waitsSince: isFailure ? undefined : (message.waitsSince ?? now) },
   }
 }
 
 const minPostponedMs = 1_000
 const maxPostponedMs = 60_000
 
-/** A target that is left, and for how long its provider is not to be called with it. */
-interface Pause extends TargetResult {
+/** The result of a called provider, and for how long it is not called again with the delivery. */
+interface CalledResult extends TargetResult {
   readonly pauseMs: number
 }
 
 /**
- * The pause that an answer asks for. Where it counts no attempt it is a second at the least, and longer with each
- * postponement in a row, whatever the provider says: nothing is called in a loop.
+ * The pause that a result asks for. Where the attempt does not count, it is at least a second and doubles with each
+ * postponement in a row, whatever the provider says: no provider is called in a tight loop.
  */
-function pauseMs({ result }: TargetResult, postponements: number): number {
-  if (!spares.has(result.kind)) return retryAfterMs(result)
-  return Math.max(retryAfterMs(result), postponedMs(postponements))
+function pauseMsOf({ result }: TargetResult, postponements: number): number {
+  const { retries, counts } = resultRules[result.kind]
+  return retries && !counts ? Math.max(retryAfterMsOf(result), postponedMsOf(postponements)) : retryAfterMsOf(result)
 }
 
-function postponedMs(postponements: number): number {
+function postponedMsOf(postponements: number): number {
   return Math.min(maxPostponedMs, minPostponedMs * 2 ** Math.min(16, Math.max(0, postponements - 1)))
 }
 
-/** The providers that failed for what is left of a delivery, the last to fail last: its next attempt goes to another one. */
-function providersFailed(message: Message, called: readonly Pause[]): string[] {
-  const failed = new Set(called.filter((each) => failsOver(each, message)).map(({ provider }) => provider))
+const defaultRetryMs = 60_000
+/** Until every process has read that the breaker is open, and chooses the next provider. */
+const misconfiguredRetryMs = 2_000
+
+function retryAfterMsOf(result: SendResult): number {
+  if (result.kind === 'rate_limited') return result.retryAfterMs ?? defaultRetryMs
+  if (result.kind === 'misconfigured') return misconfiguredRetryMs
+  return result.kind === 'transient' ? (result.retryAfterMs ?? 0) : 0
+}
+
+/** The providers that failed for the delivery, the last to fail last: its next attempt prefers the others. */
+function mergeFailedProviders(message: Message, called: readonly CalledResult[]): string[] {
+  const failed = new Set(called.filter((each) => isFailover(each, message)).map(({ provider }) => provider))
   return [...(message.failedProviders ?? []).filter((name) => !failed.has(name)), ...failed]
 }
 
+function isFailover({ result, pauseMs }: CalledResult, message: Message): boolean {
+  const { failover } = resultRules[result.kind]
+  if (failover === 'if allowed') return message.failoverOnTimeout !== false
+  return failover === 'if long' ? pauseMs > failoverPauseMs : failover === 'always'
+}
+
 /**
- * Which providers may have taken what of a message after these answers, where that keeps it from the others. A refusal
- * says only that its own call was not taken; nothing but the provider's word for the earlier ones resolves those.
+ * The providers that may have accepted a target, where the event type then forbids failover. A rejection says only that
+ * its own call was not accepted; nothing but the provider's statement about the earlier calls resolves those.
  */
-function unresolvedAfter(message: Message, called: readonly Pause[]): Readonly<Record<string, string>> {
+function mergeUnresolved(message: Message, called: readonly CalledResult[]): Readonly<Record<string, string>> {
   const unresolved = new Map(Object.entries(message.unresolved ?? {}))
   for (const { target, provider, result } of called) {
-    const isTaken = result.kind === 'accepted'
+    const isResolved = result.kind === 'accepted' || ('notTaken' in result && result.notTaken)
     if (result.kind === 'ambiguous' && message.failoverOnTimeout === false) unresolved.set(target.id, provider)
-    else if (isTaken || ('notTaken' in result && result.notTaken)) unresolved.delete(target.id)
+    else if (isResolved) unresolved.delete(target.id)
   }
   return Object.fromEntries(unresolved)
 }
 
-function failsOver({ result, pauseMs }: Pause, message: Message): boolean {
-  if (result.kind === 'ambiguous') return message.failoverOnTimeout !== false
-  if (result.kind === 'rate_limited') return pauseMs > failoverPauseMs
-  return result.kind === 'transient' || result.kind === 'misconfigured'
-}
-
-/** A delivery whose workers keep dying is taken out of the way before it is tried again. */
-export function quarantine(claimed: ClaimedDelivery, now: number): AttemptRecord {
-  const detail = `${claimed.crashes} workers died while they held it`
-  return {
-    claimed,
-    at: now,
-    what: 'dead_letter',
-    detail: { reason: detail },
-    deadTokens: [],
-    next: { kind: 'dead', cause: 'worker_died', detail, fallback: isPush(claimed) },
-  }
-}
-
-/** A delivery that no provider could be called for, for so long as it may wait. */
-export function abandonWaiting(claimed: ClaimedDelivery, now: number): AttemptRecord {
-  const detail = 'no provider took it in time: each has been failing, or asks for a pause'
-  const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
-  if (claimed.message.accepted) return { ...record, what: 'finished', next: { kind: 'done' } }
-  const next = { kind: 'dead', cause: 'waited_too_long', detail, fallback: isPush(claimed) } as const
-  return { ...record, what: 'dead_letter', next }
-}
-
-const unhurriedMs = 60_000
-/** Until every process has seen the breaker open, and the next provider is chosen. */
-const misconfiguredPauseMs = 2_000
-
-function retryAfterMs(result: SendResult): number {
-  if (result.kind === 'rate_limited') return result.retryAfterMs ?? unhurriedMs
-  if (result.kind === 'misconfigured') return misconfiguredPauseMs
-  return result.kind === 'transient' ? (result.retryAfterMs ?? 0) : 0
-}
-
-function isPush({ channel }: ClaimedDelivery): boolean {
-  return channel === 'push'
-}
-
-function acknowledgement({ provider, result }: TargetResult): NonNullable<AttemptRecord['acknowledged']> {
+function acknowledgementOf({ provider, result }: TargetResult): NonNullable<AttemptStep['acknowledged']> {
   if (result.kind !== 'accepted') return { provider }
   const { providerMessageId, inInbox } = result
   return {
@@ -221,17 +223,17 @@ function acknowledgement({ provider, result }: TargetResult): NonNullable<Attemp
   }
 }
 
-function deadTokensIn(results: readonly TargetResult[], now: number): AttemptRecord['deadTokens'] {
+function deadTokensOf(results: readonly TargetResult[], now: number): AttemptStep['deadTokens'] {
   return results.flatMap(({ target, result }) =>
     result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
   )
 }
 
-function suppressedBy(
+function suppressionOf(
   results: readonly TargetResult[],
   days: SuppressionDays,
   now: number,
-): Pick<AttemptRecord, 'suppressed'> {
+): Pick<AttemptStep, 'suppressed'> {
   for (const { target, result } of results)
     if (result.kind === 'permanent' && result.undeliverable)
       return {
@@ -240,20 +242,19 @@ function suppressedBy(
   return {}
 }
 
-function permanent(results: readonly TargetResult[]): { cause: string; detail: string } {
-  const refused = results.find(({ result }) => result.kind === 'permanent')
-  if (refused?.result.kind === 'permanent')
-    return {
-      cause: 'permanent',
-      detail: `${refused.provider} answered ${refused.result.code}: ${refused.result.reason}`,
-    }
-  return { cause: 'unregistered', detail: 'no device of the user is registered any more' }
+/** Why no target is left. */
+function causeOf(results: readonly TargetResult[]): End {
+  const rejected = results.find(({ result }) => result.kind === 'permanent')
+  if (rejected?.result.kind !== 'permanent')
+    return { cause: 'unregistered', detail: 'no device of the user is registered any more' }
+  const { code, reason } = rejected.result
+  return { cause: 'permanent', detail: `${rejected.provider} answered ${code}: ${reason}` }
 }
 
 function reasonOf(last: TargetResult | undefined): string {
   return last && 'reason' in last.result ? last.result.reason : 'unknown'
 }
 
-function told({ target, provider, result }: TargetResult): Record<string, unknown> {
+function describeResult({ target, provider, result }: TargetResult): Record<string, unknown> {
   return { target: target.id, provider, result: result.kind, ...('reason' in result ? { reason: result.reason } : {}) }
 }

@@ -1,18 +1,18 @@
 import type { Message, Target } from '../model/notification.ts'
 
 /**
- * What a delivery remembers of its providers: those in `failedProviders` come last, a pause is kept to its end, and while
- * it is unresolved whether one of them took it no other is called.
+ * What a delivery remembers of its providers: those in `failedProviders` come last, a pause lasts to its end, and while it
+ * is unresolved whether one of them accepted the message no other is called.
  */
 export type ProviderHistory = Pick<Message, 'failedProviders' | 'providerPauses' | 'unresolved'>
 
-/** A provider, and until when (Unix milliseconds) it takes nothing, whoever the message is for; 0 for one that is healthy. */
+/** A provider, and from when on (Unix milliseconds) it accepts messages, whoever they are for; 0 for one that is healthy. */
 export interface Availability {
   readonly name: string
   readonly availableAt: number
 }
 
-/** A provider that wants a pause of up to this is waited for; beyond it the next one is called. */
+/** A delivery waits for a provider that asks for a pause of up to this; for a longer one it fails over to the next. */
 export const failoverPauseMs = 5_000
 
 /** Until when (Unix milliseconds) a provider is not called with a delivery; 0 where it asked for no pause. */
@@ -20,7 +20,7 @@ export function pausedUntil({ providerPauses = {} }: ProviderHistory, provider: 
   return Object.hasOwn(providerPauses, provider) ? (providerPauses[provider] ?? 0) : 0
 }
 
-/** The provider that may have taken the message for a target already; undefined where none has, or it is no matter. */
+/** The provider that may have accepted the target already; undefined where none has, or failover is allowed. */
 export function unresolvedProvider(
   { unresolved = {} }: ProviderHistory,
   { id }: Pick<Target, 'id'>,
@@ -28,25 +28,25 @@ export function unresolvedProvider(
   return Object.hasOwn(unresolved, id) ? unresolved[id] : undefined
 }
 
-/** Those that may be called for a target: all of them, or the one that may have taken the message already. */
+/** The providers that may be called for a target: all of them, or the one that may have accepted it already. */
 export function restrictToUnresolved<Named extends { readonly name: string }>(
-  able: readonly Named[],
+  providers: readonly Named[],
   history: ProviderHistory,
   target: Pick<Target, 'id'>,
 ): readonly Named[] {
   const only = unresolvedProvider(history, target)
-  return only === undefined ? able : able.filter(({ name }) => name === only)
+  return only === undefined ? providers : providers.filter(({ name }) => name === only)
 }
 
-/** Those that carry to a target, in the order they are called: the preferred first, those that failed last. */
+/** The providers in the order in which they are called: the preferred first, those that failed last. */
 export function orderProviders<Named extends { readonly name: string }>(
-  able: readonly Named[],
+  providers: readonly Named[],
   { failedProviders: failed = [] }: ProviderHistory,
 ): readonly Named[] {
-  return failed.length === 0 ? able : able.toSorted((a, b) => failed.indexOf(a.name) - failed.indexOf(b.name))
+  return failed.length === 0 ? providers : providers.toSorted((a, b) => failed.indexOf(a.name) - failed.indexOf(b.name))
 }
 
-/** The pauses that have not ended by `now`, with those that were asked for since; the longer of two counts. */
+/** The pauses that have not ended by `now` (Unix milliseconds), with the added ones; the longer of two counts. */
 export function mergePauses(
   history: ProviderHistory,
   added: ReadonlyArray<{ readonly provider: string; readonly until: number }>,
@@ -58,15 +58,15 @@ export function mergePauses(
 }
 
 /**
- * The earliest time (Unix milliseconds) at which a provider may be called: where the one whose turn it is wants a short
- * pause, the end of that; else when the first of them is free. `able` is in the channel's order.
+ * The earliest time (Unix milliseconds) at which a provider may be called: the end of a short pause of the one that is
+ * next; else when the first of them is available. `providers` is in the channel's order.
  */
-export function nextCallAt(able: readonly Availability[], history: ProviderHistory, now: number): number {
-  const freeAt = ({ name, availableAt: restsUntil }: Availability) =>
-    Math.max(now, restsUntil, pausedUntil(history, name))
-  const inOrder = orderProviders(able, history)
+export function nextCallAt(providers: readonly Availability[], history: ProviderHistory, now: number): number {
+  const callableAt = ({ name, availableAt }: Availability) => Math.max(now, availableAt, pausedUntil(history, name))
+  const inOrder = orderProviders(providers, history)
   const [first] = inOrder
   if (!first) return now
-  const isPatient = !history.failedProviders?.includes(first.name) && freeAt(first) - now <= failoverPauseMs
-  return isPatient ? freeAt(first) : Math.min(...inOrder.map(freeAt))
+  const hasFailed = history.failedProviders?.includes(first.name) ?? false
+  const isWaitedFor = !hasFailed && callableAt(first) - now <= failoverPauseMs
+  return isWaitedFor ? callableAt(first) : Math.min(...inOrder.map(callableAt))
 }

@@ -1,11 +1,11 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { ClaimedDelivery } from '../store/store.ts'
 
-/** Words that say little by themselves are short, and have no digits. */
+/** Words that could identify the message: long ones, and those with digits. */
 const identifyingWords = /[^\s<>"'=]{6,}|[^\s<>"'=]*\d[^\s<>"'=]{3,}|[^\s<>"'=]{3,}\d/g
-const redactedReason = 'its words are left out: they quote a sensitive message'
+const redactedReason = 'removed: it quotes a sensitive message'
 
-/** Of a sensitive message nothing is kept, not even where a provider's answer quotes it. */
+/** Replaces the reasons that quote a sensitive message: nothing of it is stored, not even in a provider's words. */
 export function redactQuotes<Answer extends { readonly result: SendResult }>(
   { sensitive, message }: ClaimedDelivery,
   results: readonly Answer[],

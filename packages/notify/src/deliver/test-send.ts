@@ -8,8 +8,8 @@ import type { Inbox, Intake } from '../store/store.ts'
 import { callProvider } from './calls/call-provider.ts'
 
 /**
- * Sends a finished text to where a user is reached now, by the first provider that carries there. A template's author
- * asks for it: no preference, cap, quiet hour or log is looked at.
+ * Creates the test send of templates: it sends a rendered text to a user's current targets, by the first provider that
+ * supports each. Preferences, caps, quiet hours and the dedup log are ignored, and nothing is recorded.
  */
 export function createTestSend(
   { intake, inbox, clock }: { readonly intake: Intake; readonly inbox: Pick<Inbox, 'put'>; readonly clock: Clock },
@@ -24,7 +24,7 @@ export function createTestSend(
     return Promise.all(
       targets.map(async (target) => {
         const provider = providers[channel]?.find((each) => each.carries?.(target) ?? true)
-        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider carries there' }
+        if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider supports the target' }
         const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
         const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
         const [result] = await callProvider(provider, [{ ...about, target, content }])

@@ -13,7 +13,7 @@ export interface MailboxRoutes {
   readonly clock: Clock
 }
 
-const mostShown = 1_000
+const maxShown = 1_000
 
 /**
  * /dev/mailbox: what was sent on every channel, as a page or (Accept: application/json) as data, and what the provider
@@ -30,16 +30,16 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
       schema: {
         hide: true,
         querystring: Type.Object(
-          { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: mostShown })) },
+          { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: maxShown })) },
           { additionalProperties: false },
         ),
       },
     },
     async (request, reply) => {
-      const entries = await mailbox.list(request.query.limit ?? mostShown)
+      const entries = await mailbox.list(request.query.limit ?? maxShown)
       const standings = await mailbox.standings(entries)
       if (prefersJson(request.headers.accept))
-        return reply.send({ messages: entries.map((entry) => written(entry, standings.get(entry.id))) })
+        return reply.send({ messages: entries.map((entry) => formatEntry(entry, standings.get(entry.id))) })
       return (
         reply
           .type('text/html; charset=utf-8')
@@ -76,7 +76,7 @@ export async function mailboxEndpoints(http: Http, { mailbox, reports, devices, 
     const at = clock.now()
     if (action === 'unregistered') return devices.markDead(entry.userId, entry.address, at, 'Unregistered')
     const { deliveryId } = entry
-    const [outcome] = await reports.take('mailbox', [{ eventId: randomUUID(), deliveryId, report: action, at }])
+    const [outcome] = await reports.record('mailbox', [{ eventId: randomUUID(), deliveryId, report: action, at }])
     return outcome === 'changed'
   }
 }
@@ -94,7 +94,7 @@ function prefersJson(accept: string | undefined): boolean {
   return accept !== undefined && !accept.includes('text/html') && /application\/(\w+\+)?json/.test(accept)
 }
 
-function written(
+function formatEntry(
   { id, deliveryId, userId, channel, address, content, at }: MailboxEntry,
   standing: MailboxStanding | undefined,
 ) {

@@ -7,7 +7,7 @@ import { type InboxChange, inboxChanges } from '../model/inbox-change.ts'
 import type { AccessControl } from '../request/caller.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import type { Inbox, InboxChoice, InboxFilter } from '../store/store.ts'
-import { tellDeliveries } from './reading.ts'
+import { reportItemChange } from './reading.ts'
 import { CountsRecord, countsRecord, ItemRecord, itemRecord, type ShowAllItems, type ShowItems } from './record.ts'
 
 const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
@@ -129,7 +129,7 @@ export function inboxEndpoints(http: Http, { access, audit, inbox, reports, mask
         if (access.manages(request, params.id))
           await audit(request, { action: `inbox.${change}`, target: { type: 'user', id: params.id }, after: body })
         const { changed, counts } = await inbox.change(params.id, change, choice, clock.now())
-        tellDeliveries(reports, change, changed, clock.now()).catch((error) =>
+        reportItemChange(reports, change, changed, clock.now()).catch((error) =>
           log.warn({ err: error }, 'that items were seen or read could not be stored with their notifications'),
         )
         return { changed: changed.length, counts: countsRecord(counts) } as never

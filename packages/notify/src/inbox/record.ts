@@ -69,7 +69,7 @@ export type ShowItems = <Item extends InboxItem>(items: readonly Item[]) => Prom
 export type ShowAllItems = <Item extends InboxItem>(items: readonly Item[]) => ReadonlyArray<Item & ShownItem>
 
 /** To whoever may read them: with the tokens that report what becomes of them, where tokens can be made. */
-export function shownInFull(tokens: ReceiptTokens | undefined, clock: Clock): ShowAllItems {
+export function createFullView(tokens: ReceiptTokens | undefined, clock: Clock): ShowAllItems {
   return (items) => {
     if (!tokens) return items
     const now = clock.now()
@@ -78,7 +78,7 @@ export function shownInFull(tokens: ReceiptTokens | undefined, clock: Clock): Sh
 }
 
 /** To callers who may not read personal data: with the text as its template has it, the variables unfilled. */
-export function shownMasked(keeper: CatalogKeeper, locale: string): ShowItems {
+export function createMaskedView(keeper: CatalogKeeper, locale: string): ShowItems {
   return async (items) => {
     const catalog = await keeper.current()
     return items.map(({ subject: _subject, ...item }) => {

@@ -3,7 +3,7 @@ import type { InboxNews } from '../store/store.ts'
 import { countsRecord, itemRecord, type ShownItem } from './record.ts'
 
 /** A stream further behind than this many changes is told to read the feed afresh. */
-const furthestBehind = 1_000
+const maxBehind = 1_000
 
 /** What has changed, as a reader is shown it. */
 interface ShownNews extends Omit<InboxNews, 'items'> {
@@ -27,9 +27,9 @@ export interface StreamOptions {
  */
 export class InboxStream {
   #cursor: number | undefined
-  #told = false
+  #hasSent = false
   #waiting = false
-  #passedOver = false
+  #missedBeat = false
   readonly masked: boolean
   readonly #response: ServerResponse
   readonly #onReady: () => void
@@ -55,22 +55,22 @@ export class InboxStream {
   /** Sends what is new to its reader, read with room for `limit` items. True when there may be more to read. */
   send({ counts, items }: ShownNews, limit: number): boolean {
     const after = this.#cursor ?? counts.sequence
-    if (after > counts.sequence || counts.sequence - after > furthestBehind) {
+    if (after > counts.sequence || counts.sequence - after > maxBehind) {
       this.#event('reset', counts.sequence, { counts: countsRecord(counts) })
       return false
     }
     const fresh = items.filter(({ changed }) => changed > after)
     const full = items.length >= limit
     const upTo = full ? Math.max(after, items.at(-1)?.changed ?? after) : counts.sequence
-    if (upTo > after || !this.#told)
+    if (upTo > after || !this.#hasSent)
       this.#event('change', upTo, { items: fresh.map(itemRecord), counts: countsRecord(counts) })
     return full
   }
 
   /** Sends a comment, which keeps the way open. A reader that took nothing since the last one is cut off. */
   beat(): void {
-    if (this.#waiting && this.#passedOver) this.#response.destroy()
-    else if (this.#waiting) this.#passedOver = true
+    if (this.#waiting && this.#missedBeat) this.#response.destroy()
+    else if (this.#waiting) this.#missedBeat = true
     else this.#write(':\n\n')
   }
 
@@ -82,14 +82,14 @@ export class InboxStream {
 
   #event(name: string, id: number, data: object): void {
     this.#cursor = id
-    this.#told = true
+    this.#hasSent = true
     this.#write(`event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 
   #write(text: string): void {
     if (this.#response.write(text) || this.#response.destroyed) return
     this.#waiting = true
-    this.#passedOver = false
+    this.#missedBeat = false
     this.#response.once('drain', () => {
       this.#waiting = false
       this.#onReady()

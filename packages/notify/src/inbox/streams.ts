@@ -36,7 +36,7 @@ interface Opening {
  * change: all that are read are looked at now and then.
  */
 export class InboxStreams {
-  readonly #given: InboxStreamsOptions
+  readonly #options: InboxStreamsOptions
   readonly #byUser = new Map<string, Set<InboxStream>>()
   readonly #changed = new Set<string>()
   #count = 0
@@ -46,18 +46,18 @@ export class InboxStreams {
   #heart: NodeJS.Timeout | undefined
   #poll: NodeJS.Timeout | undefined
 
-  constructor(given: InboxStreamsOptions) {
-    this.#given = given
+  constructor(options: InboxStreamsOptions) {
+    this.#options = options
   }
 
   /** @throws Problem 429 or 503 when there are too many, or the process is about to stop */
   admit(userId: string): void {
     const retry = { headers: { 'retry-after': '30' } }
-    const { most, mostPerUser } = this.#given.rules
-    if (this.#closed || this.#count >= most)
+    const { max, maxPerUser } = this.#options.rules
+    if (this.#closed || this.#count >= max)
       throw new Problem(503, 'There are too many open streams here; ask again later.', retry)
-    if ((this.#byUser.get(userId)?.size ?? 0) >= mostPerUser)
-      throw new Problem(429, `A user may have ${mostPerUser} open streams.`, retry)
+    if ((this.#byUser.get(userId)?.size ?? 0) >= maxPerUser)
+      throw new Problem(429, `A user may have ${maxPerUser} open streams.`, retry)
   }
 
   /** Sends what changes from now on, and what has changed since `after`, until one of the two sides ends it. Answers how to. */
@@ -65,18 +65,18 @@ export class InboxStreams {
     this.#begin()
     const mine = this.#byUser.get(userId) ?? new Set()
     this.#byUser.set(userId, mine)
-    const onReady = () => this.#wake(userId)
+    const onReady = () => this.#markChanged(userId)
     const onClose = () => {
       clearTimeout(ending)
-      this.#given.metrics.inboxStreams.set(--this.#count)
+      this.#options.metrics.inboxStreams.set(--this.#count)
       mine.delete(stream)
       if (mine.size === 0) this.#byUser.delete(userId)
     }
     const stream = new InboxStream({ after, response, masked, onReady, onClose })
-    const ending = setTimeout(() => stream.end(), Math.max(0, Math.min(lifeMs, this.#given.rules.longestMs)))
-    this.#given.metrics.inboxStreams.set(++this.#count)
+    const ending = setTimeout(() => stream.end(), Math.max(0, Math.min(lifeMs, this.#options.rules.maxLifeMs)))
+    this.#options.metrics.inboxStreams.set(++this.#count)
     mine.add(stream)
-    this.#wake(userId)
+    this.#markChanged(userId)
     return () => stream.end()
   }
 
@@ -93,20 +93,20 @@ export class InboxStreams {
   /** Listens, and beats, from the first stream on. */
   #begin(): void {
     const all = () => {
-      for (const userId of this.#byUser.keys()) this.#wake(userId)
+      for (const userId of this.#byUser.keys()) this.#markChanged(userId)
     }
-    this.#stopListening ??= this.#given.inbox.listen((userId) => this.#wake(userId), all)
-    this.#poll ??= setInterval(all, this.#given.rules.pollMs).unref()
+    this.#stopListening ??= this.#options.inbox.listen((userId) => this.#markChanged(userId), all)
+    this.#poll ??= setInterval(all, this.#options.rules.pollMs).unref()
     this.#heart ??= setInterval(() => {
       for (const stream of this.#all()) stream.beat()
-    }, this.#given.rules.heartbeatMs).unref()
+    }, this.#options.rules.heartbeatMs).unref()
   }
 
   *#all(): Generator<InboxStream> {
     for (const mine of this.#byUser.values()) yield* mine
   }
 
-  #wake(userId: string): void {
+  #markChanged(userId: string): void {
     if (!this.#byUser.has(userId)) return
     this.#changed.add(userId)
     this.#reading ??= this.#readAll().finally(() => {
@@ -124,7 +124,7 @@ export class InboxStreams {
         await this.#read(users)
       } catch (error) {
         // Their readers come again, and read on from where they were.
-        this.#given.log.warn({ err: error }, 'changed inboxes could not be read; their streams are ended')
+        this.#options.log.warn({ err: error }, 'changed inboxes could not be read; their streams are ended')
         for (const userId of users) for (const stream of this.#byUser.get(userId) ?? []) stream.end()
       }
     }
@@ -132,21 +132,21 @@ export class InboxStreams {
 
   async #read(users: readonly string[]): Promise<void> {
     const ready = (userId: string) => [...(this.#byUser.get(userId) ?? [])].filter(({ waiting }) => !waiting)
-    const asked = users.flatMap((userId) => {
+    const requests = users.flatMap((userId) => {
       const streams = ready(userId)
       const after = streams
         .flatMap(({ cursor }) => cursor ?? [])
         .reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER)
       return streams.length === 0 ? [] : [{ userId, after }]
     })
-    if (asked.length === 0) return
-    const news = await this.#given.inbox.news(asked, itemsAtOnce)
-    for (const { userId, after } of asked) {
+    if (requests.length === 0) return
+    const news = await this.#options.inbox.news(requests, itemsAtOnce)
+    for (const { userId, after } of requests) {
       const found = news.get(userId)
       if (!found) continue
-      const mine = { ...found, items: this.#given.shown(found.items) }
+      const mine = { ...found, items: this.#options.shown(found.items) }
       const maskedMine = ready(userId).some(({ masked }) => masked)
-        ? { ...found, items: await this.#given.masked(found.items) }
+        ? { ...found, items: await this.#options.masked(found.items) }
         : undefined
       // Whoever came while this was read may be further back than it reaches.
       const [reached, late] = partition(

@@ -44,7 +44,7 @@ export interface AcceptOptions {
   readonly plan: Plan
   readonly metrics: NotifyMetrics
   /** Told after each commit, so that workers need not wait. */
-  readonly hints: Pick<Hints, 'admitted'>
+  readonly hints: Pick<Hints, 'onAdmitted'>
 }
 
 /** Where both entrances meet: events are taken, planned and admitted together, and answered apart. */
@@ -60,11 +60,11 @@ export function createAccept(options: AcceptOptions): Accept {
   const gatherers = new Map<number, Gatherer<IncomingEvent, AcceptResult>>()
   const gathererOf = (userId: string) => {
     const bucket = bucketOfUser(userId, buckets)
-    const lane = bucket * lanes + laneOf(userId)
+    const slot = bucket * slotsPerBucket + slotOf(userId)
     const known =
-      gatherers.get(lane) ??
+      gatherers.get(slot) ??
       createGatherer((events) => acceptBatch(options, bucket, events), { most: 250, lanes: 1, mostWaiting: 10_000 })
-    gatherers.set(lane, known)
+    gatherers.set(slot, known)
     return known
   }
   return {
@@ -76,12 +76,12 @@ export function createAccept(options: AcceptOptions): Accept {
 }
 
 /** Batches of a bucket under way at once. A user is always in the same lane, so that lanes never wait for one another. */
-const lanes = 2
+const slotsPerBucket = 2
 
-function laneOf(userId: string): number {
+function slotOf(userId: string): number {
   let sum = 0
   for (let index = 0; index < userId.length; index++) sum = (sum * 31 + userId.charCodeAt(index)) | 0
-  return Math.abs(sum) % lanes
+  return Math.abs(sum) % slotsPerBucket
 }
 
 async function acceptBatch(
@@ -94,18 +94,18 @@ async function acceptBatch(
   const profiles = await intake.readProfiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
-  const stopped = await stops(events, catalog, intake, bucket, now)
+  const stopped = await checkRates(events, catalog, intake, bucket, now)
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
-  const going = events.filter((_, index) => !stopped[index])
+  const remaining = events.filter((_, index) => !stopped[index])
   const admitted = await admitOnFreshProfiles(
     () => intake.readProfiles(bucket, userIds),
     profiles,
-    ({ users }) => admitPlanned(options, { bucket, going, users, catalog, now }),
+    ({ users }) => admitPlanned(options, { bucket, going: remaining, users, catalog, now }),
   )
   const all = admitted.flatMap((each) => each ?? [])
-  hints.admitted(all)
+  hints.onAdmitted(all)
   countDecided(metrics, all)
   let next = 0
   return stopped.map((stop): AcceptResult => {
@@ -116,7 +116,7 @@ async function acceptBatch(
   })
 }
 
-interface Going {
+interface AdmissionBatch {
   readonly bucket: number
   readonly going: readonly IncomingEvent[]
   readonly users: Profiles['users']
@@ -126,7 +126,7 @@ interface Going {
 
 async function admitPlanned(
   { intake, options, plan }: AcceptOptions,
-  { bucket, going, users, catalog, now }: Going,
+  { bucket, going, users, catalog, now }: AdmissionBatch,
 ): ReturnType<Intake['admit']> {
   const units = going.flatMap((event): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
@@ -143,7 +143,7 @@ async function admitPlanned(
 }
 
 /** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */
-async function stops(
+async function checkRates(
   events: readonly IncomingEvent[],
   catalog: Catalog,
   intake: Intake,
@@ -152,25 +152,25 @@ async function stops(
 ): Promise<Array<AcceptResult | undefined>> {
   const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
-  const asked = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateRequest[] => {
+  const requests = [...Map.groupBy(rated, ({ request }) => request.event)].flatMap(([event, mine]): RateRequest[] => {
     const rate = catalog.eventTypes.get(event)?.rate
     const parkable = mine.flatMap(({ request, turn, occurredAt = now }) =>
       turn ? [{ ...turn, request, occurredAt }] : [],
     )
     return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
-  const granted = asked.length > 0 ? await intake.acquireRates(bucket, asked, now) : new Map<string, RateGrant>()
+  const granted = requests.length > 0 ? await intake.acquireRates(bucket, requests, now) : new Map<string, RateGrant>()
   const left = new Map([...granted].map(([event, grant]) => [event, { ...grant }]))
   return events.map(({ request, settles, turn }, index) => {
     if (problems[index]) return { refused: problems[index] }
     const grant = settles ? undefined : left.get(request.event)
     if (!grant) return undefined
     if (turn) return grant.passed-- > 0 ? undefined : { parked: true }
-    return grant.granted-- > 0 ? undefined : { refused: overRate(request.event, grant.nextAt, now) }
+    return grant.granted-- > 0 ? undefined : { refused: rateProblem(request.event, grant.nextAt, now) }
   })
 }
 
-function overRate(event: string, nextAt: number, now: number): Problem {
+function rateProblem(event: string, nextAt: number, now: number): Problem {
   const seconds = Math.max(1, Math.ceil((nextAt - now) / 1000))
   return new Problem(429, `The event type ${event} is over its rate; try again in ${seconds} s.`, {
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',

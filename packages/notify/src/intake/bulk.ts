@@ -1,20 +1,20 @@
 import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { AccessControl } from '../request/caller.ts'
-import { largestEventBytes } from '../request/notify-body.ts'
+import { maxEventBytes } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
-import { readRequest, tellFaults } from '../request/read-request.ts'
+import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
 const bodyLimitBytes = 32 * 1024 * 1024
-const mostEvents = 10_000
+const maxEvents = 10_000
 const linesType = 'application/x-ndjson'
 const lines = {
   description: 'One line for each event, in order.',
   content: { [linesType]: { schema: Type.String() } },
 }
 /** Events of one bulk request under way at once, so that single requests find room beside it. */
-const mostUnderWay = 1_000
+const maxConcurrent = 1_000
 
 /**
  * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as lines of JSON (application/x-ndjson), answered in
@@ -37,7 +37,7 @@ export async function bulkEndpoint(http: Http, access: AccessControl, accept: Ac
         consumes: ['application/json', linesType],
         body: Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
           minItems: 1,
-          maxItems: mostEvents,
+          maxItems: maxEvents,
         }),
         response: { 200: lines } as object,
       },
@@ -46,10 +46,10 @@ export async function bulkEndpoint(http: Http, access: AccessControl, accept: Ac
       const answers: string[] = []
       // lines were measured when they were read
       const isList = !request.headers['content-type']?.startsWith(linesType)
-      const mostBytes = isList ? largestEventBytes : bodyLimitBytes
-      for (let at = 0; at < request.body.length; at += mostUnderWay) {
-        const part = request.body.slice(at, at + mostUnderWay)
-        answers.push(...(await Promise.all(part.map((value) => answerOne(value, mostBytes, accept)))))
+      const maxBytes = isList ? maxEventBytes : bodyLimitBytes
+      for (let at = 0; at < request.body.length; at += maxConcurrent) {
+        const part = request.body.slice(at, at + maxConcurrent)
+        answers.push(...(await Promise.all(part.map((value) => acceptLine(value, maxBytes, accept)))))
       }
       return reply.type(linesType).send(`${answers.join('\n')}\n`)
     },
@@ -88,8 +88,7 @@ function splitLines(body: Buffer): Buffer[] {
 }
 
 function readLine(line: string): unknown {
-  if (line.length * 3 > largestEventBytes && Buffer.byteLength(line) > largestEventBytes)
-    return new Unreadable(tooLarge())
+  if (line.length * 3 > maxEventBytes && Buffer.byteLength(line) > maxEventBytes) return new Unreadable(tooLarge())
   try {
     return JSON.parse(line)
   } catch (error) {
@@ -98,23 +97,22 @@ function readLine(line: string): unknown {
 }
 
 function tooLarge(): Problem {
-  return new Problem(413, `The event is larger than the ${largestEventBytes} bytes allowed here.`)
+  return new Problem(413, `The event is larger than the ${maxEventBytes} bytes allowed here.`)
 }
 
-async function answerOne(value: unknown, mostBytes: number, accept: Accept): Promise<string> {
+async function acceptLine(value: unknown, maxBytes: number, accept: Accept): Promise<string> {
   if (value instanceof Unreadable) return problemLine(value.problem)
   const request = readRequest(value)
   if (!('event' in request))
-    return problemLine(new Problem(400, `The event is not valid: ${tellFaults(request)}.`, { errors: request }))
-  if (mostBytes < bodyLimitBytes && Buffer.byteLength(JSON.stringify(request)) > mostBytes)
-    return problemLine(tooLarge())
-  const result = await accept.one({ request, source: 'bulk' }).catch((error: unknown) => failed(error))
+    return problemLine(new Problem(400, `The event is not valid: ${formatFaults(request)}.`, { errors: request }))
+  if (maxBytes < bodyLimitBytes && Buffer.byteLength(JSON.stringify(request)) > maxBytes) return problemLine(tooLarge())
+  const result = await accept.one({ request, source: 'bulk' }).catch((error: unknown) => problemOfError(error))
   if ('accepted' in result) return JSON.stringify({ status: 202, ...result.accepted })
   return problemLine('refused' in result ? result.refused : new Problem(409, 'The event was taken by another.'))
 }
 
 /** Trouble with one event is that event's answer; the others are committed already. */
-function failed(error: unknown): AcceptResult {
+function problemOfError(error: unknown): AcceptResult {
   if (error instanceof Problem) return { refused: error }
   return {
     refused: new Problem(500, 'The event could not be stored; send it again with the same dedup_key.', {

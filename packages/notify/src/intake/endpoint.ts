@@ -1,7 +1,7 @@
 import type { Http } from '@gatehouse/kit'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { AcceptanceBody, maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import type { Accept } from './accept.ts'
 
@@ -10,7 +10,7 @@ export function notifyEndpoint(http: Http, access: AccessControl, accept: Accept
   http.post(
     '/v1/notify',
     {
-      bodyLimit: largestEventBytes,
+      bodyLimit: maxEventBytes,
       onRequest: access.allow('produce'),
       schema: {
         tags: ['notifications'],

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import type { Reserved, ReservedMail } from '../catalog/reserved.ts'
 import { RecipientSettings } from '../config/declaration.ts'
 import type { AccessControl } from '../request/caller.ts'
-import { AcceptanceBody, largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { AcceptanceBody, maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { operation } from '../request/operations.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 
@@ -48,7 +48,7 @@ export function reservedMailEndpoint(
   http.post(
     '/v1/reserved-mails',
     {
-      bodyLimit: largestEventBytes,
+      bodyLimit: maxEventBytes,
       onRequest: access.allow('mailReserved'),
       schema: {
         tags: ['notifications'],

@@ -2,8 +2,8 @@ import { type Clock, isCleanText, isFaultOfInput, type Log } from '@gatehouse/ki
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { TopicMessage } from '../model/topic.ts'
-import { largestEventBytes } from '../request/notify-body.ts'
-import { readRequest, tellFaults } from '../request/read-request.ts'
+import { maxEventBytes } from '../request/notify-body.ts'
+import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { DeadLetters, InvalidMessage } from '../store/store.ts'
 import type { Accept } from './accept.ts'
 
@@ -19,7 +19,7 @@ export interface TopicIntakeOptions {
 
 const troubleDelayMs = 5_000
 const firstRetryMs = 1_000
-const longestRetryMs = 60_000
+const maxRetryMs = 60_000
 
 /**
  * Takes messages of the topic `notifications`: acked once committed, and once parked when their event type is over its
@@ -28,7 +28,7 @@ const longestRetryMs = 60_000
  * database, and is then a dead letter. One without a dedup_key gets its place in the stream as its key, so that a
  * redelivery is a duplicate.
  */
-export function topicIntake(options: TopicIntakeOptions): (message: TopicMessage) => Promise<void> {
+export function createTopicIntake(options: TopicIntakeOptions): (message: TopicMessage) => Promise<void> {
   const { accept, metrics, log } = options
   const trouble = createTroubleLog(log)
   return async (message) => {
@@ -39,7 +39,7 @@ export function topicIntake(options: TopicIntakeOptions): (message: TopicMessage
       const occurredAt = Math.min(message.publishedAt ?? Number.POSITIVE_INFINITY, options.clock.now())
       const result = await accept
         .one({ request: read, source: 'topic', turn, occurredAt })
-        .catch((error: unknown) => failed(message, read, error, options))
+        .catch((error: unknown) => countFailure(message, read, error, options))
       if (!result) return
       if (!('refused' in result)) return message.ack()
       const { user_id: userId, event } = read
@@ -61,10 +61,10 @@ async function refuse(
   message.terminate(invalid.reason)
 }
 
-const textOf = ({ text = '' }: TopicMessage) => text.slice(0, largestEventBytes)
+const textOf = ({ text = '' }: TopicMessage) => text.slice(0, maxEventBytes)
 
 /** Counts a failure that is the message's own. @throws the error itself when it is not */
-async function failed(
+async function countFailure(
   message: TopicMessage,
   request: NotifyRequest,
   error: unknown,
@@ -85,7 +85,7 @@ async function failed(
     message.terminate('it failed too often')
   } else {
     log.error(about, 'a message of the topic failed by its own fault and will be delivered again')
-    message.later(Math.min(longestRetryMs, firstRetryMs * 2 ** (counted.attempts - 1)))
+    message.later(Math.min(maxRetryMs, firstRetryMs * 2 ** (counted.attempts - 1)))
   }
 }
 
@@ -107,8 +107,8 @@ function createTroubleLog(log: Log): (error: unknown) => void {
 /** The request in a message, its key filled in, or what is wrong with it. */
 function requestOf({ text, key }: TopicMessage): NotifyRequest | Omit<InvalidMessage, 'text'> {
   if (text === undefined) return { reason: 'it is not UTF-8' }
-  if (Buffer.byteLength(text) > largestEventBytes)
-    return { reason: `it is larger than the ${largestEventBytes} bytes allowed here` }
+  if (Buffer.byteLength(text) > maxEventBytes)
+    return { reason: `it is larger than the ${maxEventBytes} bytes allowed here` }
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -116,7 +116,7 @@ function requestOf({ text, key }: TopicMessage): NotifyRequest | Omit<InvalidMes
     return { reason: `it is not JSON: ${(error as Error).message}` }
   }
   const request = readRequest(value)
-  if (!('event' in request)) return { reason: `it is no notify request: ${tellFaults(request)}`, ...subjectOf(value) }
+  if (!('event' in request)) return { reason: `it is no notify request: ${formatFaults(request)}`, ...subjectOf(value) }
   return request.dedup_key === undefined ? { ...request, dedup_key: key } : request
 }
 

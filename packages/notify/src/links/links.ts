@@ -28,7 +28,7 @@ const paths: Readonly<Record<LinkPurpose, string>> = {
 
 const version = 'v1'
 /** As long as the server reads of a path's part. */
-const longestToken = 1_024
+const maxTokenLength = 1_024
 
 /** Signs with HMAC-SHA-256 under keys derived from the secret. */
 export function createLinks({ baseUrl, secret }: LinksOptions): Links {
@@ -43,11 +43,11 @@ export function createLinks({ baseUrl, secret }: LinksOptions): Links {
     url(purpose, about) {
       const text = Buffer.from(JSON.stringify(about)).toString('base64url')
       const token = `${version}.${text}.${mac(purpose, text)}`
-      return token.length > longestToken ? undefined : `${baseUrl}${paths[purpose]}${token}`
+      return token.length > maxTokenLength ? undefined : `${baseUrl}${paths[purpose]}${token}`
     },
     read(purpose, token) {
-      const [given, text = '', signature = '', ...rest] = token.slice(0, longestToken + 1).split('.')
-      if (token.length > longestToken || given !== version || rest.length > 0) return undefined
+      const [given, text = '', signature = '', ...rest] = token.slice(0, maxTokenLength + 1).split('.')
+      if (token.length > maxTokenLength || given !== version || rest.length > 0) return undefined
       if (!constantTimeEqual(signature, mac(purpose, text))) return undefined
       return JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
     },

@@ -93,7 +93,7 @@ function track(message: OutgoingMessage, links: Links, tracking: Tracking): Outg
 /** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
 function withClicks(text: string, deliveryId: string, links: Links): string {
   return text.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
-    const target = written(quoted.slice(1, -1).trim())
+    const target = formatLinks(quoted.slice(1, -1).trim())
     if (
       target === undefined ||
       !/^https?:\/\//i.test(target) ||
@@ -109,7 +109,7 @@ function withClicks(text: string, deliveryId: string, links: Links): string {
 const marks: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 /** What an attribute of HTML says; undefined where it names a character by a name that isn't known here. */
-function written(attribute: string): string | undefined {
+function formatLinks(attribute: string): string | undefined {
   let known = true
   const text = attribute.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (_, decimal, hex, name: string) => {
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)

@@ -49,8 +49,8 @@ export function createReceiptTokens({ secret, lifetimeMs }: ReceiptTokensOptions
       if (!tokenPattern.test(token)) return { kind: 'invalid' }
       const bytes = Buffer.from(token, 'base64url')
       const signed = bytes.subarray(0, idBytes + expiryBytes)
-      const given = bytes.subarray(idBytes + expiryBytes)
-      if (!timingSafeEqual(given, mac(signed))) return { kind: 'invalid' }
+      const signature = bytes.subarray(idBytes + expiryBytes)
+      if (!timingSafeEqual(signature, mac(signed))) return { kind: 'invalid' }
       if (now >= signed.readUInt32BE(idBytes) * 1_000) return { kind: 'expired' }
       return { kind: 'valid', deliveryId: uuidOf(signed.toString('hex', 0, idBytes)) }
     },

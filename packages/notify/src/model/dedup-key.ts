@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Channel } from './channel.ts'
 
 /** What an index of the log has room for beside the user and the channel, in bytes. */
-const longestBytes = 1_200
+const maxBytes = 1_200
 
 /**
  * The key under which the log knows a notification on one channel: `<event_type>:<dedup_key>:<user_id>:<channel>`. A
@@ -11,6 +11,6 @@ const longestBytes = 1_200
  */
 export function composeDedupKey(event: string, dedupKey: string, userId: string, channel: Channel): string {
   const key = dedupKey.endsWith(`:${userId}:${channel}`) ? dedupKey : `${event}:${dedupKey}:${userId}:${channel}`
-  const isShort = key.length * 3 <= longestBytes || Buffer.byteLength(key) <= longestBytes
+  const isShort = key.length * 3 <= maxBytes || Buffer.byteLength(key) <= maxBytes
   return isShort ? key : `sha256:${hash('sha256', key)}`
 }

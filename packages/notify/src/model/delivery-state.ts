@@ -1,10 +1,11 @@
-/** The states of a delivery, letter by letter as specified. */
+/** The states of a delivery, exactly as specified. */
 export const deliveryStates = ['queued', 'sent', 'delivered', 'opened', 'clicked', 'bounced'] as const
 
+/** A state of a delivery. */
 export type DeliveryState = (typeof deliveryStates)[number]
 
 /**
- * What may be told about a delivery: the provider's ack, or one of its later reports. That its recipient unsubscribed
+ * What may be reported about a delivery: the provider's acknowledgement, or one of its later reports. An unsubscription
  * changes no state.
  */
 export const deliveryReports = [
@@ -17,12 +18,13 @@ export const deliveryReports = [
   'unsubscribed',
 ] as const
 
+/** A report about a delivery. */
 export type DeliveryReport = (typeof deliveryReports)[number]
 
 /**
  * The whole state machine. A pair that is not here changes nothing: reports repeat, arrive out of order, and overtake
- * our own record of the ack. A report that jumps ahead implies the states between; nothing goes back; bounced is the
- * end, whatever came before.
+ * our own record of the acknowledgement. A report that jumps ahead implies the states between; nothing goes back; bounced
+ * is final, whatever came before.
  */
 const transitions: Readonly<Record<DeliveryState, Partial<Record<DeliveryReport, DeliveryState>>>> = {
   queued: {

@@ -49,7 +49,7 @@ function creditsAfter(turns: readonly Turn[], served: readonly Served[], limit: 
       const { weight: own, credit } = turns[index] ?? { weight: 0, credit: 0 }
       return { index, left: (count * own) / weight + credit - countOf(index) }
     })
-    const wanting = owed.filter(({ left }) => left < mostOwed)
+    const wanting = owed.filter(({ left }) => left < maxOwed)
     if (wanting.length === owed.length) {
       const excess = owed.reduce((sum, { left }) => sum + left, 0) / Math.max(1, owed.length)
       return new Map(owed.map(({ index, left }) => [index, left - excess]))
@@ -59,4 +59,4 @@ function creditsAfter(turns: readonly Turn[], served: readonly Served[], limit: 
 }
 
 /** Who is owed this many and did not get them had no more. */
-const mostOwed = 2
+const maxOwed = 2

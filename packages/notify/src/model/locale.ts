@@ -11,14 +11,14 @@ export const Locale = Type.String({
 /** The canonical form of a language tag (`en_us` is `en-US`), undefined when it is none. */
 export function canonicalLocale(tag: string): string | undefined {
   if (!canonical.has(tag)) {
-    if (canonical.size >= mostKept) canonical.clear()
+    if (canonical.size >= maxCached) canonical.clear()
     canonical.set(tag, canonicalOf(tag))
   }
   return canonical.get(tag)
 }
 
 const canonical = new Map<string, string | undefined>()
-const mostKept = 1_000
+const maxCached = 1_000
 
 function canonicalOf(tag: string): string | undefined {
   try {

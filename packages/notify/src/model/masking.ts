@@ -47,8 +47,8 @@ const ownReasons = [
   /^(?:one-click|on the page), from a mail$/,
   /^\d+ workers died while they held it$/,
   /^no device of the user is registered any more$/,
-  /^its words are left out: they quote a sensitive message$/,
-  /^(?:no time was left|it is not UTF-8|no provider carries there|it is larger than the \d+ bytes allowed here)$/,
+  /^removed: it quotes a sensitive message$/,
+  /^(?:no time was left|it is not UTF-8|no provider supports the target|it is larger than the \d+ bytes allowed here)$/,
   /^the template \S{1,200} has no text for (?:push|email|sms|in-app)$/,
   /^(?:Unregistered|UNREGISTERED|BadDeviceToken|ExpiredToken|DeviceTokenNotForTopic|NotRegistered)$/,
 ]
@@ -57,9 +57,8 @@ const ownReasons = [
 const ownBeginnings = [
   /^the (?:subject|body|html) does not (?:render|parse): /,
   /^(?:it is not JSON|it is no notify request): /,
-  /^\d+ tries failed, the last: /,
   /^\d+ attempts failed, the last: /,
-  /^no provider took it in time, the last: /,
+  /^no provider accepted it in time, the last: /,
 ]
 
 /** What a mail server or a provider answers with: `550 5.1.1`, `answered 404`. */

@@ -61,7 +61,7 @@ export interface Content {
 export interface Message extends Content {
   readonly targets: readonly Target[]
   /** Some target took it already; those that are left are tried again. */
-  readonly accepted?: boolean
+  readonly partlyAccepted?: boolean
   /** Since when it waits for its providers, Unix milliseconds: it was not tried, or not for a fault of its own. */
   readonly waitsSince?: number
   /** How often in a row it was postponed: no provider took it, and no attempt was counted. */

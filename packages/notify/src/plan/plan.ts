@@ -14,7 +14,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
   const expiresAt = expiryOf(eventType, input.occurredAt ?? now)
   const chosen = chooseChannels(request.channels, eventType, profile)
   const off = chosen.channels.filter((channel) => options.channelsOff.includes(channel))
-  const taken =
+  const wanted =
     chosen.because === 'request' ? chosen.channels : chosen.channels.filter((channel) => !off.includes(channel))
   const decisions: TimelineEntry[] = [
     { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
@@ -24,7 +24,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
   const plan = eventType.aggregation
     ? (channel: Channel) => (off.includes(channel) ? channelIsOff : ({ kind: 'aggregate' } as const))
     : channelPlanner({ ...input, userId: request.user_id, data: request.data, expiresAt }, options, decisions)
-  const deliveries = taken.map((channel): PlannedDelivery => {
+  const deliveries = wanted.map((channel): PlannedDelivery => {
     const key = request.dedup_key
     const logKey = key === undefined ? undefined : composeDedupKey(request.event, key, request.user_id, channel)
     return { channel, plan: plan(channel), ...(logKey === undefined ? {} : { logKey }) }

@@ -59,8 +59,8 @@ const reason = 'unsubscribed'
 const outward: readonly Channel[] = ['email', 'push', 'sms']
 const nobody: Profile = { preferences: [], devices: [], suppressions: [] }
 
-export function createChoices(given: ChoicesOptions): Choices {
-  const { intake, preferences, suppressions, catalog, channelsOff, clock } = given
+export function createChoices(options: ChoicesOptions): Choices {
+  const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
   const profileOf = async (userId: string) =>
     (await intake.readProfiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)

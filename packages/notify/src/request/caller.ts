@@ -33,7 +33,7 @@ export interface AccessControl {
   /** Who makes a request that one of the hooks let through. */
   callerOf(request: FastifyRequest): Caller
   /** Whether the caller may have this access to what belongs to a user at all. Default: reading what became of it. */
-  maySee(request: FastifyRequest, userId: string, access?: Access): boolean
+  canSee(request: FastifyRequest, userId: string, access?: Access): boolean
   /** Whether personal data is masked for the caller: not that of the user themself. */
   masks(request: FastifyRequest, userId?: string): boolean
   /** Refuses to tell by personal data what is masked: answers would confirm every guess. @throws Problem 403 */
@@ -79,11 +79,11 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
     allowUnder: (access) => async (request) => {
       const caller = await check(request, access)
       const { id } = request.params as { id: string }
-      if (!isManagement(caller, access) && caller.subject !== id) throw notYours()
+      if (!isManagement(caller, access) && caller.subject !== id) throw otherUserProblem()
     },
     security: (access) => allowed[access].map((scope) => ({ bearer: [scope] })),
     callerOf,
-    maySee(request, userId, access = 'readOutcome') {
+    canSee(request, userId, access = 'readOutcome') {
       const caller = callerOf(request)
       return isManagement(caller, access) || caller.subject === userId
     },
@@ -96,8 +96,8 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
     },
     feeds(request) {
-      const { scopes: held } = callerOf(request)
-      return held.has(scopes.feed) && !held.has(scopes.admin)
+      const { scopes: granted } = callerOf(request)
+      return granted.has(scopes.feed) && !granted.has(scopes.admin)
     },
   }
 }
@@ -118,6 +118,6 @@ function insufficient(enough: readonly string[]): Problem {
 }
 
 /** 403 for a user who asks for another's. */
-export function notYours(): Problem {
+export function otherUserProblem(): Problem {
   return new Problem(403, 'That belongs to another user.')
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
 
 /** The most that an event may take as JSON, whichever way it comes. */
-export const largestEventBytes = 64 * 1024
+export const maxEventBytes = 64 * 1024
 
 /** The notify request, letter by letter as specified. */
 export const NotifyBody = Type.Object(

@@ -4,11 +4,11 @@ import type { NotifyRequest } from '../model/notification.ts'
 import { NotifyBody } from './notify-body.ts'
 
 const body = Compile(NotifyBody)
-const mostFaults = 20
+const maxFaults = 20
 
 /** A notify request that did not come through a route's own validation: the request, or every fault in it. */
 export function readRequest(value: unknown): NotifyRequest | readonly Fault[] {
-  if (!body.Check(value)) return body.Errors(value).flatMap(faultsOf).slice(0, mostFaults)
+  if (!body.Check(value)) return body.Errors(value).flatMap(faultsOf).slice(0, maxFaults)
   const fault = findTextFault(value)
   if (fault !== undefined) return [fault]
   return value as NotifyRequest
@@ -38,6 +38,6 @@ function faultsOf({ keyword, instancePath, params, message }: SchemaError): Faul
 }
 
 /** Faults in one line. */
-export function tellFaults(faults: readonly Fault[]): string {
+export function formatFaults(faults: readonly Fault[]): string {
   return faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }

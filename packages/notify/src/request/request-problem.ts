@@ -2,7 +2,7 @@ import { type Fault, Problem } from '@gatehouse/kit'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 
-const mostListed = 100
+const maxListed = 100
 
 /**
  * 422 for a well-formed request that names what there is not, with every such fault, and 403 for one of an event type
@@ -55,5 +55,5 @@ function unknownEvent(catalog: Catalog, pointer: string): Fault {
 }
 
 function knownTo(catalog: Catalog): string[] {
-  return [...catalog.eventTypes.keys()].sort().slice(0, mostListed)
+  return [...catalog.eventTypes.keys()].sort().slice(0, maxListed)
 }

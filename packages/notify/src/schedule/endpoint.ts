@@ -6,8 +6,8 @@ import type { Audit } from '../context/audit.ts'
 import { idPattern } from '../model/id.ts'
 import { maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
-import { type AccessControl, notYours } from '../request/caller.ts'
-import { largestEventBytes, NotifyBody } from '../request/notify-body.ts'
+import { type AccessControl, otherUserProblem } from '../request/caller.ts'
+import { maxEventBytes, NotifyBody } from '../request/notify-body.ts'
 import { type OperationId, operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Access } from '../request/scopes.ts'
@@ -48,7 +48,7 @@ export function scheduleEndpoints(http: Http, { access, audit, schedule, catalog
   }
   const find = async (request: FastifyRequest, id: string, needed: Access) => {
     const found = await schedule.find(id)
-    if (!found || !access.maySee(request, found.payload.user_id, needed)) throw missing(id)
+    if (!found || !access.canSee(request, found.payload.user_id, needed)) throw missing(id)
     return found
   }
 
@@ -56,7 +56,7 @@ export function scheduleEndpoints(http: Http, { access, audit, schedule, catalog
     '/v1/scheduled',
     {
       onRequest: access.allow('produce'),
-      bodyLimit: largestEventBytes,
+      bodyLimit: maxEventBytes,
       schema: {
         ...about('scheduled.create', 'produce'),
         body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),
@@ -90,7 +90,7 @@ export function scheduleEndpoints(http: Http, { access, audit, schedule, catalog
     },
     async (request) => {
       const { user_id: userId } = request.query
-      if (!access.maySee(request, userId, 'readScheduled')) throw notYours()
+      if (!access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
       const scheduled = await schedule.list(userId)
       return { scheduled: scheduled.map((each) => shown(request, each)) } as never
     },

@@ -94,12 +94,12 @@ export function changesEndpoint(http: Http, routes: ChangeRoutes): void {
         waitMs === 0
           ? await readPage(routes.stateChanges, beginning)
           : await waitFor(routes, request, beginning, waitMs)
-      return written(page) as never
+      return formatChange(page) as never
     },
   )
 }
 
-function written({ changes, through, last }: ChangePage): Static<typeof Page> {
+function formatChange({ changes, through, last }: ChangePage): Static<typeof Page> {
   return { events: changes.map(changeRecord) as never, next: String(through), more: through < last }
 }
 

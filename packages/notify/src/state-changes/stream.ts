@@ -51,10 +51,10 @@ export async function sendChanges(
       const page = await readPage(stateChanges, { ...beginning, after })
       after = page.through
       const text = page.changes.map(changeEvent).join('')
-      if (text !== '') await taken(response, text, rules.heartbeatMs)
+      if (text !== '') await writeAndDrain(response, text, rules.heartbeatMs)
       if (after < page.last) continue
       const isMore = await readers.more(after, AbortSignal.any([ending.signal, AbortSignal.timeout(rules.heartbeatMs)]))
-      if (!isMore && !ending.signal.aborted) await taken(response, `: ${after}\n\n`, rules.heartbeatMs)
+      if (!isMore && !ending.signal.aborted) await writeAndDrain(response, `: ${after}\n\n`, rules.heartbeatMs)
     }
   } catch (error) {
     if (error instanceof Problem && error.status === 410)
@@ -75,7 +75,7 @@ function changeEvent(change: Parameters<typeof changeRecord>[0]): string {
 class SlowReader extends Error {}
 
 /** Writes, and waits until the reader has taken it. @throws SlowReader when it takes nothing for two heartbeats */
-async function taken(response: ServerResponse, text: string, heartbeatMs: number): Promise<void> {
+async function writeAndDrain(response: ServerResponse, text: string, heartbeatMs: number): Promise<void> {
   if (response.write(text) || response.destroyed) return
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(() => reject(new SlowReader('the reader takes nothing')), 2 * heartbeatMs)

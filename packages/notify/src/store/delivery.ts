@@ -32,7 +32,7 @@ export interface ClaimedDelivery {
 /** What is left of a message after a try: the targets that have not taken it, and whether any has. */
 interface Left {
   readonly targets: readonly Target[]
-  readonly accepted: boolean
+  readonly partlyAccepted: boolean
   /** Undefined once an attempt counted. */
   readonly waitsSince?: number | undefined
   readonly postponements?: number

@@ -24,9 +24,9 @@ const NoLink = htmlAnswer('A page that says that this link does not exist.')
 const mostBytes = 16 * 1024
 
 /** The pages that a mail's footer leads to. The signed link is the permission; nothing is changed by opening one. */
-export async function subscriptionEndpoints(http: Http, given: SubscriptionRoutes): Promise<void> {
+export async function subscriptionEndpoints(http: Http, options: SubscriptionRoutes): Promise<void> {
   takeForms(http)
-  const { links, pages } = given
+  const { links, pages } = options
   type Asked = FastifyRequest<{ Params: { token: string } }>
   /** Answers by what the link is about, or says that it isn't one. */
   const by =
@@ -41,8 +41,8 @@ export async function subscriptionEndpoints(http: Http, given: SubscriptionRoute
       return reply
     }
   assets(http, pages)
-  unsubscribing(http, given, by)
-  preferring(http, given, by)
+  unsubscribeEndpoints(http, options, by)
+  preferencesEndpoints(http, options, by)
 }
 
 /** Forms are read; whatever else a mail program posts, `multipart/form-data` for one (RFC 8058 §3.2), is taken as text. */
@@ -80,7 +80,7 @@ function assets(http: Http, { branding }: PageParts): void {
     )
 }
 
-function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes, by: By): void {
+function unsubscribeEndpoints(http: Http, { links, pages, choices }: SubscriptionRoutes, by: By): void {
   const titleFor = async (texts: Texts, userId: string, event: string) => {
     const choice = (await choices.of(userId)).choices.find((each) => each.event === event)
     return choice ? titleIn(texts, choice) : event
@@ -106,7 +106,7 @@ function unsubscribing(http: Http, { links, pages, choices }: SubscriptionRoutes
   )
 }
 
-function preferring(http: Http, given: SubscriptionRoutes, by: By): void {
+function preferencesEndpoints(http: Http, given: SubscriptionRoutes, by: By): void {
   const { links, pages, choices } = given
   const show = async (userId: string, texts: Texts, request: Asked, reply: FastifyReply, sent?: Sent) =>
     sendPage(

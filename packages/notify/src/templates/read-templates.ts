@@ -24,7 +24,7 @@ export async function readTemplates(folder: URL): Promise<TemplateDeclaration[]>
     const written = await readFile(new URL(encodeURI(name), base), 'utf8')
     texts.set(key, { ...texts.get(key), ...place.key, ...(place.isHtml ? { html: written } : partsOf(written)) })
   }
-  return [...texts.values()].map((text) => checked({ body: '', ...text } as TemplateDeclaration))
+  return [...texts.values()].map((text) => checkTemplates({ body: '', ...text } as TemplateDeclaration))
 }
 
 const fileName = /^(.+)[/\\]([\w-]+)\.([\w-]+)(\.html)?\.liquid$/
@@ -43,7 +43,7 @@ function partsOf(written: string): { subject?: string; body: string } {
   return subject === undefined || body === undefined ? { body: written } : { subject, body }
 }
 
-function checked(text: TemplateDeclaration): TemplateDeclaration {
+function checkTemplates(text: TemplateDeclaration): TemplateDeclaration {
   try {
     checkTemplate({ ...text, version: 0 })
     return text

@@ -144,12 +144,12 @@ function renderWhole({ liquid, parsed }: Part, data: Data): string {
     } catch (error) {
       const { user, system } = process.threadCpuUsage(before)
       const worked = (user + system) / 1_000 > templateLimits.renderMs / 2
-      if (worked || stalls >= mostStalls || !/render limit exceeded/.test((error as Error).message)) throw error
+      if (worked || stalls >= maxStalls || !/render limit exceeded/.test((error as Error).message)) throw error
     }
   }
 }
 
-const mostStalls = 5
+const maxStalls = 5
 
 function variablesOf(part: Part | undefined): string[] {
   if (!part) return []

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { linkFault } from '../links/link-fault.ts'
 import type { Links } from '../links/links.ts'
 import { operation } from '../request/operations.ts'
-import type { RecordVisit } from './visit.ts'
+import type { RecordTracked } from './tracked-request.ts'
 
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const Token = Type.Object({ token: Type.String({ maxLength: 1_024, description: 'The signed part of the link.' }) })
@@ -13,11 +13,11 @@ const Image = { description: 'An image of one pixel.', content: { 'image/gif': {
 export interface TrackingRoutes {
   readonly links: Links
   readonly pages: PageParts
-  readonly recordVisit: RecordVisit
+  readonly recordTracked: RecordTracked
 }
 
 /** /t/o/{token} and /t/c/{token}: a mail was opened, a link of it followed. */
-export function trackingEndpoints(http: Http, { links, pages, recordVisit }: TrackingRoutes): void {
+export function trackingEndpoints(http: Http, { links, pages, recordTracked: recordVisit }: TrackingRoutes): void {
   const about = { tags: ['tracking'], security: [], params: Token }
   const open = {
     ...about,

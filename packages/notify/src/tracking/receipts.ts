@@ -90,7 +90,7 @@ export function receiptEndpoint(http: Http, { tokens, reports, metrics, clock }:
       refuseLinks(receipts)
       const checked = receipts.map(check)
       const accepted = checked.filter((each) => typeof each === 'object')
-      if (accepted.length > 0) await reports.take('receipts', accepted)
+      if (accepted.length > 0) await reports.record('receipts', accepted)
       const results = checked.map((each): Result => {
         return typeof each === 'object' ? { status: 'accepted' } : { status: 'rejected', ...(each && { reason: each }) }
       })

@@ -4,19 +4,22 @@ import { Type } from 'typebox'
 import { linkFault } from '../links/link-fault.ts'
 import { operation } from '../request/operations.ts'
 import type { ShortLinks } from '../store/store.ts'
-import type { RecordVisit } from './visit.ts'
+import type { RecordTracked } from './tracked-request.ts'
 
 const Id = Type.Object({ id: Type.String({ maxLength: 1_024, description: 'The id of the link.' }) })
 
 export interface ShortLinkRoutes {
   readonly shortLinks: ShortLinks
   readonly pages: PageParts
-  readonly recordVisit: RecordVisit
+  readonly recordTracked: RecordTracked
   readonly clock: Clock
 }
 
 /** /l/{id}: a link of an SMS, a push or an in-app item was followed. It leads where its row says and nowhere else. */
-export function shortLinkEndpoint(http: Http, { shortLinks, pages, recordVisit, clock }: ShortLinkRoutes): void {
+export function shortLinkEndpoint(
+  http: Http,
+  { shortLinks, pages, recordTracked: recordVisit, clock }: ShortLinkRoutes,
+): void {
   http.get(
     '/l/:id',
     {

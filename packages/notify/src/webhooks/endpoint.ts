@@ -18,16 +18,16 @@ export interface WebhookRoutes {
 }
 
 const mostBytes = 1024 * 1024
-const mostReports = 10_000
+const maxReports = 10_000
 
 /**
  * POST /v1/webhooks/{provider}: what providers report. It asks for no token: the provider's signature over the raw bytes
  * is checked instead, and before anything is read. What its header fields give away is refused before its body comes.
  */
-export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise<void> {
-  const { reports, publicUrl, clock, log, metrics } = given
+export async function webhookEndpoint(http: Http, options: WebhookRoutes): Promise<void> {
+  const { reports, publicUrl, clock, log, metrics } = options
   const receivers = new Map(
-    given.providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
+    options.providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
   )
   const receiverOf = (provider: string) => {
     const receiver = receivers.get(provider)
@@ -76,12 +76,12 @@ export async function webhookEndpoint(http: Http, given: WebhookRoutes): Promise
       if (received.kind === 'refused') throw refused(provider, received.reason)
       const unread = received.kind === 'reports' ? received.unread : undefined
       if (unread) log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is left')
-      const taken = unread ? 'unread' : 'taken'
-      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? taken : received.kind })
-      const told = reportsIn(received)
-      await reports.take(
+      const readOutcome = unread ? 'unread' : 'accepted'
+      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? readOutcome : received.kind })
+      const parsed = reportsIn(received)
+      await reports.record(
         provider,
-        told.map((report) => ofChannel(report, channel)),
+        parsed.map((report) => ofChannel(report, channel)),
       )
       return reply.code(204).send(null)
     },
@@ -98,7 +98,7 @@ function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): rea
     throw new Problem(received.busy ? 429 : 503, `The webhook can't be checked now: ${received.reason}.`, {
       headers: { 'retry-after': '10' },
     })
-  if (received.reports.length > mostReports) throw new Problem(413, `At most ${mostReports} reports may come at once.`)
+  if (received.reports.length > maxReports) throw new Problem(413, `At most ${maxReports} reports may come at once.`)
   return received.reports
 }
 

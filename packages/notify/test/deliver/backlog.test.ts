@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBacklog } from '../../src/deliver/backlog.ts'
 
-/** Work whose end is in the test's hands. */
+/** Work that ends when the test says so. */
 function work() {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { promise, end: () => resolve() }
 }
 
-/** Whether it has come to pass by now. */
+/** Whether a promise is settled by now. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
   let settled = false
   promise.then(() => {
@@ -18,7 +18,7 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
   return settled
 }
 
-test('who gives work waits while there is as much of it as there may be, and goes on as soon as one piece has ended', async () => {
+test('a full backlog has room again as soon as one piece of work has ended', async () => {
   const backlog = createBacklog(2)
   const [first, second] = [work(), work()]
   backlog.add(first.promise)
@@ -30,9 +30,9 @@ test('who gives work waits while there is as much of it as there may be, and goe
   assert.ok(await isSettled(room))
 })
 
-test('who stops waits for all the work that is under way', async () => {
+test('draining a backlog waits for all work under way', async () => {
   const backlog = createBacklog(10)
-  assert.ok(await isSettled(backlog.drain()), 'nothing was ever given')
+  assert.ok(await isSettled(backlog.drain()), 'no work was ever added')
   const [first, second] = [work(), work()]
   backlog.add(first.promise)
   backlog.add(second.promise)

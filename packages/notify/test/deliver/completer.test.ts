@@ -3,27 +3,27 @@ import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
-import { provider as carrier, shipped, stateOf } from '../carrier.ts'
+import { provider as base, shipped, stateOf } from '../carrier.ts'
 import { eventually, furnish, setup } from '../setup.ts'
 
-describe('what became of deliveries is stored beside the calls', () => {
+describe('steps are recorded beside the calls', () => {
   let server: Server | undefined
   before(async () => {
     server = await startPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 
-  testWith('postgresql', 'the next call is made while the outcome of the last can not be stored yet', async () => {
+  testWith('postgresql', 'the next call is made while the step after the last can not be recorded yet', async () => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
     const storing = holding(database)
     const called: string[] = []
     const provider: Provider = {
-      ...carrier,
+      ...base,
       async send(messages, signal) {
         called.push(...messages.map(({ id }) => id))
         if (called.length === 1) await storing.hold()
         else storing.release()
-        return carrier.send(messages, signal)
+        return base.send(messages, signal)
       },
     }
     const s = await setup({
@@ -51,35 +51,39 @@ describe('what became of deliveries is stored beside the calls', () => {
   })
 
   for (const state of ['53100', '53300', '57014', 'XX000', '42P01'])
-    testWith('postgresql', `a mail whose outcome meets SQLSTATE ${state} is recorded later and sent once`, async () => {
-      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
-      const called: string[] = []
-      const provider: Provider = {
-        ...carrier,
-        async send(messages, signal) {
-          called.push(...messages.map(({ id }) => id))
-          return carrier.send(messages, signal)
-        },
-      }
-      const s = await setup({ database, providers: { email: [provider] }, options: { leaseMs: 10_000 } })
-      try {
-        await furnish(s)
-        await failingDeletes(database, state, 3)
-        const { body } = await s.call('POST', '/v1/notify', shipped)
-        await eventually(
-          () => stateOf(s, body.id),
-          (found) => found === 'sent',
-        )
-        const { rows } = await database.query<{ failures: number }>('SELECT last_value AS failures FROM failures')
-        assert.equal(called.length, 1, 'it was handed to the provider once')
-        assert.ok((rows[0]?.failures ?? 0) > 3, 'recording failed three times before')
-      } finally {
-        await s.close()
-      }
-    })
+    testWith(
+      'postgresql',
+      `a mail whose recording fails with SQLSTATE ${state} is recorded later and sent once`,
+      async () => {
+        const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+        const called: string[] = []
+        const provider: Provider = {
+          ...base,
+          async send(messages, signal) {
+            called.push(...messages.map(({ id }) => id))
+            return base.send(messages, signal)
+          },
+        }
+        const s = await setup({ database, providers: { email: [provider] }, options: { leaseMs: 10_000 } })
+        try {
+          await furnish(s)
+          await failingDeletes(database, state, 3)
+          const { body } = await s.call('POST', '/v1/notify', shipped)
+          await eventually(
+            () => stateOf(s, body.id),
+            (found) => found === 'sent',
+          )
+          const { rows } = await database.query<{ failures: number }>('SELECT last_value AS failures FROM failures')
+          assert.equal(called.length, 1, 'it was handed to the provider once')
+          assert.ok((rows[0]?.failures ?? 0) > 3, 'recording failed three times before')
+        } finally {
+          await s.close()
+        }
+      },
+    )
 })
 
-/** The next `count` times that a delivery is taken off the queue fail with `state`. */
+/** The next `count` times that a delivery is removed from the queue fail with `state`. */
 async function failingDeletes(database: Database, state: string, count: number): Promise<void> {
   await database.query(`
     CREATE SEQUENCE failures;
@@ -91,19 +95,19 @@ async function failingDeletes(database: Database, state: string, count: number):
     CREATE TRIGGER failing BEFORE DELETE ON notify.delivery_queue FOR EACH ROW EXECUTE FUNCTION fail()`)
 }
 
-/** Keeps the rows of all queued deliveries locked, so that nothing can be stored of them. */
+/** Keeps the rows of all queued deliveries locked, so that no step can be recorded. */
 function holding(database: Database) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   return {
     release,
     async hold() {
-      const { promise: isHeld, resolve: held } = Promise.withResolvers<void>()
+      const { promise: isLocked, resolve: confirm } = Promise.withResolvers<void>()
       database.transaction(async (tx) => {
         await tx.query('SELECT 1 FROM notify.delivery_queue FOR UPDATE')
-        held()
+        confirm()
         await released
       })
-      await isHeld
+      await isLocked
     },
   }
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createConcurrency } from '../../src/deliver/concurrency.ts'
+import { Concurrency } from '../../src/deliver/concurrency.ts'
 
 /** Work that notes what becomes of it, and ends when the test says so. */
 function noting(notes: string[]) {
   return (name: string) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     return {
-      begin() {
-        notes.push(`${name} begins`)
+      start() {
+        notes.push(`${name} starts`)
         return promise
       },
-      leave: () => notes.push(`${name} is left`),
+      skip: () => notes.push(`${name} is skipped`),
       end: () => resolve(),
     }
   }
@@ -20,54 +20,54 @@ function noting(notes: string[]) {
 const later = () => performance.now() + 60_000
 const unexpected = (error: unknown) => assert.fail(String(error))
 
-test('so much work runs at a time, and what waits begins in its turn', async () => {
+test('work runs up to the maximum at a time, and what waits starts in order', async () => {
   const notes: string[] = []
   const [a, b, c] = ['a', 'b', 'c'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createConcurrency(2, unexpected)
-  for (const work of [a, b, c]) slots.run(work, later())
-  assert.deepEqual(notes, ['a begins', 'b begins'])
-  const someFree = slots.waitForSlot()
+  const concurrency = new Concurrency(2, unexpected)
+  for (const work of [a, b, c]) concurrency.run(work, later())
+  assert.deepEqual(notes, ['a starts', 'b starts'])
+  const hasSlot = concurrency.waitForSlot()
   b.end()
-  await someFree
-  assert.deepEqual(notes, ['a begins', 'b begins', 'c begins'])
+  await hasSlot
+  assert.deepEqual(notes, ['a starts', 'b starts', 'c starts'])
   a.end()
   c.end()
-  await slots.close()
+  await concurrency.close()
 })
 
-test('what has found no slot in its time is left, while others still run and wait', async () => {
+test('work that finds no slot in time is skipped, while other work runs and waits', async () => {
   const notes: string[] = []
   const [running, late, patient] = ['running', 'late', 'patient'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createConcurrency(1, unexpected)
-  slots.run(running, later())
-  slots.run(patient, later())
-  const isLeft = new Promise<void>((resolve) => {
-    slots.run({ ...late, leave: () => resolve(void late.leave()) }, performance.now() + 20)
+  const concurrency = new Concurrency(1, unexpected)
+  concurrency.run(running, later())
+  concurrency.run(patient, later())
+  const isSkipped = new Promise<void>((resolve) => {
+    concurrency.run({ ...late, skip: () => resolve(void late.skip()) }, performance.now() + 20)
   })
-  await isLeft
-  assert.deepEqual(notes, ['running begins', 'late is left'])
+  await isSkipped
+  assert.deepEqual(notes, ['running starts', 'late is skipped'])
   running.end()
-  await slots.waitForSlot()
-  assert.deepEqual(notes, ['running begins', 'late is left', 'patient begins'])
+  await concurrency.waitForSlot()
+  assert.deepEqual(notes, ['running starts', 'late is skipped', 'patient starts'])
   patient.end()
-  await slots.close()
+  await concurrency.close()
 })
 
-test('work whose time is over already does not begin, though a slot is free', () => {
+test('work whose time has passed is skipped, though a slot is free', () => {
   const notes: string[] = []
-  createConcurrency(1, unexpected).run(noting(notes)('late'), performance.now() - 1)
-  assert.deepEqual(notes, ['late is left'])
+  new Concurrency(1, unexpected).run(noting(notes)('late'), performance.now() - 1)
+  assert.deepEqual(notes, ['late is skipped'])
 })
 
-test('closing leaves what waits and what is still given, and waits for what runs', async () => {
+test('closing skips what waits and what still comes, and waits for what runs', async () => {
   const notes: string[] = []
-  const [running, waiting, given] = ['running', 'waiting', 'given'].map(noting(notes)) as [Noted, Noted, Noted]
-  const slots = createConcurrency(1, unexpected)
-  slots.run(running, later())
-  slots.run(waiting, later())
-  const closed = slots.close().then(() => notes.push('closed'))
-  slots.run(given, later())
-  assert.deepEqual(notes, ['running begins', 'waiting is left', 'given is left'])
+  const [running, waiting, added] = ['running', 'waiting', 'added'].map(noting(notes)) as [Noted, Noted, Noted]
+  const concurrency = new Concurrency(1, unexpected)
+  concurrency.run(running, later())
+  concurrency.run(waiting, later())
+  const closed = concurrency.close().then(() => notes.push('closed'))
+  concurrency.run(added, later())
+  assert.deepEqual(notes, ['running starts', 'waiting is skipped', 'added is skipped'])
   running.end()
   await closed
   assert.equal(notes.at(-1), 'closed')

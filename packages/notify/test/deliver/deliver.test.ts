@@ -6,7 +6,7 @@ import { type Answer, eventually, furnish, type Setup, setup } from '../setup.ts
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
-/** A provider that answers as it is told, and remembers what it was given. */
+/** A provider that answers as scripted, and remembers what it was sent. */
 function scripted(answer: (message: OutgoingMessage, call: number) => SendResult, of: Partial<Provider> = {}) {
   const seen: OutgoingMessage[] = []
   const provider: Provider = {
@@ -22,7 +22,7 @@ function scripted(answer: (message: OutgoingMessage, call: number) => SendResult
 const accepted: SendResult = { kind: 'accepted', providerMessageId: 'p1' }
 const broken: SendResult = { kind: 'transient', reason: 'the provider answered 503' }
 
-async function told(s: Setup, id: string, wanted: (answer: Answer) => boolean): Promise<Answer> {
+async function waitFor(s: Setup, id: string, wanted: (answer: Answer) => boolean): Promise<Answer> {
   return eventually(async () => {
     s.clock.advance(60_000)
     return s.call('GET', `/v1/notifications/${id}`)
@@ -32,14 +32,14 @@ async function told(s: Setup, id: string, wanted: (answer: Answer) => boolean): 
 const ended = ({ body }: Answer) => body.deliveries.some((d: { ended?: string }) => d.ended === 'dead_letter')
 const isSent = ({ body }: Answer) => body.deliveries[0].state === 'sent'
 
-test('a failing call is tried again with the same id, and after the last try becomes a dead letter that can be replayed', async (t) => {
+test('a failing call is retried with the same id and at last becomes a dead letter', async (t) => {
   let healed = false
   const { provider, seen } = scripted(() => (healed ? accepted : broken))
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
   await furnish(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  await told(s, body.id, ended)
+  await waitFor(s, body.id, ended)
   assert.equal(seen.length, 5)
   assert.deepEqual([...new Set(seen.map(({ id }) => id))], [body.deliveries[0].id])
   const list = await s.call('GET', '/v1/dead-letters?cause=attempts_exhausted&channel=email')
@@ -53,24 +53,24 @@ test('a failing call is tried again with the same id, and after the last try bec
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })).body, {
     replayed: 1,
   })
-  await told(s, body.id, isSent)
+  await waitFor(s, body.id, isSent)
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
 })
 
-test('a permanent answer goes straight to the dead letters', async (t) => {
+test('a permanent failure becomes a dead letter at once', async (t) => {
   const { provider, seen } = scripted(() => ({ kind: 'permanent', code: '550', reason: 'no such user' }))
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
   await furnish(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  await told(s, body.id, ended)
+  await waitFor(s, body.id, ended)
   assert.equal(seen.length, 1)
   assert.equal((await s.call('DELETE', `/v1/dead-letters/${body.deliveries[0].id}`)).status, 204)
   const after = await s.call('GET', `/v1/notifications/${body.id}`)
   assert.equal(after.body.deliveries[0].ended, 'discarded')
 })
 
-test('who unsubscribes while a mail waits for another try is not sent it, but what is critical', async (t) => {
+test('a user who unsubscribes while a mail waits for a retry is sent critical mails alone', async (t) => {
   let unsubscribed = false
   const sent: string[] = []
   const { provider, seen } = scripted(({ event }) => {
@@ -95,14 +95,14 @@ test('who unsubscribes while a mail waits for another try is not sent it, but wh
   const wish = { user_id: 'alice', channel: 'email', reason: 'unsubscribed' }
   assert.equal((await s.call('POST', '/v1/suppressions', wish)).status, 201)
   unsubscribed = true
-  await told(s, alert.id, isSent)
-  await told(s, shipment.id, ended)
+  await waitFor(s, alert.id, isSent)
+  await waitFor(s, shipment.id, ended)
   assert.deepEqual(sent, ['security.alert'])
   const letter = await s.call('GET', `/v1/dead-letters/${shipment.deliveries[0].id}`)
   assert.match(JSON.stringify(letter.body), /left out by now: unsubscribed/)
 })
 
-test('a rate limit is honoured and burns no try', async (t) => {
+test('a rate limit is honoured and counts no attempt', async (t) => {
   const { provider, seen } = scripted((_, call) =>
     call <= 8 ? { kind: 'rate_limited', retryAfterMs: 5_000, reason: '429' } : accepted,
   )
@@ -110,28 +110,28 @@ test('a rate limit is honoured and burns no try', async (t) => {
   t.after(s.close)
   await furnish(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  await told(s, body.id, isSent)
+  await waitFor(s, body.id, isSent)
   assert.equal(seen.length, 9)
 })
 
-test('a push that fails three times falls back to email, once, and only the devices that failed are tried again', async (t) => {
+test('a push that fails three times falls back to email once; only failed devices are retried', async (t) => {
   const push = scripted(() => broken, { channel: 'push' })
   const email = scripted(() => accepted)
   const s = await setup({ providers: { push: [push.provider], email: [email.provider] } })
   t.after(s.close)
   await furnish(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
-  await told(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
+  await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
   assert.equal(push.seen.length, 3)
   assert.equal(email.seen.length, 1)
   const both = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push', 'email'] })
-  await told(s, both.body.id, ended)
+  await waitFor(s, both.body.id, ended)
   assert.equal(email.seen.length, 2, 'email carried it already')
 })
 
-test('a push whose providers take nothing from us waits so long and no longer, then email is tried; a replay waits afresh', async (t) => {
-  let mended = false
-  const push = scripted(() => (mended ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }), {
+test('a push that no provider accepts falls back to email when its patience ends', async (t) => {
+  let isFixed = false
+  const push = scripted(() => (isFixed ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }), {
     channel: 'push',
   })
   const email = scripted(() => accepted)
@@ -141,19 +141,19 @@ test('a push whose providers take nothing from us waits so long and no longer, t
   await furnish(s)
   const startedAt = s.clock.now()
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
-  const after = await told(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
+  const after = await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
   assert.equal(after.body.deliveries[0].ended, 'dead_letter')
   const dead = after.body.timeline.find((e: { what: string }) => e.what === 'dead_letter')
   assert.ok(Date.parse(dead.at) >= startedAt + 300_000, 'not before half of the time, when it was last put off')
   assert.ok(push.seen.length >= 2)
   const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
-  assert.match(letters.dead_letters[0].detail, /no provider took it in time/)
-  mended = true
+  assert.match(letters.dead_letters[0].detail, /no provider accepted it in time/)
+  isFixed = true
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'waited_too_long' })
-  await told(s, body.id, isSent)
+  await waitFor(s, body.id, isSent)
 })
 
-test('a provider that asks us to slow down is left alone until then, and the next one carries on', async (t) => {
+test('a provider that asks for a pause is not called in it; the next one is', async (t) => {
   let free = false
   const slow: SendResult = { kind: 'rate_limited', pauses: true, retryAfterMs: 30_000, reason: '429' }
   const first = scripted(() => (free ? accepted : slow), { name: 'first' })
@@ -163,21 +163,21 @@ test('a provider that asks us to slow down is left alone until then, and the nex
   t.after(s.close)
   await furnish(s)
   const send = () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  const isTaken = (id: string) => eventually(() => s.call('GET', `/v1/notifications/${id}`), isSent)
+  const waitUntilSent = (id: string) => eventually(() => s.call('GET', `/v1/notifications/${id}`), isSent)
   const { body: put } = await send()
   await eventually(
     async () => first.seen.length,
     (calls) => calls === 1,
   )
-  await isTaken((await send()).body.id)
+  await waitUntilSent((await send()).body.id)
   assert.equal(first.seen.length, 1)
   assert.equal(second.seen.length, 1)
   s.clock.advance(1_000)
-  await isTaken(put.id)
+  await waitUntilSent(put.id)
   assert.deepEqual([first.seen.length, second.seen.length], [1, 2], 'what it did not take went to the next one')
   free = true
   s.clock.advance(30_000)
-  await isTaken((await send()).body.id)
+  await waitUntilSent((await send()).body.id)
   assert.deepEqual([first.seen.length, second.seen.length], [2, 2])
 })
 
@@ -189,12 +189,12 @@ test('a fallback does not enter a channel that a stored preference excludes', as
   await furnish(s)
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['push'] })
   const { body } = await s.call('POST', '/v1/notify', shipped)
-  const { body: after } = await told(s, body.id, ({ body: b }) => b.deliveries[1]?.ended === 'excluded')
+  const { body: after } = await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.ended === 'excluded')
   assert.equal(after.timeline.at(-1).detail.reason, 'preference')
   assert.equal(email.seen.length, 0)
 })
 
-test('of two devices the one that took the push is spared, and an unregistered one is dead', async (t) => {
+test('a device that accepted the push is not sent it again, and an unregistered one is dead', async (t) => {
   const push = scripted(
     ({ target }, call) => {
       if (target.id === 'old') return { kind: 'dead_token', reason: 'Unregistered' }
@@ -208,7 +208,7 @@ test('of two devices the one that took the push is spared, and an unregistered o
   await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 't2' })
   await s.call('PUT', '/v1/users/alice/devices/old', { token: 't3' })
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
-  await told(s, body.id, ({ body: b }) => b.timeline.filter((e: { what: string }) => e.what === 'sent').length === 2)
+  await waitFor(s, body.id, ({ body: b }) => b.timeline.filter((e: { what: string }) => e.what === 'sent').length === 2)
   assert.deepEqual(push.seen.map(({ target }) => target.id).sort(), ['old', 'phone', 'phone', 'phone', 'tablet'])
   const { body: devices } = await s.call('GET', '/v1/users/alice/devices')
   assert.deepEqual(
@@ -221,7 +221,7 @@ test('of two devices the one that took the push is spared, and an unregistered o
   )
 })
 
-test('when most calls of a provider fail its breaker opens and the second provider carries on', async (t) => {
+test('a breaker opens when most calls of its provider fail, and the second provider is called', async (t) => {
   const first = scripted(() => broken, { name: 'first' })
   const second = scripted(() => accepted, { name: 'second' })
   const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 3_600_000, maxOpenMs: 3_600_000 }
@@ -234,15 +234,15 @@ test('when most calls of a provider fail its breaker opens and the second provid
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })),
   )
-  for (const { body } of answers) await told(s, body.id, isSent)
+  for (const { body } of answers) await waitFor(s, body.id, isSent)
   assert.equal(second.seen.length, 10)
   const before = first.seen.length
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  await told(s, body.id, isSent)
+  await waitFor(s, body.id, isSent)
   assert.equal(first.seen.length, before, 'the open breaker lets nothing through')
 })
 
-test('a template that fails makes a dead letter of its own delivery alone, and a replay renders it afresh', async (t) => {
+test('a template that fails makes a dead letter of its delivery alone; a replay renders again', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -256,7 +256,7 @@ test('a template that fails makes a dead letter of its own delivery alone, and a
   )
   await s.call('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Order {{ order_id }}' })
   assert.equal((await s.call('POST', `/v1/dead-letters/${body.deliveries[2].id}/replay`)).status, 200)
-  await told(s, body.id, ({ body: b }) => b.deliveries[2].state === 'sent')
+  await waitFor(s, body.id, ({ body: b }) => b.deliveries[2].state === 'sent')
 })
 
 test('sensitive events leave no data behind once they are sent', async (t) => {
@@ -269,7 +269,7 @@ test('sensitive events leave no data behind once they are sent', async (t) => {
     data: { order_id: 'hush' },
     channels: ['email', 'sms'],
   })
-  const after = await told(s, body.id, ({ body: b }) =>
+  const after = await waitFor(s, body.id, ({ body: b }) =>
     b.deliveries.every((d: { state: string }) => d.state === 'sent'),
   )
   assert.ok(!JSON.stringify(after.body).includes('hush'))
@@ -278,7 +278,7 @@ test('sensitive events leave no data behind once they are sent', async (t) => {
   assert.equal((await s.database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
 })
 
-test('a refused credential opens the breaker at once, burns no try, is counted, and is told in one line; the next provider carries on', async (t) => {
+test('a rejected credential opens the breaker at once, is logged once and counts no attempt', async (t) => {
   const metrics = createMetrics()
   const lines: unknown[] = []
   const log = { ...silentLog, error: (line: unknown) => lines.push(line) } as unknown as Log
@@ -301,15 +301,15 @@ test('a refused credential opens the breaker at once, burns no try, is counted, 
   assert.deepEqual(lines, [{ provider: 'first', channel: 'email', reason: '535 authentication failed' }])
 })
 
-test('with a refused credential and no other provider, nothing becomes a dead letter, and all is sent once it is mended', async (t) => {
-  let mended = false
-  const only = scripted(() => (mended ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }))
+test('a rejected credential without another provider delays deliveries and ends none', async (t) => {
+  let isFixed = false
+  const only = scripted(() => (isFixed ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }))
   const s = await setup({ providers: { email: [only.provider] } })
   t.after(s.close)
   await furnish(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
-  await told(s, body.id, () => only.seen.length >= 8)
+  await waitFor(s, body.id, () => only.seen.length >= 8)
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
-  mended = true
-  await told(s, body.id, isSent)
+  isFixed = true
+  await waitFor(s, body.id, isSent)
 })

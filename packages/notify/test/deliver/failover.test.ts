@@ -36,9 +36,9 @@ async function sent(s: Setup, count: number): Promise<void> {
     )
 }
 
-test('a breaker that one process opened is open for another, which alone probes it and closes it for all', async (t) => {
-  let healed = false
-  const [ours, theirs] = [pair(() => (healed ? accepted : broken)), pair(() => (healed ? accepted : broken))]
+test('a breaker that one process opened is open for another, which probes and closes it', async (t) => {
+  let isHealthy = false
+  const [ours, theirs] = [pair(() => (isHealthy ? accepted : broken)), pair(() => (isHealthy ? accepted : broken))]
   const one = await setup({ providers: ours.providers, options })
   t.after(one.close)
   await furnish(one)
@@ -51,9 +51,9 @@ test('a breaker that one process opened is open for another, which alone probes 
   const { rows } = await one.database.query<{ open_until: number }>('SELECT open_until FROM notify.provider_health')
   one.clock.set((rows[0]?.open_until ?? 0) - 30_000)
   await sent(other, 3)
-  assert.deepEqual(theirs.calls, { first: 0, second: 3 }, 'it was told by the store')
+  assert.deepEqual(theirs.calls, { first: 0, second: 3 }, 'it read it from the store')
 
-  healed = true
+  isHealthy = true
   one.clock.set(rows[0]?.open_until ?? 0)
   await sent(other, 5)
   assert.ok(theirs.calls.first >= 1, 'it probed')
@@ -64,7 +64,7 @@ test('a breaker that one process opened is open for another, which alone probes 
   assert.deepEqual(theirs.calls, { first: before.first + 5, second: before.second })
 })
 
-test('a probe that fails keeps the breaker open for twice as long, and its message is carried by the other', async (t) => {
+test('a failed probe keeps the breaker open twice as long; the other provider sends its message', async (t) => {
   const { calls, providers } = pair(() => broken)
   const s = await setup({ providers, options })
   t.after(s.close)

@@ -15,9 +15,9 @@ const options = {
 }
 const accepted: SendResult = { kind: 'accepted' }
 
-/** A provider that takes calls and never answers them, until it is mended. */
+/** A provider that accepts calls and never answers them, until it is fixed. */
 function hanging(name: string, carries?: Provider['carries']) {
-  const state = { isMended: false, calls: 0 }
+  const state = { isFixed: false, calls: 0 }
   const provider: Provider = {
     name,
     channel: 'push',
@@ -25,7 +25,7 @@ function hanging(name: string, carries?: Provider['carries']) {
     ...(carries ? { carries } : {}),
     send(messages) {
       state.calls += messages.length
-      return state.isMended ? Promise.resolve(messages.map(() => accepted)) : new Promise(() => {})
+      return state.isFixed ? Promise.resolve(messages.map(() => accepted)) : new Promise(() => {})
     },
   }
   return { state, provider }
@@ -37,15 +37,15 @@ interface Rows {
   released: number
 }
 
-/** A store that counts what is claimed, and what is given back. */
+/** A store that counts what is claimed, and what is released. */
 function counting(store: NotifyStore, rows: Rows): NotifyStore {
   const { deliveries } = store
   return {
     ...store,
     deliveries: {
       ...deliveries,
-      async claim(...asked) {
-        const claimed = await deliveries.claim(...asked)
+      async claim(...options) {
+        const claimed = await deliveries.claim(...options)
         rows.claims++
         rows.claimed += claimed.length
         return claimed
@@ -84,14 +84,17 @@ const health = async (s: Setup) => {
   return rows[0]
 }
 
-/** Waits until the breaker has opened so often, and nothing is held any more. */
+/** Waits until the breaker has opened so often, and no lease is left. */
 const opened = (s: Setup, times: number) =>
   eventually(
-    async () => ({ openings: (await health(s))?.openings, held: await count(s, 'work WHERE lease_until IS NOT NULL') }),
-    ({ openings, held }) => (openings ?? 0) >= times && held === 0,
+    async () => ({
+      openings: (await health(s))?.openings,
+      leased: await count(s, 'work WHERE lease_until IS NOT NULL'),
+    }),
+    ({ openings, leased }) => (openings ?? 0) >= times && leased === 0,
   )
 
-test('a breaker that is open lets one delivery be claimed for each probe, and timelines tell of calls alone', async (t) => {
+test('an open breaker lets one delivery be claimed for each probe; timelines list calls alone', async (t) => {
   const { state, provider } = hanging('fcm')
   const { s, rows } = await setupPush(t, [provider])
   await accept(s)
@@ -112,7 +115,7 @@ test('a breaker that is open lets one delivery be claimed for each probe, and ti
   }
   assert.deepEqual(since, { calls: probes, claimed: probes, released: 0, timeline: probes })
 
-  state.isMended = true
+  state.isFixed = true
   s.clock.set((await health(s))?.open_until ?? assert.fail('it is closed'))
   await eventually(
     async () => {
@@ -125,7 +128,7 @@ test('a breaker that is open lets one delivery be claimed for each probe, and ti
   assert.ok(timeline <= pushes + before.timeline + probes, `${timeline} entries of ${pushes} deliveries`)
 })
 
-test('what another provider can take is sent while one hangs, and what is for that one waits without a trace', async (t) => {
+test('a hanging provider delays only its own deliveries, without timeline entries', async (t) => {
   const fcm = hanging('fcm', ({ service }) => service === 'fcm')
   const apns: Provider = {
     name: 'apns',
@@ -148,7 +151,7 @@ test('what another provider can take is sent while one hangs, and what is for th
     () => count(s, "delivery WHERE state = 'sent'"),
     (sent) => sent === 50,
   )
-  assert.equal(fcm.state.calls, timeline, 'only its calls are told')
+  assert.equal(fcm.state.calls, timeline, 'only its calls are listed')
   assert.equal(await count(s, 'timeline_entry'), timeline + 50)
   assert.ok(rows.claimed <= 2 * (60 + pushes + 50), `${rows.claimed} rows claimed`)
   const { rows: waiting } = await s.database.query<{ since: number; failures: number }>(
@@ -157,7 +160,7 @@ test('what another provider can take is sent while one hangs, and what is for th
   assert.deepEqual(waiting, [{ since: true, failures: 0 }])
 })
 
-test('what waits for a hanging provider as long as it may is given up, though it was never claimed', async (t) => {
+test('a delivery that waits too long for a hanging provider ends, though it was never claimed', async (t) => {
   const { provider, state } = hanging('fcm')
   const { s } = await setupPush(t, [provider], { pushPatienceMs: 120_000 })
   await accept(s, 100)

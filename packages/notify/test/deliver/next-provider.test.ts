@@ -9,7 +9,7 @@ const backoff = { baseMs: 10, factor: 1, maxMs: 10 }
 const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const text = { ...mail, channels: ['sms'] }
 
-/** A provider of a channel that answers as it is told, and the calls it got. */
+/** A provider of a channel that answers as the test says, and the calls it got. */
 function provider(name: string, answer: () => SendResult, channel: 'email' | 'sms' = 'email') {
   const calls: string[] = []
   const made: Provider = {
@@ -54,7 +54,7 @@ for (const [what, result] of failures)
     assert.ok(s.clock.now() - begun < 30_000, 'it did not wait for the first one')
   })
 
-test('where every provider fails, a delivery takes them in turn until its attempts are used up', async (t) => {
+test('a delivery whose providers all fail goes to each in turn until its attempts are used up', async (t) => {
   const broken: SendResult = { kind: 'transient', reason: '503' }
   const order: string[] = []
   const [first, second] = ['first', 'second'].map((name) =>
@@ -71,7 +71,7 @@ test('where every provider fails, a delivery takes them in turn until its attemp
   assert.deepEqual(order, ['first', 'second', 'first', 'second', 'first'])
 })
 
-test('a critical SMS that may have been sent stays with its provider, unless its event type says otherwise', async (t) => {
+test('a critical SMS that may have been sent stays with its provider unless failover is allowed', async (t) => {
   for (const [settings, expected] of [
     [{}, ['first', 'first']],
     [{ failover_on_timeout: true }, ['first', 'second']],
@@ -102,7 +102,7 @@ test('a critical SMS that may have been sent stays with its provider, unless its
   }
 })
 
-test('a provider that says at once, again and again, is asked ever more rarely and at last given up', async (t) => {
+test('a provider that keeps asking for an immediate retry is called ever more rarely', async (t) => {
   const always = provider('always', () => ({ kind: 'rate_limited', retryAfterMs: 0, reason: '429' }))
   const s = await setup({ providers: { email: [always.made] }, options: { patienceMs: 600_000 } })
   t.after(s.close)
@@ -138,7 +138,7 @@ test('a replayed dead letter begins with the preferred provider again', async (t
   assert.equal(by, 'first')
 })
 
-test('a provider is left alone for the whole pause it asked for, by a process that was started since too', async (t) => {
+test('a provider is not called in a pause it asked for, not even by a process started later', async (t) => {
   const calls: string[] = []
   const clock = manualClock()
   const limited = (name: string, retryAfterMs: number) =>

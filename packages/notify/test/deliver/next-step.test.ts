@@ -21,24 +21,24 @@ function tooEarly(calls: readonly Call[]): string[] {
   )
 }
 
-test('every sequence of answers ends, after no more attempts and no longer patience than there are', async () => {
+test('every sequence of results ends within the attempts and the patience of the policy', async () => {
   await fc.assert(
-    fc.asyncProperty(anyPlay, async (given) => {
-      const { calls, end, endedAt } = await play(given)
+    fc.asyncProperty(anyPlay, async (anyOf) => {
+      const { calls, end, endedAt } = await play(anyOf)
       const tookMs = endedAt - playBegins
       assert.ok(end === 'done' || end === 'dead', end)
       assert.ok(calls.filter(({ result }) => countedKinds.has(result.kind)).length <= policy.attempts)
       assert.ok(tookMs <= (policy.attempts + 1) * (policy.patienceMs + 180_000), `it took ${tookMs} ms`)
-      assert.ok(calls.length <= (policy.attempts + 1) * 80 * given.providers.length, `${calls.length} calls`)
+      assert.ok(calls.length <= (policy.attempts + 1) * 80 * anyOf.providers.length, `${calls.length} calls`)
     }),
   )
 })
 
-test('over any sequence of answers no provider is called before the end of its pause, in whatever process', async () => {
+test('no sequence of results has a provider called before the end of its pause', async () => {
   const answers = [limited(120_000), limited(6_000), { kind: 'accepted' } as const]
   await fc.assert(
-    fc.asyncProperty(anyPlay, async (given) => {
-      const { calls } = await play(given)
+    fc.asyncProperty(anyPlay, async (anyOf) => {
+      const { calls } = await play(anyOf)
       assert.deepEqual(tooEarly(calls), [])
     }),
     {
@@ -89,7 +89,7 @@ test('a delivery is due when the first of its providers is free, not when the la
   }
 })
 
-test('a provider that asks again and again for a short pause gives way to the next one', async () => {
+test('a provider that keeps asking for short pauses gives way to the next one', async () => {
   const answers = [0, 0, 0, 0].map(limited)
   const { calls } = await play({
     providers: ['a', 'b'],

@@ -31,43 +31,43 @@ function post(clock: ManualClock, channel: Channel = 'email') {
 /** Alice, who sleeps from ten to eight, and a provider; it is five to ten. */
 async function bedtime(t: TestContext, options: SetupOptions = {}, settings: object = {}) {
   const clock = manualClock(evening)
-  const carrier = post(clock)
-  const given = { clock, providers: { email: [carrier.provider] }, ...options }
-  const s = await setup(given)
-  const { start, close } = processes(s, given)
+  const sender = post(clock)
+  const parts = { clock, providers: { email: [sender.provider] }, ...options }
+  const s = await setup(parts)
+  const { start, close } = processes(s, parts)
   t.after(close)
   await furnish(s, 'order.shipped', settings)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
-  return { s, clock, start, ...carrier }
+  return { s, clock, start, ...sender }
 }
 
 const timeline = async (s: Setup, id: string) => (await s.call('GET', `/v1/notifications/${id}`)).body.timeline
 const whats = async (s: Setup, id: string): Promise<string[]> =>
   (await timeline(s, id)).map(({ what }: { what: string }) => what)
-const untilTold = (s: Setup, id: string, what: string) =>
+const untilEntry = (s: Setup, id: string, what: string) =>
   eventually(
     () => whats(s, id),
-    (told) => told.includes(what),
+    (entries) => entries.includes(what),
   )
 
-test('a mail whose provider fails as quiet hours begin is tried again in the morning, and not before', async (t) => {
+test('a mail whose provider fails as quiet hours begin is retried in the morning, not before', async (t) => {
   const metrics = createMetrics()
   const { s, clock, calls, answer } = await bedtime(t, { metrics })
   answer.now = { kind: 'transient', reason: '503', retryAfterMs: 10 * minute }
   const { body } = await s.call('POST', '/v1/notify', shipped)
-  await untilTold(s, body.id, 'attempt_failed')
+  await untilEntry(s, body.id, 'attempt_failed')
   answer.now = { kind: 'accepted' }
   clock.set(evening + 11 * minute)
-  await untilTold(s, body.id, 'quiet_hours')
+  await untilEntry(s, body.id, 'quiet_hours')
   const { rows } = await s.database.query<{ due_at: number; failures: number }>(
     'SELECT due_at, failures FROM notify.delivery_queue',
   )
   assert.deepEqual(rows, [{ due_at: morning, failures: 1 }])
   clock.set(morning)
-  await untilTold(s, body.id, 'sent')
+  await untilEntry(s, body.id, 'sent')
   assert.deepEqual(calls, ['2026-06-01T21:55:00.000Z', '2026-06-02T08:00:00.000Z'])
-  const told = (await timeline(s, body.id)).find(({ what }: { what: string }) => what === 'quiet_hours')
-  assert.equal(told.detail.until, '2026-06-02T08:00:00.000Z')
+  const entry = (await timeline(s, body.id)).find(({ what }: { what: string }) => what === 'quiet_hours')
+  assert.equal(entry.detail.until, '2026-06-02T08:00:00.000Z')
   const counter = await metrics.getSingleMetric('notify_quiet_hours_total')?.get()
   assert.deepEqual(counter?.values, [{ labels: { channel: 'email' }, value: 1 }])
   const attempts = await metrics.getSingleMetric('notify_attempts_total')?.get()
@@ -84,63 +84,63 @@ test('dead letters that are replayed at night are sent in the morning', async (t
   const { s, clock, calls, answer } = await bedtime(t)
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
   const { body } = await s.call('POST', '/v1/notify', shipped)
-  await untilTold(s, body.id, 'dead_letter')
+  await untilEntry(s, body.id, 'dead_letter')
   answer.now = { kind: 'accepted' }
   clock.set(tenAtNight + 60 * minute)
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: 1 })
-  await untilTold(s, body.id, 'quiet_hours')
+  await untilEntry(s, body.id, 'quiet_hours')
   clock.set(morning)
-  await untilTold(s, body.id, 'sent')
+  await untilEntry(s, body.id, 'sent')
   assert.deepEqual(calls, ['2026-06-01T21:55:00.000Z', '2026-06-02T08:00:00.000Z'])
 })
 
-test('a backlog that a process finds at night when it starts waits for the morning, on every channel', async (t) => {
+test('a backlog found at night by a process that starts waits for the morning on every channel', async (t) => {
   const { s, clock, start } = await bedtime(t, { work: false })
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: undefined })
   assert.equal(body.deliveries.length, 4)
   clock.set(tenAtNight)
-  const carriers = (['email', 'sms', 'push', 'in-app'] as const).map((channel) => post(clock, channel))
-  const providers = Object.fromEntries(carriers.map(({ provider }) => [provider.channel, [provider]]))
+  const senders = (['email', 'sms', 'push', 'in-app'] as const).map((channel) => post(clock, channel))
+  const providers = Object.fromEntries(senders.map(({ provider }) => [provider.channel, [provider]]))
   await start({ providers })
-  const held = async () => (await whats(s, body.id)).filter((what) => what === 'quiet_hours').length
-  await eventually(held, (count) => count === 4)
+  const deferred = async () => (await whats(s, body.id)).filter((what) => what === 'quiet_hours').length
+  await eventually(deferred, (count) => count === 4)
   assert.deepEqual(
-    carriers.flatMap(({ calls }) => calls),
+    senders.flatMap(({ calls }) => calls),
     [],
   )
   clock.set(morning)
   await eventually(
-    async () => carriers.flatMap(({ calls }) => calls),
+    async () => senders.flatMap(({ calls }) => calls),
     (calls) => calls.length === 4,
   )
 })
 
-test('a critical mail is tried again in the night', async (t) => {
+test('a critical mail is retried at night', async (t) => {
   const { s, clock, calls, answer } = await bedtime(t, {}, { priority: 'critical' })
   answer.now = { kind: 'transient', reason: '503', retryAfterMs: 10 * minute }
   const { body } = await s.call('POST', '/v1/notify', shipped)
-  await untilTold(s, body.id, 'attempt_failed')
+  await untilEntry(s, body.id, 'attempt_failed')
   answer.now = { kind: 'accepted' }
   clock.set(tenAtNight + 60 * minute)
-  await untilTold(s, body.id, 'sent')
+  await untilEntry(s, body.id, 'sent')
   assert.deepEqual(calls.at(-1), '2026-06-01T23:00:00.000Z')
 })
 
-test('the quiet hours and the zone that hold for a mail are those of the moment it is claimed', async (t) => {
+test('the quiet hours and zone of a mail are those at the time of its claim', async (t) => {
   const { s, clock, calls, start } = await bedtime(t, { work: false })
   const { body: moved } = await s.call('POST', '/v1/notify', shipped)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Asia/Kathmandu' })
   await start()
-  await untilTold(s, moved.id, 'quiet_hours')
+  await untilEntry(s, moved.id, 'quiet_hours')
   const { rows } = await s.database.query<{ due_at: number }>('SELECT due_at FROM notify.delivery_queue')
   assert.equal(new Date(rows[0]?.due_at ?? 0).toISOString(), '2026-06-02T02:15:00.000Z')
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { quiet_hours: { start: '00:00', end: '00:00' } })
   clock.set(Date.parse('2026-06-02T02:15:00Z'))
-  await untilTold(s, moved.id, 'sent')
+  await untilEntry(s, moved.id, 'sent')
   assert.deepEqual(calls, ['2026-06-02T02:15:00.000Z'])
 })
 
-test('a mail that waits for a slot while quiet hours begin is not sent when it gets one', async (t) => {
+test('a mail that waits for a slot as quiet hours begin is not sent when it gets one', async (t) => {
   const first = Promise.withResolvers<void>()
   const clock = manualClock(evening)
   const orders: string[] = []
@@ -178,7 +178,7 @@ describe('quiet hours, two processes on one PostgreSQL', () => {
   })
   after(() => server?.stop())
 
-  testWith('postgresql', 'a backlog at night is held once, and sent once in the morning', async (t) => {
+  testWith('postgresql', 'a backlog at night is deferred once, and sent once in the morning', async (t) => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
     const { s, clock, start } = await bedtime(t, { database, work: false })
     const caps = { total: 999, channels: {}, priorities: {} }
@@ -186,12 +186,12 @@ describe('quiet hours, two processes on one PostgreSQL', () => {
     for (let n = 0; n < 5; n++)
       ids.push((await s.call('POST', '/v1/notify', { ...shipped, data: { order_id: n } })).body.id)
     clock.set(tenAtNight)
-    const carriers = [post(clock), post(clock)]
-    for (const { provider } of carriers) await start({ providers: { email: [provider] }, options: { caps } })
-    for (const id of ids) await untilTold(s, id, 'quiet_hours')
+    const senders = [post(clock), post(clock)]
+    for (const { provider } of senders) await start({ providers: { email: [provider] }, options: { caps } })
+    for (const id of ids) await untilEntry(s, id, 'quiet_hours')
     clock.set(morning)
-    for (const id of ids) await untilTold(s, id, 'sent')
-    const calls = carriers.flatMap((carrier) => carrier.calls)
+    for (const id of ids) await untilEntry(s, id, 'sent')
+    const calls = senders.flatMap((sender) => sender.calls)
     assert.deepEqual(calls, Array(5).fill('2026-06-02T08:00:00.000Z'))
     for (const id of ids) assert.deepEqual((await whats(s, id)).slice(2), ['queued', 'quiet_hours', 'sent'])
   })

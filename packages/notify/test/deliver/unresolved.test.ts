@@ -25,7 +25,7 @@ const anyBreakers = fc.array(
   { maxLength: 6 },
 )
 
-/** Calls of a provider while it was open whether another one had taken the message. */
+/** Calls of a provider while it was open whether another one had accepted the message. */
 function calledBeside(calls: readonly Call[]): string[] {
   let unresolved: string | undefined
   return calls.flatMap(({ provider, result }) => {
@@ -36,15 +36,15 @@ function calledBeside(calls: readonly Call[]): string[] {
   })
 }
 
-test('over any answers, breakers and restarts no other provider is called while one may have taken it', async () => {
+test('no other provider is called while one may have accepted the message, over any history', async () => {
   const message = { ...fresh.message, failoverOnTimeout: false } as const
   await fc.assert(
     fc.asyncProperty(
       anyPlay,
       fc.array(provides, { minLength: 1, maxLength: 12 }),
       anyBreakers,
-      async (given, answers, breakers) => {
-        const { calls, end } = await play({ ...given, answers, breakers, delivery: { message } })
+      async (plan, answers, breakers) => {
+        const { calls, end } = await play({ ...plan, answers, breakers, delivery: { message } })
         assert.deepEqual(calledBeside(calls), [])
         assert.notEqual(end, 'endless')
       },
@@ -64,7 +64,7 @@ test('over any answers, breakers and restarts no other provider is called while 
   )
 })
 
-test('what may have been sent goes to the next provider once the first says that it took none of it', async () => {
+test('a message that may have been sent fails over once its provider denies accepting it', async () => {
   const message = { ...fresh.message, failoverOnTimeout: false } as const
   const answers = [ambiguous, unavailable, notTaken, accepted]
   const { calls } = await play({ providers: ['a', 'b'], answers, random: 0, restarts: true, delivery: { message } })
@@ -94,7 +94,7 @@ const refusals: readonly [what: string, result: SendResult][] = [
   ['a refusal of our credentials', { kind: 'misconfigured', reason: '401' }],
 ]
 for (const [what, result] of refusals)
-  test(`a critical SMS that may have been sent stays with its provider whose next answer is ${what}`, async (t) => {
+  test(`a critical SMS that may have been sent stays with its provider after ${what}`, async (t) => {
     const { order, providers } = texting({ first: [ambiguous, result, accepted], second: [accepted] })
     const s = await setup({ providers: { sms: providers }, options: { backoff } })
     t.after(s.close)
@@ -114,7 +114,7 @@ test('a critical SMS that may have been sent waits while the breaker of its prov
   assert.ok(s.clock.now() - begun >= 60_000)
 })
 
-test('what waits for the provider that may have sent it expires when it is too old, not when that one is back', async (t) => {
+test('a message that waits for its unresolved provider expires on time', async (t) => {
   const { order, providers } = texting({ first: [ambiguous], second: [accepted] })
   const breaker = { windowMs: 600_000, minCalls: 1, failureRate: 0.1, openMs: 600_000, maxOpenMs: 600_000 }
   const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
@@ -125,7 +125,7 @@ test('what waits for the provider that may have sent it expires when it is too o
   assert.ok(s.clock.now() - begun < 300_000, 'it ended before the breaker lets a probe through')
 })
 
-test('a replayed critical SMS that may have been sent goes to the provider that may have sent it', async (t) => {
+test('a replayed critical SMS goes to the provider that may have sent it already', async (t) => {
   const { order, providers, retried } = texting({ first: [ambiguous, unavailable, accepted], second: [accepted] })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 2 } })
   t.after(s.close)
@@ -134,10 +134,10 @@ test('a replayed critical SMS that may have been sent goes to the provider that 
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })
   await until('sent')
   assert.deepEqual(order, ['first', 'first', 'first'])
-  assert.deepEqual(retried, [false, true, true], 'its provider is told to look for the earlier ones')
+  assert.deepEqual(retried, [false, true, true], 'its provider is asked to look for the earlier ones')
 })
 
-test('a replay remembers what the last attempt of its dead letter brought: who may have sent it', async (t) => {
+test('a replay remembers which provider may have sent its dead letter in the last attempt', async (t) => {
   const { order, providers } = texting({ first: [unavailable, accepted], second: [ambiguous, accepted] })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 2 } })
   t.after(s.close)
@@ -148,7 +148,7 @@ test('a replay remembers what the last attempt of its dead letter brought: who m
   assert.deepEqual(order, ['first', 'second', 'second'])
 })
 
-test('a replay keeps to the pause that the last attempt of its dead letter was answered with', async (t) => {
+test('a replay honours the pause that a provider asked for in the last attempt', async (t) => {
   const pausing: SendResult = { ...unavailable, retryAfterMs: 600_000 } as SendResult
   const { order, providers } = texting({ first: [pausing, accepted], second: [accepted] })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 1 } })
@@ -160,7 +160,7 @@ test('a replay keeps to the pause that the last attempt of its dead letter was a
   assert.deepEqual(order, ['first', 'second'])
 })
 
-test('a critical SMS whose process died during the call is not given to another provider', async (t) => {
+test('a critical SMS whose process died during the call does not go to another provider', async (t) => {
   const crashing = texting({ first: [accepted], second: [accepted] })
   const before = await setup({ providers: { sms: crashing.providers }, options: { leaseMs: 5_000 } })
   const { store, database, clock } = before

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
-import { provider as carrier, shipped, stateOf } from '../carrier.ts'
+import { provider as base, shipped, stateOf } from '../carrier.ts'
 import { eventually, furnish, type Setup, setup } from '../setup.ts'
 
 /** One call at a time. Of a lease of 20 s, half a second is left for it to begin in. */
@@ -12,12 +12,12 @@ function slow() {
   const { promise, resolve } = Promise.withResolvers<void>()
   const orders: string[] = []
   const provider: Provider = {
-    ...carrier,
+    ...base,
     timeoutMs: 14_500,
     async send(messages, signal) {
       orders.push(...messages.map(({ content }) => content.subject ?? ''))
       if (orders.length === 1) await promise
-      return carrier.send(messages, signal)
+      return base.send(messages, signal)
     },
   }
   return { provider, orders, end: () => resolve() }
@@ -41,32 +41,32 @@ function closeAfter(t: TestContext, working: Setup, before: Setup): void {
   })
 }
 
-interface Held {
+interface QueueRow {
   readonly subject: string
   readonly attempt: number
   readonly crashes: number
   readonly leased: boolean
 }
 
-async function held({ database }: Setup): Promise<Record<string, Held>> {
-  const { rows } = await database.query<Held>(
+async function readQueue({ database }: Setup): Promise<Record<string, QueueRow>> {
+  const { rows } = await database.query<QueueRow>(
     "SELECT message->>'subject' AS subject, attempt, crashes, lease_until IS NOT NULL AS leased FROM notify.delivery_queue",
   )
   return Object.fromEntries(rows.map((row) => [row.subject, row]))
 }
 
-test('what finds no slot while its lease leaves time is given back, counts for no crash, and is sent when there is one', async (t) => {
+test('a delivery that finds no slot is released without a crash, and sent when there is one', async (t) => {
   const { before, ids } = await twoMails()
   const { provider, orders, end } = slow()
   const { database, clock } = before
   const s = await setup({ database, clock, providers: { email: [provider] }, options: oneSlot })
   closeAfter(t, s, before)
   const again = await eventually(
-    () => held(s),
+    () => readQueue(s),
     ({ 'Order second': second }) => (second?.attempt ?? 0) >= 3,
   )
   assert.equal(again['Order second']?.crashes, 0)
-  assert.equal(again['Order first']?.attempt, 1, 'the one that is being called is held on to')
+  assert.equal(again['Order first']?.attempt, 1, 'the one that is being called keeps its lease')
   end()
   for (const id of ids)
     await eventually(
@@ -76,20 +76,20 @@ test('what finds no slot while its lease leaves time is given back, counts for n
   assert.deepEqual(orders, ['Order first', 'Order second'])
 })
 
-test('a worker that stops gives back what waits for a slot at once, and waits for the calls it has made', async (t) => {
+test('a worker that stops releases what waits for a slot, and waits for the calls under way', async (t) => {
   const { before, ids } = await twoMails()
   const { provider, orders, end } = slow()
   const { database, clock } = before
   const options = { ...oneSlot, leaseMs: 600_000 }
   const s = await setup({ database, clock, providers: { email: [provider] }, options })
   await eventually(
-    () => held(s),
+    () => readQueue(s),
     ({ 'Order second': second }) => second?.leased === true && orders.length === 1,
   )
   const stopped = s.notify.stop()
   t.after(before.close)
   const left = await eventually(
-    () => held(s),
+    () => readQueue(s),
     ({ 'Order second': second }) => second?.leased === false,
   )
   assert.deepEqual([left['Order first']?.leased, left['Order second']?.crashes], [true, 0])
@@ -99,7 +99,7 @@ test('a worker that stops gives back what waits for a slot at once, and waits fo
   assert.equal(await stateOf(before, ids[0] ?? ''), 'sent')
 })
 
-test('a delivery whose workers died is tried before those that were claimed with it', async (t) => {
+test('a delivery whose workers died is attempted before those claimed with it', async (t) => {
   const { before } = await twoMails()
   const { provider, orders, end } = slow()
   end()

@@ -219,7 +219,7 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
 })
 
 test('a user has a bounded number of streams, and so has the process', async (t) => {
-  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, most: 3, mostPerUser: 2 } } })
+  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, max: 3, maxPerUser: 2 } } })
   const first = await s.stream()
   await s.stream()
   const third = await s.stream()

@@ -200,7 +200,7 @@ test('of a reason the words of others are hidden, and ours and the codes of a re
     ["Can't send mail: 550 5.1.1 alice", '550 5.1.1 •••'],
     ['answered 404: alice is gone', 'answered 404 •••'],
     ['the body does not render: undefined variable: alice', 'the body does not render: •••'],
-    ['5 tries failed, the last: 451 4.3.0 alice', '5 tries failed, the last: 451 4.3.0 •••'],
+    ['5 attempts failed, the last: 451 4.3.0 alice', '5 attempts failed, the last: 451 4.3.0 •••'],
     ['alice answered 550: no', '•••'],
     ['550alice', '•••'],
   ] as const)

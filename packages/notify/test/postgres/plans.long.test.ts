@@ -198,7 +198,7 @@ function tried(claimed: ClaimedDelivery, kind: number, at: number): AttemptRecor
   if (kind === 1)
     return {
       ...common,
-      next: { kind: 'again', dueAt: at, failures: 1, left: { targets, accepted: false } },
+      next: { kind: 'again', dueAt: at, failures: 1, left: { targets, partlyAccepted: false } },
       what: 'failed',
     }
   return {

@@ -2,12 +2,14 @@ import { type ManualClock, manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
 import { defaultOptions } from '../../src/config/options.ts'
+import { noProvider, type Step, type TargetResult } from '../../src/deliver/attempt.ts'
 import { canSend, deferOrExpire, type SendConditions } from '../../src/deliver/calls/send-conditions.ts'
 import { resultWithoutProvider } from '../../src/deliver/calls/skipped-targets.ts'
-import { nextStep, noProvider, type RetryPolicy, type TargetResult } from '../../src/deliver/next-step.ts'
-import { createProviderPool, type ProviderPool } from '../../src/deliver/provider-pool.ts'
+import { nextStep, type StepContext } from '../../src/deliver/next-step.ts'
+import { ProviderPool } from '../../src/deliver/provider-pool.ts'
 import type { Target } from '../../src/model/notification.ts'
-import type { AttemptRecord, ClaimedDelivery, ProviderHealth } from '../../src/store/store.ts'
+import type { RetryPolicy } from '../../src/model/retry-policy.ts'
+import type { ClaimedDelivery, ProviderHealth } from '../../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }
 export const playBegins = 1_000_000
@@ -69,7 +71,7 @@ function breakersOf(opened: readonly Opened[], clock: ManualClock): ProviderHeal
 /** The channel as a process that was just started knows it: nothing of what providers answered before. */
 function startProcess(names: readonly string[], health: ProviderHealth, clock: ManualClock): ProviderPool {
   const providers = names.map((name): Provider => ({ name, channel: 'push', timeoutMs: 1_000, send: async () => [] }))
-  return createProviderPool(providers, health, defaultOptions.breaker, clock)
+  return new ProviderPool(providers, health, defaultOptions.breaker, clock)
 }
 
 export interface Play {
@@ -92,48 +94,55 @@ export interface Played {
   /** What it came to: `done`, `dead` or `expired`; `endless` when it did not end. */
   readonly end: 'done' | 'dead' | 'expired' | 'endless'
   readonly endedAt: number
-  readonly held: number
+  /** How often it was deferred to the end of quiet hours. */
+  readonly deferredCount: number
 }
 
 const maxClaims = 10_000
 
 /** Plays a delivery through its attempts, each when it is due, as a worker does. */
-export async function play(given: Play): Promise<Played> {
-  const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = given
+export async function play(options: Play): Promise<Played> {
+  const { providers, answers, random, restarts, delivery, begun = playBegins, slotMs = 0, callMs = 0 } = options
   const calls: Call[] = []
   const clock = manualClock(begun)
-  const health = breakersOf(given.breakers ?? [], clock)
-  let carriers = startProcess(providers, health, clock)
+  const health = breakersOf(options.breakers ?? [], clock)
+  let pool = startProcess(providers, health, clock)
   let claimed = { ...fresh, ...delivery }
-  let held = 0
-  const attempt = async (): Promise<AttemptRecord | undefined> => {
-    const carrier = carriers.choose(target, claimed.message) ?? (await carriers.probe(target, claimed.message))
+  let deferredCount = 0
+  const attempt = async (): Promise<Step | undefined> => {
+    const choice = pool.choose(target, claimed.message) ?? (await pool.probe(target, claimed.message))
     const results: TargetResult[] = []
-    if (carrier.kind === 'provider') {
-      const { provider } = carrier
+    if (choice.kind === 'provider') {
+      const { provider } = choice
       clock.advance(slotMs)
       if (!canSend(claimed, sendConditions, clock.now())) return undefined
       const result = answers[calls.length % answers.length] as SendResult
       calls.push({ at: clock.now(), provider: provider.name, result })
       clock.advance(callMs)
-      await carriers.reportResults(provider, [result])
+      await pool.reportResults(provider, [result])
       results.push({ target, provider: provider.name, result })
-    } else results.push({ target, provider: noProvider, result: resultWithoutProvider(carrier, 'push', clock.now()) })
-    return nextStep(claimed, results, policy, { now: clock.now(), random, availability: carriers.availability })
+    } else results.push({ target, provider: noProvider, result: resultWithoutProvider(choice, 'push', clock.now()) })
+    const context: StepContext = {
+      now: clock.now(),
+      random,
+      availability: (to, history) => pool.availability(to, history),
+    }
+    return nextStep({ claimed, results, isMade: true }, policy, context)
   }
   for (let n = 0; n < maxClaims; n++) {
-    if (restarts) carriers = startProcess(providers, health, clock)
-    await carriers.refresh()
-    const hold = deferOrExpire(claimed, sendConditions, clock.now(), random)
-    if (hold) held++
-    const next = (hold ?? (await attempt()))?.next
-    if (!next) continue
-    if (next.kind !== 'again') return { calls, end: next.kind, endedAt: clock.now(), held }
+    if (restarts) pool = startProcess(providers, health, clock)
+    await pool.refresh()
+    const blocked = deferOrExpire(claimed, sendConditions, clock.now(), random)
+    if (blocked) deferredCount++
+    const step = blocked ?? (await attempt())
+    if (!step || !('next' in step)) continue
+    const { next } = step
+    if (next.kind !== 'again') return { calls, end: next.kind, endedAt: clock.now(), deferredCount }
     const message = JSON.parse(JSON.stringify({ ...claimed.message, ...next.left }))
     claimed = { ...claimed, failures: next.failures, message }
     clock.set(Math.max(clock.now(), next.dueAt))
   }
-  return { calls, end: 'endless', endedAt: clock.now(), held }
+  return { calls, end: 'endless', endedAt: clock.now(), deferredCount }
 }
 
 export const reason = 'because'

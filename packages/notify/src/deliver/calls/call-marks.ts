@@ -2,16 +2,18 @@ import { createGatherer } from '@gatehouse/kit'
 import type { Deliveries, MarkedCall } from '../../store/store.ts'
 
 /**
- * Remembers who is called with what before it is called, where no other provider may be called after one that may have
- * taken it: a process that dies before it knows the answer tells nobody. Those that are marked at once are written together.
+ * Stores which provider is about to be called, where no other provider may be called after one that may have accepted the
+ * message: a process that dies before it knows the result can't record it. Marks made at the same time are written
+ * together.
  */
 export interface CallMarks {
-  /** False for those that are their claimer's no longer. */
+  /** Marks calls; false for those whose delivery is no longer claimed by this process. */
   mark(calls: readonly MarkedCall[]): Promise<readonly boolean[]>
 }
 
 const maxBatchSize = 500
 
+/** Creates the marks of a channel's worker. */
 export function createCallMarks(deliveries: Pick<Deliveries, 'markCalled'>): CallMarks {
   const marks = createGatherer<MarkedCall, boolean>(
     async (calls) => {

@@ -2,21 +2,25 @@ import { createGatherer } from '@gatehouse/kit'
 import { uncheckedMs } from '../../model/erasure.ts'
 import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
 
-/** Whether claimed deliveries may be sent. A claim of a moment ago is trusted; those that waited are looked up, together. */
+/** Checks that claimed deliveries are still this process's to send: an erasure, a report or another claim ends that. */
 export interface ClaimCheck {
+  /**
+   * Whether each may be sent. A recent claim is trusted; older ones are looked up, those of several calls together.
+   * `claimedAt` is from before the claim was made, by `performance.now()`.
+   */
   check(claimed: readonly ClaimedDelivery[], claimedAt: number): Promise<readonly boolean[]>
 }
 
 const maxBatchSize = 500
 
-/** `claimedAt` is from before the claim was made, by `performance.now()`. */
+/** Creates the check of a channel's worker. */
 export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
   const lookups = createGatherer<ClaimedDelivery, boolean>(
     async (claimed) => {
-      const held = new Set<string>()
+      const current = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
-        for (const id of await deliveries.findStillClaimed(bucket, mine)) held.add(id)
-      return claimed.map(({ deliveryId }) => held.has(deliveryId))
+        for (const id of await deliveries.findStillClaimed(bucket, mine)) current.add(id)
+      return claimed.map(({ deliveryId }) => current.has(deliveryId))
     },
     { most: maxBatchSize, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
   )

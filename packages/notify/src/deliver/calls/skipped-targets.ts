@@ -4,29 +4,32 @@ import { suppresses } from '../../model/suppression.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 import type { Unavailable } from '../provider-pool.ts'
 
-/** A mail without the links it must have does not go out, and no try of it is burnt. */
+/** The result of a mail whose links could not be built: it is not sent without them, and the attempt does not count. */
 export const linksUnavailable: SendResult = {
   kind: 'rate_limited',
   retryAfterMs: 5_000,
   reason: 'the settings for its links could not be read',
 }
 
-/** Its recipient may have unsubscribed, or its address bounced, while it waited here or for another try. */
+/**
+ * The result of a target that was suppressed since the delivery was planned: the recipient unsubscribed, or the address
+ * bounced. Undefined for one that was not.
+ */
 export function resultOfSuppression(claimed: ClaimedDelivery, target: Target, now: number): SendResult | undefined {
   const { channel, event, critical } = claimed
-  const asked = { channel, event, critical, address: target.address, now }
-  const found = claimed.suppressions.find((entry) => suppresses(entry, asked))
+  const message = { channel, event, critical, address: target.address, now }
+  const found = claimed.suppressions.find((entry) => suppresses(entry, message))
   return found && { kind: 'permanent', code: 'suppressed', reason: `its address is left out by now: ${found.reason}` }
 }
 
-/** Nobody carries to `service`, or nobody does now. */
-export function resultWithoutProvider(carrier: Unavailable, service: string, now: number): SendResult {
-  if (carrier.kind === 'later')
-    return { kind: 'rate_limited', retryAfterMs: Math.max(0, carrier.at - now), reason: carrier.reason }
-  const { unresolved } = carrier
+/** The result of a target for which no provider is available at `now` (Unix milliseconds), or none supports `service`. */
+export function resultWithoutProvider(choice: Unavailable, service: string, now: number): SendResult {
+  if (choice.kind === 'later')
+    return { kind: 'rate_limited', retryAfterMs: Math.max(0, choice.at - now), reason: choice.reason }
+  const { unresolved } = choice
   const reason =
     unresolved === undefined
-      ? `no provider carries to ${service}`
-      : `${unresolved} may have sent it, and no provider of that name carries to ${service} any more`
+      ? `no provider supports ${service}`
+      : `${unresolved} may have sent it, and no provider of that name supports ${service} any more`
   return { kind: 'permanent', code: 'no_provider', reason }
 }

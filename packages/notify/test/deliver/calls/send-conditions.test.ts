@@ -38,8 +38,8 @@ const anySending: fc.Arbitrary<Play> = fc
     slotMs: fc.nat(60_000),
     callMs: fc.nat(30_000),
   })
-  .map(({ play: given, quietHours, begun, ttlMs, critical, slotMs, callMs }) => ({
-    ...given,
+  .map(({ play: base, quietHours, begun, ttlMs, critical, slotMs, callMs }) => ({
+    ...base,
     begun,
     slotMs,
     callMs,
@@ -56,11 +56,11 @@ const oneMinuteOfDay: Play = {
   delivery: { quietHours: { start: '08:01', end: '08:00' } },
 }
 
-test('no attempt is made in quiet hours or after its expiry, whatever providers answer, and every delivery ends', async () => {
+test('no attempt is made in quiet hours or after expiry, and every delivery ends', async () => {
   await fc.assert(
-    fc.asyncProperty(anySending, async (given) => {
-      const { calls, end } = await play(given)
-      const { quietHours, critical, expiresAt = Number.POSITIVE_INFINITY } = given.delivery ?? {}
+    fc.asyncProperty(anySending, async (sending) => {
+      const { calls, end } = await play(sending)
+      const { quietHours, critical, expiresAt = Number.POSITIVE_INFINITY } = sending.delivery ?? {}
       assert.notEqual(end, 'endless')
       for (const { at } of calls) {
         assert.ok(at < expiresAt, `it was sent ${at - expiresAt} ms after it had expired`)
@@ -72,14 +72,14 @@ test('no attempt is made in quiet hours or after its expiry, whatever providers 
   )
 })
 
-test('waiting for the end of quiet hours spends neither attempts nor patience', async () => {
+test('waiting for the end of quiet hours uses neither attempts nor patience', async () => {
   const answers = [
     limited(60_000),
     { kind: 'transient', reason, retryAfterMs: 300_000 } as const,
     ...Array.from({ length: 30 }, () => limited(60_000)),
     { kind: 'accepted' } as const,
   ]
-  const { calls, end, held } = await play({
+  const { calls, end, deferredCount } = await play({
     providers: ['a'],
     answers,
     random: 0,
@@ -87,13 +87,13 @@ test('waiting for the end of quiet hours spends neither attempts nor patience', 
     begun: evening,
     delivery: { quietHours: night },
   })
-  assert.deepEqual([end, held, calls.length], ['done', 1, answers.length])
+  assert.deepEqual([end, deferredCount, calls.length], ['done', 1, answers.length])
   assert.equal(calls.filter(({ result }) => countedKinds.has(result.kind)).length, 1)
   assert.ok((calls[2]?.at ?? 0) - (calls[1]?.at ?? 0) >= 10 * hour)
   assert.ok(policy.patienceMs < 10 * hour)
 })
 
-test('a delivery that waits for its providers goes on waiting from where it was when quiet hours began', () => {
+test('a delivery resumes its wait for providers where quiet hours interrupted it', () => {
   const waitsSince = evening - 60_000
   const now = evening + 10 * 60_000
   const claimed = { ...fresh, quietHours: night, crashes: 2, failures: 1, message: { ...fresh.message, waitsSince } }
@@ -104,7 +104,7 @@ test('a delivery that waits for its providers goes on waiting from where it was 
   assert.deepEqual([failures, crashes, next.left.waitsSince], [1, 2, dueAt - 11 * 60_000])
 })
 
-test('a delivery that expires in quiet hours is looked at again when it does, and ends there', async () => {
+test('a delivery that expires in quiet hours is claimed when it does, and ends', async () => {
   const { calls, end, endedAt } = await play({
     providers: ['a'],
     answers: [{ kind: 'accepted' }],
@@ -116,7 +116,7 @@ test('a delivery that expires in quiet hours is looked at again when it does, an
   assert.deepEqual([calls, end, endedAt], [[], 'expired', evening + 2 * hour])
 })
 
-test('a user whose zone is not known has their quiet hours in the configured one', () => {
+test('a user without a known zone has quiet hours in the configured one', () => {
   const claimed = { ...fresh, quietHours: night }
   const at = Date.parse('2026-06-01T14:00:00Z')
   assert.equal(deferOrExpire(claimed, rules, at, 0), undefined)
@@ -125,10 +125,10 @@ test('a user whose zone is not known has their quiet hours in the configured one
   assert.equal(new Date(next.dueAt).toISOString(), '2026-06-01T23:00:00.000Z')
 })
 
-test('a push that some device took ends as finished when it expires, and one that none took as expired', () => {
+test('a push that expires ends as finished if a device accepted it, else as expired', () => {
   const claimed = { ...fresh, expiresAt: evening }
   assert.equal(deferOrExpire(claimed, rules, evening - 1, 0), undefined)
   assert.equal(deferOrExpire(claimed, rules, evening, 0)?.what, 'expired')
-  const taken = deferOrExpire({ ...claimed, message: { ...fresh.message, accepted: true } }, rules, evening, 0)
-  assert.deepEqual([taken?.what, taken?.next.kind], ['finished', 'expired'])
+  const accepted = deferOrExpire({ ...claimed, message: { ...fresh.message, partlyAccepted: true } }, rules, evening, 0)
+  assert.deepEqual([accepted?.what, accepted?.next.kind], ['finished', 'expired'])
 })

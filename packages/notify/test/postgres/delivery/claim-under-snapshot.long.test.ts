@@ -182,7 +182,7 @@ function queueOn(database: Database): Queue {
         kind: 'again',
         dueAt,
         failures: 1,
-        left: { targets: claimed.message.targets, accepted: false },
+        left: { targets: claimed.message.targets, partlyAccepted: false },
       } as const
       await deliveries.record(0, [
         { claimed, at: clock.now(), what: 'attempt_failed', detail: {}, deadTokens: [], next },

@@ -36,7 +36,7 @@ const racers: Readonly<Record<string, Racer>> = {
     })),
   'a retry': (store) =>
     recording(store, 'email', ({ message: { targets } }) => ({
-      next: { kind: 'again', dueAt: now, failures: 1, left: { targets, accepted: false } },
+      next: { kind: 'again', dueAt: now, failures: 1, left: { targets, partlyAccepted: false } },
     })),
   'a dead letter': (store) => recording(store, 'email', () => ({ next: dead(false) })),
   'a fallback to email': (store) => recording(store, 'push', () => ({ next: dead(true) })),

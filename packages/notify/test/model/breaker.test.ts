@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nextHealth } from '../../src/model/breaker.ts'
+
+test('a breaker opens at its rate, doubles its time with failed probes, closes after a good one', () => {
+  const rules = { windowMs: 1_000, minCalls: 4, failureRate: 0.5, openMs: 100, maxOpenMs: 300 }
+  let health = nextHealth({ since: 0, calls: 0, failures: 0, openings: 0 }, { calls: 3, failures: 3 }, rules, 0)
+  assert.equal(health.openUntil, undefined, 'too few calls')
+  health = nextHealth(health, { calls: 3, failures: 0 }, rules, 500)
+  assert.equal(health.openUntil, 600)
+  health = nextHealth(health, { calls: 1, failures: 1 }, rules, 550)
+  assert.equal(health.openUntil, 600, 'calls that were under way change nothing')
+  health = nextHealth(health, { calls: 1, failures: 1 }, rules, 600)
+  assert.equal(health.openUntil, 800)
+  health = nextHealth(health, { calls: 1, failures: 1 }, rules, 800)
+  assert.equal(health.openUntil, 1_100, 'bounded')
+  assert.equal(nextHealth(health, { calls: 1, failures: 0 }, rules, 1_100).openUntil, undefined)
+})

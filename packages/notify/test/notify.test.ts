@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from './setup.ts'
+import { eventually, furnish, setup } from './support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 

@@ -3,8 +3,8 @@ import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
-import { provider as base, shipped, stateOf } from '../carrier.ts'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, furnish, setup } from '../support/setup.ts'
+import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
 describe('steps are recorded beside the calls', () => {
   let server: Server | undefined

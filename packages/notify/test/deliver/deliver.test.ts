@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
-import { type Answer, eventually, furnish, type Setup, setup } from '../setup.ts'
+import { type Answer, eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 

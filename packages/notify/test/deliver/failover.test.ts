@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const accepted: SendResult = { kind: 'accepted' }

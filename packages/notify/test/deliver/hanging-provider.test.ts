@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { NotifyStore, Provider, SendResult } from '../../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import { notifyDatabase } from '../database.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { notifyDatabase } from '../support/database.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const pushes = 400
 const openMs = 10_000

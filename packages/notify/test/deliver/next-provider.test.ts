@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const accepted: SendResult = { kind: 'accepted' }
 const backoff = { baseMs: 10, factor: 1, maxMs: 10 }

@@ -3,8 +3,8 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type ManualClock, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Channel, Provider, SendResult } from '../../src/index.ts'
-import { processes } from '../processes.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
+import { processes } from '../support/processes.ts'
+import { eventually, furnish, type Setup, type SetupOptions, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const evening = Date.parse('2026-06-01T21:55:00Z')

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
 import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
-import { texting } from '../texting.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { texting } from '../support/sms-providers.ts'
 
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, furnish, setup } from '../support/setup.ts'
 
 test('a feed is read, filtered, archived and paged by its user, counts beside it', async (t) => {
   const s = await setup()

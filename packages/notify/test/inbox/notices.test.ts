@@ -4,8 +4,8 @@ import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { eventually, furnish, setup } from '../setup.ts'
-import { read } from './reader.ts'
+import { eventually, furnish, setup } from '../support/setup.ts'
+import { read } from '../support/stream-reader.ts'
 
 const { inboxStreams } = defaultOptions
 const item = (userId: string) => ({

@@ -9,8 +9,8 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { InboxStreams } from '../../src/inbox/streams.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { eventually, type Setup, type SetupOptions, setup } from '../setup.ts'
-import { type Reader, read, type Told } from './reader.ts'
+import { eventually, type Setup, type SetupOptions, setup } from '../support/setup.ts'
+import { type Reader, read, type Told } from '../support/stream-reader.ts'
 
 const alices = 'user:alice read:notifications'
 const newItemId = () => deliveryIdOf(newId(0), 'in-app')

@@ -6,7 +6,7 @@ import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { type NatsTopicOptions, natsTopic } from '../../src/nats/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const hour = 3_600_000
 

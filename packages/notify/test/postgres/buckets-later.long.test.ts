@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { handTopic } from '../hand-topic.ts'
-import { eventually, furnish, setup } from '../setup.ts'
+import { handTopic } from '../support/manual-topic.ts'
+import { eventually, furnish, setup } from '../support/setup.ts'
 
 const buckets = 3
 const users = Array.from({ length: 8 }, (_, n) => `user-${n}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
 
 const buckets = 4
 const users = Array.from({ length: 24 }, (_, n) => `user-${n}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, furnish, setup } from '../support/setup.ts'
 
 describe('a pool of one connection to PostgreSQL', () => {
   let server: Server | undefined

@@ -7,7 +7,7 @@ import { createNotify, type Notify } from '../../src/index.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
-import { barrierAt, behind } from '../barriers.ts'
+import { barrierAt, behind } from '../support/barriers.ts'
 
 const shipped = {
   event: 'order.shipped',

@@ -7,7 +7,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { writeChanges } from '../../src/postgres/timeline/outbox.ts'
 import { startRetentionWorker } from '../../src/privacy/retention.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
+import { eventually, furnish, type Setup, type SetupOptions, setup } from '../support/setup.ts'
 
 const scope = 'read:events'
 const day = 86_400_000

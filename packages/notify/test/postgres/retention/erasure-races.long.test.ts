@@ -14,7 +14,7 @@ import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
-import { barrierAt, behind } from '../../barriers.ts'
+import { barrierAt, behind } from '../../support/barriers.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }

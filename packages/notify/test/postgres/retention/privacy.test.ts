@@ -4,8 +4,8 @@ import type { Database } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Provider } from '../../../src/index.ts'
 import { newId } from '../../../src/model/id.ts'
-import { handTopic } from '../../hand-topic.ts'
-import { eventually, furnish, setup } from '../../setup.ts'
+import { handTopic } from '../../support/manual-topic.ts'
+import { eventually, furnish, setup } from '../../support/setup.ts'
 
 interface Column {
   readonly table_name: string

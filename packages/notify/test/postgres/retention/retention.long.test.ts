@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import type { Server } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
-import { buffersOf, explainingPostgres, type RunStatement } from '../../explained.ts'
+import { buffersOf, explainingPostgres, type RunStatement } from '../../support/explain-plans.ts'
 
 const dayMs = 86_400_000
 const periodDays = 30

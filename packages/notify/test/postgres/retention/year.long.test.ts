@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
 import { defaultOptions, type Provider } from '../../../src/index.ts'
 import { notifyTables } from '../../../src/postgres/index.ts'
-import { handTopic } from '../../hand-topic.ts'
-import { baseUrl, linkSecret } from '../../mailing.ts'
-import { eventually, furnish, type Setup, setup } from '../../setup.ts'
+import { baseUrl, linkSecret } from '../../support/mail-links.ts'
+import { handTopic } from '../../support/manual-topic.ts'
+import { eventually, furnish, type Setup, setup } from '../../support/setup.ts'
 
 const dayMs = 86_400_000
 const retention = {

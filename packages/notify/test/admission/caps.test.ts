@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Caps } from '../../src/config/options.ts'
+import { type Answer, furnish, type Setup, setup } from '../support/setup.ts'
+
+const day = 86_400_000
+
+async function capped(caps: Caps): Promise<Setup> {
+  const s = await setup({ work: false, options: { caps } })
+  await furnish(s, 'order.shipped')
+  await furnish(s, 'news.weekly', { priority: 'low' })
+  await furnish(s, 'login.code', { priority: 'critical' })
+  return s
+}
+
+const tell = (s: Setup, event: string, channels: readonly string[]) =>
+  s.call('POST', '/v1/notify', { event, user_id: 'alice', data: { order_id: 'A-1' }, channels })
+
+const outcomes = ({ body }: Answer) =>
+  Object.fromEntries(body.deliveries.map((d: { channel: string; outcome: string }) => [d.channel, d.outcome]))
+
+test("a channel's cap drops that channel alone, counts messages, and lets a new day begin with its first message", async (t) => {
+  const s = await capped({ total: 10, channels: { sms: 2 }, priorities: {} })
+  t.after(s.close)
+  const seen: unknown[] = []
+  for (let n = 0; n < 3; n++) seen.push(outcomes(await tell(s, 'order.shipped', ['sms', 'email'])))
+  assert.deepEqual(seen, [
+    { email: 'queued', sms: 'queued' },
+    { email: 'queued', sms: 'queued' },
+    { email: 'queued', sms: 'capped' },
+  ])
+  s.clock.advance(day - 1)
+  assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['sms'])), { sms: 'capped' })
+  s.clock.advance(1)
+  assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['sms'])), { sms: 'queued' })
+})
+
+test('a notification that no channel is left for counts against no cap', async (t) => {
+  const s = await capped({ total: 2, channels: { sms: 1 }, priorities: {} })
+  t.after(s.close)
+  await tell(s, 'order.shipped', ['sms'])
+  assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['sms'])), { sms: 'capped' })
+  assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['email'])), { email: 'queued' })
+  assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['email'])), { email: 'capped' })
+})
+
+test("a priority's cap holds for that priority beside the total, and critical ones pass both and count in neither", async (t) => {
+  const s = await capped({ total: 4, channels: { email: 5 }, priorities: { low: 1 } })
+  t.after(s.close)
+  const seen: string[] = []
+  for (const event of [
+    'news.weekly',
+    'news.weekly',
+    'login.code',
+    'login.code',
+    'login.code',
+    'login.code',
+    'login.code',
+  ])
+    seen.push(outcomes(await tell(s, event, ['email'])).email)
+  assert.deepEqual(seen, ['queued', 'capped', 'queued', 'queued', 'queued', 'queued', 'queued'])
+  for (let n = 0; n < 4; n++) seen.push(outcomes(await tell(s, 'order.shipped', ['email'])).email)
+  assert.deepEqual(seen.slice(-4), ['queued', 'queued', 'queued', 'capped'])
+  const { body } = await s.call('POST', '/v1/explain', {
+    event: 'order.shipped',
+    user_id: 'alice',
+    data: {},
+    channels: ['email'],
+  })
+  assert.equal(body.cap.used['priority:low'].used, 1)
+  assert.equal(body.cap.used['channel:email'].used, 4)
+})
+
+test('what is critical is delivered first, and what is low gives way to all that waits', async (t) => {
+  const s = await setup({ work: false, options: { caps: { total: 99, channels: {}, priorities: {} } } })
+  t.after(s.close)
+  for (const priority of ['low', 'normal', 'critical']) await furnish(s, `news.${priority}`, { priority })
+  for (const priority of ['low', 'low', 'normal', 'normal', 'critical', 'critical'])
+    await s.call('POST', '/v1/notify', {
+      event: `news.${priority}`,
+      user_id: 'alice',
+      data: { order_id: 1 },
+      channels: ['sms'],
+    })
+  const order: string[] = []
+  for (let pass = 0; pass < 3; pass++) {
+    const claimed = await s.store.deliveries.claim(0, 'sms', 2, 60_000, s.clock.now())
+    order.push(...claimed.map(({ event }) => event))
+  }
+  assert.deepEqual(order, ['news.critical', 'news.critical', 'news.normal', 'news.normal', 'news.low', 'news.low'])
+})

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { handTopic } from '../support/manual-topic.ts'
+import { type Answer, eventually, furnish, setup } from '../support/setup.ts'
+
+const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
+
+async function withTopic(t: { after(work: () => Promise<void>): void }) {
+  const { topic, deliver } = handTopic()
+  const s = await setup({ topic, tables: { buckets: 4 } })
+  t.after(s.close)
+  await furnish(s)
+  return { s, deliver }
+}
+
+const causes = ({ body }: Answer) => body.dead_letters.map((letter: { cause: string }) => letter.cause)
+
+test('whatever a message of the topic holds that can not be taken, it becomes a dead letter and can be read', async (t) => {
+  const { s, deliver } = await withTopic(t)
+  const cases = [
+    ['', /not JSON/, ''],
+    ['{\u0000', /not JSON/, '{\ufffd'],
+    [undefined, /not UTF-8/, ''],
+    ['[]', /no notify request: \/ must be object/, '[]'],
+    [JSON.stringify({ ...shipped, data: { order_id: '\u0000' } }), /U\+0000/, /A-1|u0000/],
+    [JSON.stringify({ ...shipped, user_id: '\ud800' }), /lone surrogates/, /ud800/],
+    [JSON.stringify({ ...shipped, data: { note: 'x'.repeat(70_000) } }), /larger than the 65536 bytes/, /xxx/],
+    [JSON.stringify({ ...shipped, channels: [] }), /at least one channel/, /sms|channels/],
+  ] as const
+  for (const [place, [text, reason, kept]] of cases.entries()) {
+    assert.equal(await deliver(place + 1, text), 'terminate', String(reason))
+    const { body: list } = await s.call('GET', '/v1/dead-letters?cause=invalid_message&limit=1000')
+    const newest = list.dead_letters.find(({ detail }: { detail: string }) => reason.test(detail))
+    const { body: letter } = await s.call('GET', `/v1/dead-letters/${newest.id}`)
+    if (typeof kept === 'string') assert.equal(letter.text, kept)
+    else assert.match(letter.text, kept)
+  }
+})
+
+test('a message that names an event type which comes later is taken when it is replayed, once', async (t) => {
+  const { s, deliver } = await withTopic(t)
+  assert.equal(await deliver(1, { ...shipped, event: 'order.lost' }), 'terminate')
+  assert.equal(await deliver(2, '{'), 'terminate')
+  const listed = await s.call('GET', '/v1/dead-letters?user_id=alice&event=order.lost')
+  assert.deepEqual(causes(listed), ['invalid_message'])
+  await furnish(s, 'order.lost')
+  const replay = await s.call('POST', '/v1/dead-letters/replay', { cause: 'invalid_message' })
+  assert.deepEqual(replay.body, { replayed: 1 })
+  const inbox = await eventually(
+    () => s.call('GET', '/dev/mailbox'),
+    ({ body }) => body.messages.length > 0,
+  )
+  assert.equal(inbox.body.messages[0].body, 'Order A-1 left.')
+  assert.equal(await deliver(1, { ...shipped, event: 'order.lost' }), 'ack', 'the stream delivers it again')
+  const { rows } = await s.database.query('SELECT FROM notify.notification WHERE data IS NOT NULL')
+  assert.equal(rows.length, 1)
+  assert.deepEqual(causes(await s.call('GET', '/v1/dead-letters')), ['invalid_message'], 'what is no JSON stays')
+})
+
+test('what an invalid message says of a user is told to them and erased with them', async (t) => {
+  const { s, deliver } = await withTopic(t)
+  await deliver(1, { ...shipped, colour: 'red' })
+  await deliver(2, { ...shipped, event: 'order.lost' })
+  const { body } = await s.call('GET', '/v1/users/alice/data')
+  assert.equal(body.data.dead_letter.length, 2)
+  await s.call('DELETE', '/v1/users/alice/data')
+  assert.deepEqual(causes(await s.call('GET', '/v1/dead-letters')), [])
+})

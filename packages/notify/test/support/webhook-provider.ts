@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { checkWebhook, signWebhook, webhookFault, webhookKey } from '@gatehouse/providers'
+import type { Provider } from '../../src/index.ts'
+import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
+
+export const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))
+export const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
+
+/** A provider that takes everything, and whose reports are our own reports in JSON, signed as Standard Webhooks. */
+export const provider: Provider = {
+  name: 'carrier',
+  channel: 'email',
+  timeoutMs: 1_000,
+  send: async (messages) => messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id })),
+  webhook: {
+    mostBytes: 512 * 1024,
+    refusal: webhookFault,
+    async receive({ headers, body }, now) {
+      const checked = checkWebhook([key], headers, body, now)
+      if (checked.kind === 'refused') return checked
+      try {
+        return { kind: 'reports', reports: JSON.parse(body.toString()) }
+      } catch {
+        return { kind: 'malformed', reason: 'it is not JSON' }
+      }
+    },
+  },
+}
+
+/** The service with this one provider, and nobody capped. */
+export async function setupCarrier(
+  t: { after(work: () => Promise<void>): void },
+  options: SetupOptions = {},
+): Promise<Setup> {
+  const caps = { total: 1_000_000, channels: {}, priorities: {} }
+  const s = await setup({ providers: { email: [provider] }, options: { caps }, ...options })
+  t.after(s.close)
+  await furnish(s)
+  return s
+}
+
+/** Sends a mail, and waits until the provider has it. */
+export async function send(s: Setup): Promise<{ id: string; deliveryId: string }> {
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  await eventually(
+    () => s.call('GET', `/v1/notifications/${body.id}`),
+    (answer) => answer.body.deliveries[0].state === 'sent',
+  )
+  return { id: body.id, deliveryId: body.deliveries[0].id }
+}
+
+/** Posts what the provider would, signed unless told otherwise. */
+export async function post(s: Setup, reports: unknown, headers: Record<string, string> = {}, name: string = 'carrier') {
+  const payload = typeof reports === 'string' ? reports : JSON.stringify(reports)
+  const signed = signWebhook([key], randomUUID(), s.clock.now(), payload)
+  const answer = await s.http.inject({
+    method: 'POST',
+    url: `/v1/webhooks/${name}`,
+    headers: { 'content-type': 'application/json', ...signed, ...headers },
+    payload,
+  })
+  return { status: answer.statusCode, type: answer.headers['content-type'], text: answer.body }
+}
+
+export const stateOf = async (s: Setup, id: string) =>
+  (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries[0].state
